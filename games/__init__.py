@@ -1,0 +1,3 @@
+"""The games of this package; importing it registers them with `pyspiel.load_game`."""
+
+from . import river_subgame as river_subgame

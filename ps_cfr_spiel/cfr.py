@@ -1,0 +1,140 @@
+"""The CFR loop: one jitted function for every game, rule, leaf evaluator and update order.
+
+PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own decisions, leaf
+values from the opponent's reach, values up, regrets to the rule.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.rules import Rule, normalise
+from ps_cfr_spiel.traverse import sequence_reach, sequence_values, sum_actions
+from ps_cfr_spiel.tree import PublicTree
+
+Blocks = tuple[jax.Array, ...]  # [rows, A, H] for each block of a player
+
+
+class PlayerState(NamedTuple):
+  """What CFR remembers of one player; each field has an entry for every block.
+
+  Attributes:
+    strategy: [rows, A, H], the current strategy.
+    average: [rows, A, H], reach-weighted sum of strategies, up to a factor common to the whole array.
+    rule: the rule's own state.
+  """
+
+  strategy: Blocks
+  average: Blocks
+  rule: tuple[Any, ...]
+
+
+class SolverState(NamedTuple):
+  """All that a run remembers.
+
+  Attributes:
+    iteration: int32[], iterations done.
+    players: one `PlayerState` for each player.
+  """
+
+  iteration: jax.Array
+  players: tuple[PlayerState, PlayerState]
+
+
+def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
+  """The state before the first iteration: uniform strategies."""
+
+  def player_state(shapes):
+    return PlayerState(
+      strategy=tuple(jnp.full(shape, 1 / shape[1], dtype) for shape in shapes),
+      average=tuple(jnp.zeros(shape, dtype) for shape in shapes),
+      rule=tuple(rule.init(shape, dtype) for shape in shapes),
+    )
+
+  first, second = (player_state(player.block_shapes) for player in tree.players)
+  return SolverState(jnp.zeros((), jnp.int32), (first, second))
+
+
+def action_values(
+  tree: PublicTree, player: int, strategy: Sequence[jax.Array], opponent_reach: Sequence[jax.Array]
+) -> tuple[list[jax.Array], jax.Array]:
+  """Counterfactual action values of one player's strategy against the opponent's sequence reaches.
+
+  Returns:
+    [rows, A, H] for each block, and the value of the game by type, [H].
+  """
+  leaf_reach = tree.players[1 - player].leaf.pull(opponent_reach)
+  leaf_values = tree.leaves(player, leaf_reach)
+  return sequence_values(tree.players[player], leaf_values, lambda k, q: sum_actions(strategy[k] * q))
+
+
+def _regrets(tree, player, strategy, opponent_reach) -> list[jax.Array]:
+  """Instantaneous counterfactual regrets, [rows, A, H] for each block."""
+  values, _ = action_values(tree, player, strategy, opponent_reach)
+  return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
+
+
+def _advance(state: PlayerState, reach, regrets, rule: Rule, t: jax.Array, skip: jax.Array) -> PlayerState:
+  """Puts the current strategy into the average and asks the rule for the next.
+
+  The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
+  growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1).
+  """
+  dtype = state.average[0].dtype if state.average else jnp.float32
+  fade = ((t - 1) / t).astype(dtype) ** rule.gamma if rule.gamma else jnp.ones((), dtype)
+  counts = (t > skip).astype(dtype)
+  average = tuple(
+    s * fade + counts * r.reshape(s.shape) for s, r in zip(state.average, reach[1:], strict=True)
+  )
+  steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
+  rules, strategy = zip(*steps, strict=True) if steps else ((), ())
+  return PlayerState(tuple(strategy), average, tuple(rules))
+
+
+@functools.partial(jax.jit, static_argnames=("rule", "alternating"))
+def solve(
+  tree: PublicTree,
+  state: SolverState,
+  iterations: jax.Array | int,
+  skip: jax.Array | int = 0,
+  *,
+  rule: Rule,
+  alternating: bool = True,
+) -> SolverState:
+  """Runs CFR for some iterations.
+
+  Args:
+    tree: on the device.
+    state: from `init` or an earlier call; a run in two calls equals a run in one, bit by bit.
+    iterations: how many more.
+    skip: the average leaves out iterations 1..skip.
+    rule: how regrets become strategies.
+    alternating: player 1 answers player 0's new strategy; otherwise both answer old ones.
+
+  Returns:
+    The state `iterations` later.
+  """
+  turns = ((0,), (1,)) if alternating else ((0, 1),)
+
+  def iteration(_, carry):
+    t, players, reach = carry[0] + 1, list(carry[1]), list(carry[2])
+    for turn in turns:
+      regrets = {i: _regrets(tree, i, players[i].strategy, reach[1 - i]) for i in turn}
+      for i in turn:
+        players[i] = _advance(players[i], reach[i], regrets[i], rule, t, skip)
+        reach[i] = sequence_reach(tree.players[i], players[i].strategy)
+    return t, tuple(players), tuple(reach)
+
+  reach = tuple(
+    sequence_reach(player, p.strategy) for player, p in zip(tree.players, state.players, strict=True)
+  )
+  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
+  return SolverState(t, players)
+
+
+def average_strategy(state: PlayerState) -> Blocks:
+  """The average strategy, [rows, A, H] for each block; uniform where the player never came."""
+  return tuple(normalise(s) for s in state.average)

@@ -1,0 +1,47 @@
+"""Exact best response values and exploitability, on the device, by the solver's own two passes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+
+from ps_cfr_spiel.cfr import action_values
+from ps_cfr_spiel.traverse import max_actions, sequence_reach, sequence_values
+from ps_cfr_spiel.tree import PublicTree
+
+
+class Evaluation(NamedTuple):
+  """What a strategy profile is worth, in the game's own utility.
+
+  Attributes:
+    value: [] to player 0 when both follow the profile.
+    best_response: ([], []) to each player for a best response against the other's strategy.
+    exploitability: [] mean of the two best responses, NashConv / 2 as OpenSpiel reports it.
+  """
+
+  value: jax.Array
+  best_response: tuple[jax.Array, jax.Array]
+  exploitability: jax.Array
+
+
+def best_response_values(
+  tree: PublicTree, player: int, opponent_strategy: Sequence[jax.Array]
+) -> tuple[list[jax.Array], jax.Array]:
+  """Counterfactual action values of a best response to the opponent's strategy.
+
+  Returns:
+    [rows, A, H] for each block of `player`, and the value of the game by type, [H].
+  """
+  opponent = tree.players[1 - player]
+  leaf_reach = opponent.leaf.pull(sequence_reach(opponent, opponent_strategy))
+  values = tree.leaves(player, leaf_reach)
+  return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
+
+
+@jax.jit
+def evaluate(tree: PublicTree, strategies: Sequence[Sequence[jax.Array]]) -> Evaluation:
+  """Value, best responses and exploitability of a profile, [rows, A, H] for each player and block."""
+  best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
+  reach = sequence_reach(tree.players[1], strategies[1])
+  value = action_values(tree, 0, strategies[0], reach)[1].sum()
+  return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)

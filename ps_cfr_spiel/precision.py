@@ -1,0 +1,37 @@
+"""Working in float32 or float64, whatever JAX's global default is."""
+
+import contextlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+DTYPES = ("float32", "float64")
+
+
+def check_dtype(dtype: str) -> str:
+  """Returns the dtype's name; ValueError unless it is one of `DTYPES`."""
+  name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
+  if name not in DTYPES:
+    raise ValueError(f"Unknown dtype {name!r}; choose one of {', '.join(map(repr, DTYPES))}.")
+  return name
+
+
+def precision(dtype: str) -> contextlib.AbstractContextManager:
+  """A context in which arrays of `dtype` can be made and computed with."""
+  if hasattr(jax, "enable_x64"):
+    return jax.enable_x64(dtype == "float64")
+  from jax.experimental import enable_x64  # JAX before 0.8
+
+  return enable_x64(dtype == "float64")
+
+
+def to_device(tree: Any, dtype: str) -> Any:
+  """Copies a pytree of host arrays to the device, floating-point leaves as `dtype`; call it within `precision`."""
+
+  def convert(x):
+    x = np.asarray(x)
+    return jnp.asarray(x, dtype if np.issubdtype(x.dtype, np.floating) else x.dtype)
+
+  return jax.tree.map(convert, tree)

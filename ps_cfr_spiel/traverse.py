@@ -1,0 +1,89 @@
+"""Reach down, values up: the two passes over a player's decisions that every algorithm here is made of.
+
+Each function is for one player and works on tuples with an array for each block of `PlayerTree`:
+strategies and sequence values [rows, A, H], sequence reaches [rows * A, H].
+"""
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.tree import PlayerTree
+
+
+def sum_actions(x: jax.Array) -> jax.Array:
+  """Sums [rows, A, H] over actions, keeping the axis.
+
+  Written as A - 1 additions: XLA's CPU backend fuses and vectorises these, a reduction over a short
+  middle axis it does not.
+  """
+  total = x[:, :1]
+  for a in range(1, x.shape[1]):
+    total = total + x[:, a : a + 1]
+  return total
+
+
+def max_actions(x: jax.Array) -> jax.Array:
+  """Maximum of [rows, A, H] over actions, keeping the axis; see `sum_actions`."""
+  best = x[:, :1]
+  for a in range(1, x.shape[1]):
+    best = jnp.maximum(best, x[:, a : a + 1])
+  return best
+
+
+def sequence_reach(tree: PlayerTree, strategy: Sequence[jax.Array]) -> list[jax.Array]:
+  """Reach of every sequence: product of the own probabilities on the way.
+
+  Args:
+    tree: the player's decisions.
+    strategy: [rows, A, H] for each block.
+
+  Returns:
+    Parts [1, H] (the empty sequence, all 1) and [rows * A, H] for each block: what `tree.leaf` pulls from.
+  """
+  dtype = strategy[0].dtype if len(strategy) else jnp.float32
+  above = [jnp.ones((1, tree.types), dtype)]
+  reach = list(above)
+  blocks = iter(strategy)
+  for level in tree.levels:
+    rows = level.link.pull(above)
+    above = [(r[:, None, :] * next(blocks)).reshape(-1, tree.types) for r in rows]
+    reach += above
+  return reach
+
+
+def sequence_values(
+  tree: PlayerTree,
+  leaf_values: Sequence[jax.Array],
+  backup: Callable[[int, jax.Array], jax.Array],
+) -> tuple[list[jax.Array], jax.Array]:
+  """Counterfactual values of every action, from the leaves up.
+
+  Args:
+    tree: the player's decisions.
+    leaf_values: the leaf evaluator's parts.
+    backup: (block, action values [rows, A, H]) -> row values [rows, 1, H]: the mean under a strategy, or
+      the maximum for a best response.
+
+  Returns:
+    Action values [rows, A, H] for each block, and the value of the game for each type, [H].
+  """
+  root, *values = tree.leaf.push(leaf_values)
+  block = len(values)
+  for depth in reversed(range(len(tree.levels))):
+    level = tree.levels[depth]
+    first = block - len(level.actions)
+    row_values = []
+    for k, (rows, actions) in enumerate(level.shapes, start=first):
+      values[k] = values[k].reshape(rows, actions, tree.types)
+      row_values.append(backup(k, values[k])[:, 0])
+    above = level.link.push(row_values)
+    if depth == 0:
+      root = root + above[0]
+    else:
+      start = first - len(above)
+      for k, value in enumerate(above, start=start):
+        values[k] = values[k] + value
+    block = first
+  return values, root[0]

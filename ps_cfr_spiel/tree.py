@@ -1,0 +1,216 @@
+"""The public tree: one structure of arrays that every solver of this package runs on.
+
+Glossary, used in every file:
+  public state      what is common knowledge: a node of the public tree.
+  type              a player's private information in a Bayesian game (a poker hand).
+  infostate         what one player knows: a public state and, in Bayesian games, the own type.
+  sequence          (infostate, action): the last choice a player made; the empty sequence is "no choice yet".
+  reach             product of one player's own action probabilities along a sequence.
+  range             reach times the weight of the type, normalised.
+  chance            folded into the leaf utilities, so that reaches are the players' alone.
+  values            counterfactual and unnormalised, in the game's own utility; player 0 maximises
+                    `returns()[0]`, player 1 `returns()[1]`.
+Shapes: H types of a player, A actions of a row, L leaves.
+
+**How it is laid out.** A player's own decisions form a forest: from an infostate and an action to
+the infostates where that player acts next. `PlayerTree` stores this forest in *levels* by the number
+of own earlier decisions. A level is split into *blocks* of rows that have the same number of
+actions; a row is a public state with all its types beside each other (the last axis, H). A game that
+is not Bayesian has H = 1 and a row for each infostate. So one traversal (`traverse`) serves both: it is
+dense arithmetic on arrays of shape [rows, A, H], joined by `Link`s.
+
+The two players' forests meet only at the leaves (Kovařík et al. 2021, Proposition 3: given the
+values at the leaves the rest is each player's own business), which is why nothing else of
+the public tree is needed on the device; the rest is kept in `Labels`, on the host.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Parts = Sequence[jax.Array]  # arrays [n_k, H], one for each block; rows count through all of them
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Link:
+  """Many-to-one pointers from child rows to parent rows, both cut in parts.
+
+  Attributes:
+    index: int32[m], for each child row the number of its parent row, counted through all parts.
+    parents: rows in each part of the parent side.
+    children: rows in each part of the child side; they sum to m.
+  """
+
+  index: jax.Array
+  parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+
+  @classmethod
+  def create(cls, index: np.ndarray, parents: Sequence[int], children: Sequence[int]) -> "Link":
+    """A link over host arrays, checked; see the class for the arguments."""
+    if len(index) != sum(children):
+      raise ValueError(f"A link needs {sum(children)} indices, one for each child row, got {len(index)}.")
+    if len(index) and not 0 <= index.min() <= index.max() < sum(parents):
+      raise ValueError(f"Link indices must be 0..{sum(parents) - 1}, got {index.min()}..{index.max()}.")
+    return cls(np.asarray(index, np.int32), tuple(parents), tuple(children))
+
+  def pull(self, parents: Parts) -> list[jax.Array]:
+    """Copies parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
+    rows = jnp.concatenate(list(parents))[self.index]
+    return jnp.split(rows, np.cumsum(self.children)[:-1])
+
+  def push(self, children: Parts) -> list[jax.Array]:
+    """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
+    rows = jax.ops.segment_sum(jnp.concatenate(list(children)), self.index, sum(self.parents))
+    return jnp.split(rows, np.cumsum(self.parents)[:-1])
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Level:
+  """The rows in which a player makes the decision number d (d = 0, 1, ...).
+
+  Attributes:
+    link: from the rows to the sequences of the level above (of level 0: to the empty sequence).
+      Sequences of a block are numbered row by row: row * A + action.
+    actions: A of each block.
+  """
+
+  link: Link
+  actions: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+
+  @property
+  def shapes(self) -> list[tuple[int, int]]:
+    """(rows, A) of each block."""
+    return list(zip(self.link.children, self.actions, strict=True))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PlayerTree:
+  """One player's decisions and how the leaves hang on them.
+
+  Attributes:
+    levels: from the first own decision to the last.
+    leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
+      the blocks of all levels in order. The parts of the leaves are the leaf evaluator's.
+    types: H.
+  """
+
+  levels: tuple[Level, ...]
+  leaf: Link
+  types: int = dataclasses.field(metadata={"static": True})
+
+  @property
+  def block_shapes(self) -> list[tuple[int, int, int]]:
+    """(rows, A, H) of every block, in the order that all per-block tuples of this package follow."""
+    return [(n, a, self.types) for level in self.levels for n, a in level.shapes]
+
+
+class LeafEvaluator(Protocol):
+  """Counterfactual values of the leaves, the only game-specific step of PS-CFR."""
+
+  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+    """Values of all leaves for one player.
+
+    Args:
+      player: 0 or 1, known at trace time.
+      opponent_reach: parts [L_k, H of the opponent].
+
+    Returns:
+      Parts [L_k, H of the player]: sum over opponent types of chance probability x reach x utility
+      (Kovařík et al. 2021, Algorithm 3, line 4).
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicState:
+  """A node of the public tree, on the host.
+
+  Attributes:
+    parent: index of the parent, -1 at the root.
+    action: OpenSpiel action that leads here from the parent; -1 at the root.
+    player: who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL`.
+    block, row: where the acting player's strategy for this state is stored; -1 at terminals.
+    legal_actions: OpenSpiel actions in the order of the A axis.
+    infostates: information state string of the acting player for each type.
+  """
+
+  parent: int
+  action: int
+  player: int
+  block: int
+  row: int
+  legal_actions: tuple[int, ...]
+  infostates: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+  """What the device does not need: names, for reports and policies.
+
+  Attributes:
+    game: `str(game)`, which `pyspiel.load_game` reads back.
+    public_states: parents before children.
+    types: names of each player's types.
+    deals: for each player, the chance action that deals each type.
+    compatible: for each player and type, a type of the opponent that can be dealt with it.
+    histories: number of histories, the deal counted as one event.
+  """
+
+  game: str
+  public_states: tuple[PublicState, ...]
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  deals: tuple[tuple[int, ...], tuple[int, ...]]
+  compatible: tuple[tuple[int, ...], tuple[int, ...]]
+  histories: int
+
+  @property
+  def decisions(self) -> list[PublicState]:
+    """Public states in which a player acts."""
+    return [state for state in self.public_states if state.player >= 0]
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicTree:
+  """A compiled game: arrays for the device, labels for people.
+
+  Attributes:
+    players: each player's forest of decisions.
+    leaves: the leaf evaluator that joins them.
+    labels: host-side names; dropped when the tree enters a jitted function.
+  """
+
+  players: tuple[PlayerTree, PlayerTree]
+  leaves: LeafEvaluator
+  labels: Labels | None = None
+
+  def summary(self) -> str:
+    """The tree's size: histories, public states, infostates, types, leaves."""
+    labels = self.labels
+    assert labels is not None
+    decisions = labels.decisions
+    infostates = [sum(len(s.infostates) for s in decisions if s.player == i) for i in (0, 1)]
+    lines = {
+      "game": labels.game,
+      "histories": f"{labels.histories:,} (the deal counted as one event)",
+      "public states": f"{len(labels.public_states):,} after the deal: {len(decisions):,} decisions, "
+      f"{len(labels.public_states) - len(decisions):,} terminals",
+      "decision infostates": f"{sum(infostates):,} (player 0: {infostates[0]:,}, player 1: {infostates[1]:,})",
+      "types": f"{len(labels.types[0]):,} x {len(labels.types[1]):,}",
+      "leaves": type(self.leaves).__name__,
+    }
+    return "\n".join(f"{name + ':':21}{value}" for name, value in lines.items())
+
+
+jax.tree_util.register_pytree_node(
+  PublicTree,
+  lambda tree: ((tree.players, tree.leaves), None),
+  lambda _, children: PublicTree(*children),
+)
