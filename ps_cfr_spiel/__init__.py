@@ -1,9 +1,38 @@
-"""Public states for OpenSpiel.
+"""Public states for OpenSpiel: public-state CFR on two-player zero-sum games, jitted with JAX.
 
 Importing this package registers its games, so that `pyspiel.load_game` finds them.
+
+  game = pyspiel.load_game("river_subgame")
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver.run(500)
+  solver.exploitability(), solver.value(), solver.average_policy()
 """
 
-import ps_cfr_spiel.games as games
+from ps_cfr_spiel import games as games
+from ps_cfr_spiel.build import build_tree
+from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.solver import PSCFRSolver, load_policy
+from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.version import __version__
 
-__version__ = "0.1.0"
-__all__ = ["games"]
+__all__ = [
+  "DCFR",
+  "LCFR",
+  "NRM",
+  "RM",
+  "RULES",
+  "Evaluation",
+  "PCFRPlus",
+  "PDCFRPlus",
+  "PSCFRSolver",
+  "PublicTree",
+  "RMPlus",
+  "TreePolicy",
+  "__version__",
+  "build_tree",
+  "evaluate_policy",
+  "exploitability",
+  "load_policy",
+]

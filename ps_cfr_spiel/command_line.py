@@ -1,2 +1,5 @@
-"""stub"""
-def main(): ...
+"""Stub."""
+
+
+def main():
+  """Stub."""

@@ -1,11 +1,15 @@
 """Exact best response values and exploitability, on the device, by the solver's own two passes."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
+import pyspiel
 
+from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.cfr import action_values
+from ps_cfr_spiel.policy import strategies_of
+from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.traverse import max_actions, sequence_reach, sequence_values
 from ps_cfr_spiel.tree import PublicTree
 
@@ -45,3 +49,30 @@ def evaluate(tree: PublicTree, strategies: Sequence[Sequence[jax.Array]]) -> Eva
   reach = sequence_reach(tree.players[1], strategies[1])
   value = action_values(tree, 0, strategies[0], reach)[1].sum()
   return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
+
+
+def evaluate_policy(game: pyspiel.Game, policy: Any, dtype: str = "float64") -> Evaluation:
+  """Evaluates any OpenSpiel policy on the device, for games too large for OpenSpiel's own tools.
+
+  Args:
+    game: any game that `build_tree` takes.
+    policy: any OpenSpiel policy, Python or C++, of both players.
+    dtype: "float32" or "float64".
+
+  Returns:
+    The `Evaluation`, as Python floats.
+
+  Raises:
+    ValueError: the policy is not one of this game, or `dtype` is unknown.
+    TypeError: `policy` is not a policy.
+  """
+  dtype = check_dtype(dtype)
+  tree = build_tree(game)
+  strategies = strategies_of(tree, game, policy)
+  with precision(dtype):
+    return jax.tree.map(float, evaluate(*to_device((tree, strategies), dtype)))
+
+
+def exploitability(game: pyspiel.Game, policy: Any, dtype: str = "float64") -> float:
+  """NashConv / 2 of any OpenSpiel policy; see `evaluate_policy` for arguments and errors."""
+  return evaluate_policy(game, policy, dtype).exploitability

@@ -8,6 +8,7 @@ the types (folds). Either may be empty. Chance, the joint prior of the types, is
 """
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +36,7 @@ class DenseLeaves:
     constant: [L1] utility to player 0 in each other leaf.
   """
 
+  kind: ClassVar[str] = "dense"
   showdown: jax.Array
   prior: jax.Array
   stake: jax.Array
@@ -160,6 +162,7 @@ class ShowdownLeaves:
     stake, constant: as in `DenseLeaves`.
   """
 
+  kind: ClassVar[str] = "showdown"
   views: tuple[_View, _View]
   stake: jax.Array
   constant: jax.Array

@@ -51,9 +51,7 @@ def _check(rule: Any, **bounds: tuple[float, float]) -> None:
     value = getattr(rule, name)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (number and not math.isnan(value) and low <= value <= high):
-      raise ValueError(
-        f"{type(rule).__name__}: {name} must be a number from {low} to {high}, got {value!r}."
-      )
+      raise ValueError(f"{type(rule).__name__}: {name} must be a number from {low} to {high}, got {value!r}.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,3 +236,30 @@ RULES: dict[str, type] = {
   "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
 }  # fmt: skip
 
+
+def make_rule(rule: Any) -> Rule:
+  """A rule from itself, from its name in `RULES` or its class's name, or from a `rule_header`.
+
+  Raises:
+    ValueError: no rule has this name, or not these parameters.
+  """
+  if isinstance(rule, str):
+    rule = {"name": rule}
+  if isinstance(rule, dict):
+    known = {**RULES, **{kind.__name__: kind for kind in RULES.values()}}
+    parameters = dict(rule)
+    name = parameters.pop("name", None)
+    if name not in known:
+      raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, RULES))}.")
+    fields = [field.name for field in dataclasses.fields(known[name])]
+    if not set(parameters) <= set(fields):
+      raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
+    return known[name](**parameters)
+  if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
+    raise ValueError(f"Expected a rule such as NRM() or a name such as 'nrm', got {rule!r}.")
+  return rule
+
+
+def rule_header(rule: Rule) -> dict[str, Any]:
+  """Name and parameters of a rule as JSON values; `make_rule` reads them back."""
+  return {"name": type(rule).__name__, **dataclasses.asdict(rule)}  # pyright: ignore[reportArgumentType]

@@ -26,7 +26,7 @@ the public tree is needed on the device; the rest is kept in `Labels`, on the ho
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -113,7 +113,13 @@ class PlayerTree:
 
 
 class LeafEvaluator(Protocol):
-  """Counterfactual values of the leaves, the only game-specific step of PS-CFR."""
+  """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
+
+  Attributes:
+    kind: its name, as `build_tree` takes it.
+  """
+
+  kind: ClassVar[str]
 
   def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
     """Values of all leaves for one player.
@@ -204,7 +210,7 @@ class PublicTree:
       f"{len(labels.public_states) - len(decisions):,} terminals",
       "decision infostates": f"{sum(infostates):,} (player 0: {infostates[0]:,}, player 1: {infostates[1]:,})",
       "types": f"{len(labels.types[0]):,} x {len(labels.types[1]):,}",
-      "leaves": type(self.leaves).__name__,
+      "leaf evaluator": self.leaves.kind,
     }
     return "\n".join(f"{name + ':':21}{value}" for name, value in lines.items())
 

@@ -1,0 +1,203 @@
+"""Strategies of a public tree as OpenSpiel policies, and any OpenSpiel policy as strategies."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.build import build_tree
+from ps_cfr_spiel.tree import Labels, PublicState, PublicTree
+from ps_cfr_spiel.version import __version__
+
+Strategy = Sequence[np.ndarray]  # [rows, A, H] for each block of a player
+
+# OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
+TABULAR_LIMIT = 2_000_000
+
+
+class TreePolicy(openspiel_policy.Policy):
+  """A strategy profile as a lazy OpenSpiel policy: probabilities are looked up when asked for.
+
+  Attributes:
+    labels: names of the public tree's infostates.
+    strategies: for each player [rows, A, H] for each block, float64, summing to one over A.
+    info: what is known of its making (rule, iterations, ...); saved with it.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    labels: Labels,
+    strategies: Sequence[Strategy],
+    info: Mapping[str, Any] | None = None,
+  ):
+    """`strategies` may be of any float type; they are brought to float64 and made to sum to one."""
+    super().__init__(game, [0, 1])
+    self.labels = labels
+    self.strategies = tuple(tuple(_normalised(block) for block in blocks) for blocks in strategies)
+    self.info = dict(info or {})
+    self._places: dict[tuple[int, str], tuple[PublicState, int]] = {}
+
+  def _find(self, player: int, infostate: str) -> tuple[PublicState, int]:
+    """The public state and type of an information state string."""
+    if not self._places:
+      self._places = {(s.player, name): (s, h) for s, h, name in infostates(self.labels)}
+    try:
+      return self._places[player, infostate]
+    except KeyError:
+      raise ValueError(
+        f"Player {player} has no information state {infostate!r} in {self.labels.game}."
+      ) from None
+
+  def _probabilities(self, state: PublicState, type_index: int) -> dict[int, float]:
+    column = self.strategies[state.player][state.block][state.row, :, type_index]
+    return dict(zip(state.legal_actions, column.tolist(), strict=True))
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state, as OpenSpiel's policies give it.
+
+    Raises:
+      ValueError: the state is of another game, or nobody acts there.
+    """
+    player = state.current_player() if player_id is None else player_id
+    if player < 0:
+      raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
+    return self._probabilities(*self._find(player, state.information_state_string(player)))
+
+  def at(self, player: int, infostate: str) -> dict[int, float]:
+    """Probability of every legal action at an information state string; ValueError if there is none."""
+    return self._probabilities(*self._find(player, infostate))
+
+  def to_tabular(self, states=None) -> openspiel_policy.TabularPolicy:
+    """OpenSpiel's Python table, for games small enough to be walked history by history.
+
+    Raises:
+      ValueError: the game has more than `TABULAR_LIMIT` histories; use `to_pyspiel`.
+    """
+    if states is None and self.labels.histories > TABULAR_LIMIT:
+      raise ValueError(
+        f"{self.labels.game} has {self.labels.histories:,} histories; OpenSpiel's Python TabularPolicy visits "
+        f"each of them, and at most {TABULAR_LIMIT:,} are allowed. to_pyspiel() needs no walk."
+      )
+    return super().to_tabular(states)
+
+  def to_pyspiel(self) -> pyspiel.TabularPolicy:
+    """OpenSpiel's C++ table, made from the infostates alone."""
+    return pyspiel.TabularPolicy(
+      {name: list(self._probabilities(s, h).items()) for s, h, name in infostates(self.labels)}
+    )
+
+  def save(self, path: str | os.PathLike) -> None:
+    """Saves the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
+
+    Raises:
+      OSError: the file cannot be written; an earlier one is left as it was.
+    """
+    blocks = {f"player{i}_block{k}": b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
+    storage.write(path, "policy", {"version": __version__, **self.info, "game": self.labels.game}, blocks)
+
+  @classmethod
+  def from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray], path: Any) -> "TreePolicy":
+    """What `storage.read` found, as a policy; ValueError if it does not fit its own game."""
+    try:
+      game = pyspiel.load_game(header["game"])
+      tree = build_tree(game)
+      names = [
+        [f"player{i}_block{k}" for k in range(len(p.block_shapes))] for i, p in enumerate(tree.players)
+      ]
+      strategies = [[arrays[name] for name in blocks] for blocks in names]
+    except (KeyError, RuntimeError) as error:
+      raise ValueError(f"{path} is damaged: {error}") from error
+    for player, blocks in zip(tree.players, strategies, strict=True):
+      if [block.shape for block in blocks] != player.block_shapes:
+        raise ValueError(f"{path} is damaged: its arrays do not fit {header['game']}.")
+    assert tree.labels is not None
+    info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
+    return cls(game, tree.labels, strategies, info)
+
+
+def infostates(labels: Labels) -> Iterator[tuple[PublicState, int, str]]:
+  """All decision infostates: (public state, type, information state string)."""
+  for state in labels.decisions:
+    for h, name in enumerate(state.infostates):
+      yield state, h, name
+
+
+def _normalised(block: Any) -> np.ndarray:
+  block = np.asarray(block, np.float64)
+  return block / block.sum(1, keepdims=True)
+
+
+def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tuple[np.ndarray, ...], ...]:
+  """Any OpenSpiel policy as strategies of the tree.
+
+  Args:
+    tree: the compiled game.
+    game: the game, to make states for policies that want one.
+    policy: a `TreePolicy`, `pyspiel.Policy`, Python `TabularPolicy` or any Python `Policy`.
+
+  Returns:
+    For each player float64 [rows, A, H] for each block.
+
+  Raises:
+    ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
+      over the legal actions.
+    TypeError: `policy` is not a policy.
+  """
+  labels = tree.labels
+  assert labels is not None
+  if isinstance(policy, TreePolicy) and policy.labels.game == labels.game:
+    return policy.strategies
+  look_up = _lookup(labels, game, policy)
+  strategies = tuple(tuple(np.zeros(shape) for shape in player.block_shapes) for player in tree.players)
+  for state, h, name in infostates(labels):
+    column = look_up(state, h, name)
+    values = np.array([column.get(action, 0.0) for action in state.legal_actions], float)
+    total = sum(column.values())
+    if not (
+      np.isfinite(values).all()
+      and (values >= 0).all()
+      and abs(values.sum() - 1) < 1e-5
+      and abs(total - 1) < 1e-5
+    ):
+      raise ValueError(
+        f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
+        f"over the legal actions {list(state.legal_actions)}."
+      )
+    strategies[state.player][state.block][state.row, :, h] = values / values.sum()
+  return strategies
+
+
+def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
+  """A function (public state, type, infostate string) -> {action: probability}, by the policy's kind."""
+  if isinstance(policy, pyspiel.Policy):
+
+    def by_string(_state, _h, name):
+      found = dict(policy.action_probabilities(name))
+      if not found:
+        raise ValueError(f"The policy has no entry for information state {name!r}.")
+      return found
+
+    return by_string
+  if isinstance(policy, openspiel_policy.Policy):
+    return lambda state, h, _: policy.action_probabilities(_make_state(labels, game, state, h), state.player)
+  raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
+
+
+def _make_state(labels: Labels, game: pyspiel.Game, public: PublicState, own_type: int) -> pyspiel.State:
+  """A state in which the player of `public` holds `own_type` and the opponent anything that can be dealt with it."""
+  types = [own_type, labels.compatible[public.player][own_type]]
+  if public.player == 1:
+    types.reverse()
+  moves = []
+  while public.parent >= 0:
+    moves.append(public.action)
+    public = labels.public_states[public.parent]
+  state = game.new_initial_state()
+  for action in [labels.deals[i][h] for i, h in enumerate(types)] + moves[::-1]:
+    state.apply_action(action)
+  return state

@@ -1,0 +1,249 @@
+"""`PSCFRSolver`: public-state CFR in the shape of OpenSpiel's solvers, a thin shell over `cfr.solve`."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+from tqdm.auto import tqdm
+
+from ps_cfr_spiel import cfr, storage
+from ps_cfr_spiel.build import build_tree
+from ps_cfr_spiel.evaluate import Evaluation, evaluate
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.precision import check_dtype, precision, to_device
+from ps_cfr_spiel.rules import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.version import __version__
+
+CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
+
+
+class PSCFRSolver:
+  """Solves a two-player zero-sum game by public-state CFR.
+
+  Attributes:
+    game: the game.
+    tree: its public tree, on the host.
+    rule: regret rule.
+    alternating: whether player 1 answers player 0's newest strategy.
+    dtype: "float32" or "float64".
+    skip: iterations left out of the average at the start.
+    iteration: iterations done.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    rule: Rule | str | None = None,
+    alternating: bool = True,
+    dtype: str = "float32",
+    leaves: str = "auto",
+    skip: int = 0,
+  ):
+    """Builds the tree; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
+      alternating: see the class.
+      dtype: see the class.
+      leaves: leaf evaluator, "auto", "dense" or "showdown"; see `build_tree`.
+      skip: see the class.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self.game = game
+    self.rule = make_rule(NRM() if rule is None else rule)
+    self.dtype = check_dtype(dtype)
+    if not isinstance(alternating, bool | np.bool_):
+      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
+    self.alternating = bool(alternating)
+    self.skip = _check_count("skip", skip)
+    self.tree = build_tree(game, leaves)
+    with precision(self.dtype):
+      self._tree = to_device(self.tree, self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype)
+    self._evaluation: tuple[int, Evaluation] | None = None
+
+  @property
+  def iteration(self) -> int:
+    """Iterations done so far."""
+    return int(self._state.iteration)
+
+  def evaluate_and_update_policy(self) -> None:
+    """One iteration, as OpenSpiel's solvers call it; `run` is faster for many."""
+    self._advance(1)
+
+  def run(
+    self,
+    iterations: int,
+    *,
+    progress: bool = False,
+    every: int | None = None,
+    callback: Callable[["PSCFRSolver"], object] | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    checkpoint_seconds: float = 60.0,
+  ) -> None:
+    """Runs further iterations in one jitted loop; in parts or at once, the result is the same.
+
+    Ctrl-C (KeyboardInterrupt) leaves the solver at the last part that was finished, saved if there is a
+    checkpoint.
+
+    Args:
+      iterations: how many more.
+      progress: show a progress bar.
+      every: call `callback` each so many iterations, and at the end; 1/20 of the run by default.
+      callback: called with the solver; if it returns True, the run ends there.
+      checkpoint: file to save to, regularly and at the end.
+      checkpoint_seconds: least time between two saves.
+
+    Raises:
+      ValueError: a count is negative.
+      OSError: the checkpoint cannot be written.
+    """
+    target = self.iteration + _check_count("iterations", iterations)
+    every = max(iterations // 20, 1) if every is None else _check_count("every", every, least=1)
+    if checkpoint is not None:
+      self.save(checkpoint)  # fails now rather than after a long run
+    next_call, saved_at = self.iteration + every, time.monotonic()
+    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=type(self.rule).__name__)
+    chunk = 1
+    try:
+      while self.iteration < target:
+        started, before = time.monotonic(), self.iteration
+        goal = min(target, next_call) if callback else target
+        self._advance(min(chunk, goal - before))
+        bar.update(self.iteration - before)
+        chunk = _next_chunk(chunk, time.monotonic() - started)
+        if callback and self.iteration in (next_call, target):
+          next_call += every
+          if callback(self):
+            break
+        if checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds:
+          self.save(checkpoint)
+          saved_at = time.monotonic()
+    finally:
+      bar.close()
+      if checkpoint is not None:
+        self.save(checkpoint)
+
+  def _advance(self, iterations: int) -> None:
+    with precision(self.dtype):
+      state = cfr.solve(
+        self._tree, self._state, iterations, self.skip, rule=self.rule, alternating=self.alternating
+      )
+      self._state = jax.block_until_ready(state)
+
+  def evaluation(self) -> Evaluation:
+    """Value, best responses and exploitability of the average policy, in the game's utility, as floats."""
+    if self._evaluation is None or self._evaluation[0] != self.iteration:
+      with precision(self.dtype):
+        strategies = [cfr.average_strategy(player) for player in self._state.players]
+        result = jax.tree.map(float, evaluate(self._tree, strategies))
+      self._evaluation = self.iteration, result
+    return self._evaluation[1]
+
+  def exploitability(self) -> float:
+    """NashConv / 2 of the average policy, exact up to rounding in the solver's dtype."""
+    return self.evaluation().exploitability
+
+  def value(self) -> float:
+    """Value to player 0 when both follow the average policy."""
+    return self.evaluation().value
+
+  def average_policy(self) -> TreePolicy:
+    """The average policy so far, a copy: the one that converges."""
+    with precision(self.dtype):
+      return self._policy([cfr.average_strategy(player) for player in self._state.players], "average")
+
+  def current_policy(self) -> TreePolicy:
+    """The current policy, a copy."""
+    return self._policy([player.strategy for player in self._state.players], "current")
+
+  def _policy(self, strategies, kind: str) -> TreePolicy:
+    assert self.tree.labels is not None
+    return TreePolicy(self.game, self.tree.labels, strategies, {**self._header(), "policy": kind})
+
+  def _header(self) -> dict[str, Any]:
+    return {
+      "version": __version__,
+      "game": str(self.game),
+      "rule": rule_header(self.rule),
+      "alternating": self.alternating,
+      "dtype": self.dtype,
+      "leaves": self.tree.leaves.kind,
+      "skip": self.skip,
+      "iteration": self.iteration,
+    }
+
+  def save(self, path: str | os.PathLike) -> None:
+    """Saves the whole run to a file, from which `load` goes on as if it had never stopped.
+
+    Raises:
+      OSError: the file cannot be written; an earlier one is left as it was.
+    """
+    leaves = jax.tree.leaves(self._state)
+    storage.write(path, "solver", self._header(), {f"state{i}": leaf for i, leaf in enumerate(leaves)})
+
+  @classmethod
+  def load(cls, path: str | os.PathLike, rule: Rule | None = None) -> "PSCFRSolver":
+    """Reads a file of `save`.
+
+    Args:
+      path: the file.
+      rule: the rule, needed only if it is not one of this package's.
+
+    Raises:
+      OSError: no such file.
+      ValueError: the file is truncated or foreign, or its rule is unknown.
+    """
+    header, arrays = storage.read(path)
+    if header["kind"] != "solver":
+      raise ValueError(f"{path} holds a {header['kind']}, not a solver's run.")
+    try:
+      game = pyspiel.load_game(header["game"])
+      rule = make_rule(header["rule"]) if rule is None else rule
+      options = {key: header[key] for key in ("alternating", "dtype", "leaves", "skip")}
+      solver = cls(game, rule, **options)
+      solver._restore([arrays[f"state{i}"] for i in range(len(arrays))], header["iteration"])
+    except (KeyError, TypeError, RuntimeError) as error:
+      raise ValueError(f"{path} is damaged: {error}") from error
+    return solver
+
+  def _restore(self, leaves: list[np.ndarray], iteration: int) -> None:
+    """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
+    expected, structure = jax.tree.flatten(self._state)
+    shapes = [(leaf.shape, leaf.dtype) for leaf in leaves]
+    if shapes != [(leaf.shape, leaf.dtype) for leaf in expected] or int(leaves[0]) != iteration:
+      raise ValueError("The saved arrays do not fit the game and the rule that the file names.")
+    with precision(self.dtype):
+      self._state = jax.tree.unflatten(structure, [jax.numpy.asarray(leaf) for leaf in leaves])
+
+
+def _next_chunk(chunk: int, seconds: float) -> int:
+  """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call."""
+  return max(1, min(2 * chunk, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
+
+
+def _check_count(name: str, value: Any, least: int = 0) -> int:
+  """An integer of at least `least`, or ValueError."""
+  if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+  return int(value)
+
+
+def load_policy(path: str | os.PathLike) -> TreePolicy:
+  """The policy in a file of `TreePolicy.save`, or the average policy in a file of `PSCFRSolver.save`.
+
+  Raises:
+    OSError: no such file.
+    ValueError: the file is truncated or foreign.
+  """
+  header, arrays = storage.read(path)
+  if header["kind"] == "solver":
+    return PSCFRSolver.load(path).average_policy()
+  return TreePolicy.from_file(header, arrays, path)
