@@ -34,7 +34,8 @@ class BayesianForm(Protocol):
     parent: int32[N] parent of each public state, -1 at the root; parents before children.
     action: int32[N] OpenSpiel action that leads here from the parent.
     player: int32[N] who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL`.
-    constant, stake: float64[N] at terminals, utility to player 0 = constant + stake * sign(strength 0 - strength 1).
+    constant, stake: float64[N] at terminals; the utility to player 0 is
+      constant + stake * sign(strength 0 - strength 1).
     types: names of each player's types, lengths H0 and H1.
     weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
     cards: int32[H0, 2], int32[H1, 2].
@@ -178,30 +179,30 @@ def make_forest(
   for r in range(rows):
     if parents[r, 0] >= 0:
       depth[r] = depth[parents[r, 0]] + 1
-  order = np.lexsort((np.arange(rows), actions, depth))
-  block = np.unique(np.stack([depth, actions]), axis=1, return_inverse=True)[1].reshape(-1)
-  first = np.empty(rows + 1, int)  # number of each row's first sequence; of "no row": 0, the empty one
-  first[order] = 1 + np.cumsum(actions[order]) - actions[order]
-  first[-1] = 0
+  keys, block = np.unique(np.stack([depth, actions]), axis=1, return_inverse=True)
+  block = block.reshape(-1)
+  sizes = np.bincount(block, minlength=keys.shape[1])
+  order = np.argsort(block, kind="stable")
+  place = np.empty(rows, int)
+  place[order] = np.arange(rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+  lengths = sizes * keys[1]  # sequences of each block
+  first = 1 + np.cumsum(lengths) - lengths  # number of each block's first sequence; the empty one is 0
 
   def sequences(choice):
-    return first[choice[:, 0]] + np.maximum(choice[:, 1], 0)
+    row, action = choice.T
+    number = first[block[row]] + action * sizes[block[row]] + place[row] if rows else 0
+    return np.where(row < 0, 0, number)
 
   levels, above, start = [], [1], 0
   for d in range(depth.max(initial=-1) + 1):
-    members = order[depth[order] == d]
-    blocks, sizes = np.unique(block[members], return_counts=True)
-    counts = [int(actions[members[block[members] == b][0]]) for b in blocks]
-    index = sequences(parents[members]) - start
-    levels.append(Level(Link.create(index, above, sizes.tolist()), tuple(counts)))
-    start = int(first[members[0]])
-    above = [int(n) * a for n, a in zip(sizes, counts, strict=True)]
-  parts = [1] + [n * a for level in levels for n, a in level.shapes]
+    blocks = np.flatnonzero(keys[0] == d)
+    members = order[np.isin(block[order], blocks)]
+    link = Link.create(sequences(parents[members]) - start, above, sizes[blocks].tolist())
+    levels.append(Level(link, tuple(keys[1, blocks].tolist())))
+    above, start = lengths[blocks].tolist(), int(first[blocks[0]])
   leaf = Link.create(
-    np.concatenate([sequences(part) for part in leaves]), parts, [len(part) for part in leaves]
+    np.concatenate([sequences(part) for part in leaves]),
+    [1, *lengths.tolist()],
+    [len(part) for part in leaves],
   )
-  place = np.stack([block, np.zeros(rows, int)], 1)
-  for b in range(block.max(initial=-1) + 1):
-    members = order[block[order] == b]
-    place[members, 1] = np.arange(len(members))
-  return PlayerTree(tuple(levels), leaf, types), place
+  return PlayerTree(tuple(levels), leaf, types), np.stack([block, place], 1)

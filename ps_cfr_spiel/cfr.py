@@ -15,15 +15,15 @@ from ps_cfr_spiel.rules import Rule, normalise
 from ps_cfr_spiel.traverse import sequence_reach, sequence_values, sum_actions
 from ps_cfr_spiel.tree import PublicTree
 
-Blocks = tuple[jax.Array, ...]  # [rows, A, H] for each block of a player
+Blocks = tuple[jax.Array, ...]  # [A, rows, H] for each block of a player
 
 
 class PlayerState(NamedTuple):
   """What CFR remembers of one player; each field has an entry for every block.
 
   Attributes:
-    strategy: [rows, A, H], the current strategy.
-    average: [rows, A, H], reach-weighted sum of strategies, up to a factor common to the whole array.
+    strategy: [A, rows, H], the current strategy.
+    average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array.
     rule: the rule's own state.
   """
 
@@ -49,7 +49,7 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
 
   def player_state(shapes):
     return PlayerState(
-      strategy=tuple(jnp.full(shape, 1 / shape[1], dtype) for shape in shapes),
+      strategy=tuple(jnp.full(shape, 1 / shape[0], dtype) for shape in shapes),
       average=tuple(jnp.zeros(shape, dtype) for shape in shapes),
       rule=tuple(rule.init(shape, dtype) for shape in shapes),
     )
@@ -64,7 +64,7 @@ def action_values(
   """Counterfactual action values of one player's strategy against the opponent's sequence reaches.
 
   Returns:
-    [rows, A, H] for each block, and the value of the game by type, [H].
+    [A, rows, H] for each block, and the value of the game by type, [H].
   """
   leaf_reach = tree.players[1 - player].leaf.pull(opponent_reach)
   leaf_values = tree.leaves(player, leaf_reach)
@@ -72,7 +72,7 @@ def action_values(
 
 
 def _regrets(tree, player, strategy, opponent_reach) -> list[jax.Array]:
-  """Instantaneous counterfactual regrets, [rows, A, H] for each block."""
+  """Instantaneous counterfactual regrets, [A, rows, H] for each block."""
   values, _ = action_values(tree, player, strategy, opponent_reach)
   return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
 
@@ -136,5 +136,5 @@ def solve(
 
 
 def average_strategy(state: PlayerState) -> Blocks:
-  """The average strategy, [rows, A, H] for each block; uniform where the player never came."""
+  """The average strategy, [A, rows, H] for each block; uniform where the player never came."""
   return tuple(normalise(s) for s in state.average)

@@ -34,7 +34,7 @@ def best_response_values(
   """Counterfactual action values of a best response to the opponent's strategy.
 
   Returns:
-    [rows, A, H] for each block of `player`, and the value of the game by type, [H].
+    [A, rows, H] for each block of `player`, and the value of the game by type, [H].
   """
   opponent = tree.players[1 - player]
   leaf_reach = opponent.leaf.pull(sequence_reach(opponent, opponent_strategy))
@@ -44,7 +44,7 @@ def best_response_values(
 
 @jax.jit
 def evaluate(tree: PublicTree, strategies: Sequence[Sequence[jax.Array]]) -> Evaluation:
-  """Value, best responses and exploitability of a profile, [rows, A, H] for each player and block."""
+  """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block."""
   best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
   reach = sequence_reach(tree.players[1], strategies[1])
   value = action_values(tree, 0, strategies[0], reach)[1].sum()

@@ -76,8 +76,8 @@ class _View:
   card, K the number of distinct strengths of the own hands.
 
   Attributes:
-    scale: [H] own weight over Z; the opponent's weight is in `weight`.
-    weight: [G].
+    scale: [1, H] own weight over Z.
+    weight: [1, G] the opponent's weight.
     compare: [G, K] sign(own strength number k - opponent strength).
     rank: int[H] column of `compare` for each own hand.
     opponent_by_card: int[N, V] opponent hands with each card, padded with G.
@@ -112,8 +112,8 @@ class _View:
     same = _same_hand(form.cards[own], form.cards[opponent])
     identical = len(same) == len(strength[1]) and (same == np.arange(len(same))).all()
     return cls(
-      scale=form.weights[own] / total,
-      weight=form.weights[opponent],
+      scale=form.weights[own][None] / total,
+      weight=form.weights[opponent][None],
       compare=np.sign(levels[None, :] - strength[1][:, None]).astype(float),
       rank=rank.astype(np.int32),
       opponent_by_card=by_card[1],
@@ -141,21 +141,18 @@ class _View:
     """Sum of reach over the opponent's disjoint hands: [L, G] to [L, H], by inclusion and exclusion."""
     by_card = dot(reach, self.opponent_has)
     everyone = by_card.sum(1, keepdims=True) / 2
-    if self.same is None:
-      twice = reach
-    else:
-      twice = jnp.pad(reach, ((0, 0), (0, 1)))[:, self.same]
+    twice = reach if self.same is None else jnp.pad(reach, ((0, 0), (0, 1)))[:, self.same]
     return everyone - dot(by_card, self.own_has.T) + twice
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ShowdownLeaves:
-  """Card games where the stronger hand wins: no H0 x H1 matrix, for priors that are a product less shared cards.
+  """Card games where the stronger hand wins, without any H0 x H1 matrix.
 
-  The paper's domain-specific version (Kovařík et al. 2021, Appendix B; Johanson et al. 2011). Instead of a
-  sweep over sorted hands with running sums, which is sequential, a small matrix of signs for each card: N W V =
-  99,452 products a leaf for 1,081 hands, in one batched matrix product. Memory: about 1 MB.
+  The paper's domain-specific version (Kovařík et al. 2021, Appendix B; Johanson et al. 2011). Their sweep
+  over sorted hands with running sums is sequential; here each card has a small matrix of signs, all in one
+  batched product: N W V = 99,452 multiplications a leaf for 1,081 hands. Tables: about 1 MB.
 
   Attributes:
     views: tables of the two players.

@@ -13,7 +13,7 @@ from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.tree import Labels, PublicState, PublicTree
 from ps_cfr_spiel.version import __version__
 
-Strategy = Sequence[np.ndarray]  # [rows, A, H] for each block of a player
+Strategy = Sequence[np.ndarray]  # [A, rows, H] for each block of a player
 
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
 TABULAR_LIMIT = 2_000_000
@@ -24,7 +24,7 @@ class TreePolicy(openspiel_policy.Policy):
 
   Attributes:
     labels: names of the public tree's infostates.
-    strategies: for each player [rows, A, H] for each block, float64, summing to one over A.
+    strategies: for each player [A, rows, H] for each block, float64, summing to one over A.
     info: what is known of its making (rule, iterations, ...); saved with it.
   """
 
@@ -54,8 +54,11 @@ class TreePolicy(openspiel_policy.Policy):
       ) from None
 
   def _probabilities(self, state: PublicState, type_index: int) -> dict[int, float]:
-    column = self.strategies[state.player][state.block][state.row, :, type_index]
-    return dict(zip(state.legal_actions, column.tolist(), strict=True))
+    return dict(zip(state.legal_actions, self.table(state)[:, type_index].tolist(), strict=True))
+
+  def table(self, state: PublicState) -> np.ndarray:
+    """The acting player's strategy at a public state, float64 [A, H]; actions as in `legal_actions`."""
+    return self.strategies[state.player][state.block][:, state.row]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state, as OpenSpiel's policies give it.
@@ -80,8 +83,8 @@ class TreePolicy(openspiel_policy.Policy):
     """
     if states is None and self.labels.histories > TABULAR_LIMIT:
       raise ValueError(
-        f"{self.labels.game} has {self.labels.histories:,} histories; OpenSpiel's Python TabularPolicy visits "
-        f"each of them, and at most {TABULAR_LIMIT:,} are allowed. to_pyspiel() needs no walk."
+        f"{self.labels.game} has {self.labels.histories:,} histories; OpenSpiel's Python TabularPolicy "
+        f"visits each of them, and at most {TABULAR_LIMIT:,} are allowed. to_pyspiel() needs no walk."
       )
     return super().to_tabular(states)
 
@@ -129,7 +132,7 @@ def infostates(labels: Labels) -> Iterator[tuple[PublicState, int, str]]:
 
 def _normalised(block: Any) -> np.ndarray:
   block = np.asarray(block, np.float64)
-  return block / block.sum(1, keepdims=True)
+  return block / block.sum(0, keepdims=True)
 
 
 def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -141,7 +144,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
     policy: a `TreePolicy`, `pyspiel.Policy`, Python `TabularPolicy` or any Python `Policy`.
 
   Returns:
-    For each player float64 [rows, A, H] for each block.
+    For each player float64 [A, rows, H] for each block.
 
   Raises:
     ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
@@ -168,7 +171,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
         f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
         f"over the legal actions {list(state.legal_actions)}."
       )
-    strategies[state.player][state.block][state.row, :, h] = values / values.sum()
+    strategies[state.player][state.block][:, state.row, h] = values / values.sum()
   return strategies
 
 
@@ -189,7 +192,7 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
 
 
 def _make_state(labels: Labels, game: pyspiel.Game, public: PublicState, own_type: int) -> pyspiel.State:
-  """A state in which the player of `public` holds `own_type` and the opponent anything that can be dealt with it."""
+  """A state in which the player of `public` holds `own_type`, the opponent anything compatible."""
   types = [own_type, labels.compatible[public.player][own_type]]
   if public.player == 1:
     types.reverse()

@@ -28,7 +28,7 @@ def precision(dtype: str) -> contextlib.AbstractContextManager:
 
 
 def to_device(tree: Any, dtype: str) -> Any:
-  """Copies a pytree of host arrays to the device, floating-point leaves as `dtype`; call it within `precision`."""
+  """Copies a pytree of host arrays to the device, floats as `dtype`; call it within `precision`."""
 
   def convert(x):
     x = np.asarray(x)

@@ -1,7 +1,7 @@
 """Regret rules: how counterfactual regrets become the next strategy.
 
 A rule is a small frozen dataclass (hashable, so that jit compiles once for each rule). It has
-  init(shape, dtype) -> state            for a block of rows, shape = (rows, A, H)
+  init(shape, dtype) -> state            for a block of rows, shape = (A, rows, H)
   update(state, regret, t) -> (state, strategy)
   gamma                                  iteration t enters the average strategy with weight t ** gamma
 where `regret` is the instantaneous counterfactual regret of iteration t = 1, 2, ..., an array of `shape`, and
@@ -33,11 +33,11 @@ class Rule(Protocol):
 
 
 def normalise(weights: jax.Array) -> jax.Array:
-  """Non-negative weights [rows, A, H] scaled to sum to one over A; uniform where all are zero."""
+  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero."""
   total = sum_actions(weights)
   positive = total > 0
   scale = jnp.where(positive, 1 / jnp.where(positive, total, 1), 0)
-  return jnp.where(positive, weights * scale, 1 / weights.shape[1])
+  return jnp.where(positive, weights * scale, 1 / weights.shape[0])
 
 
 def positive_part(x: jax.Array) -> jax.Array:
@@ -216,9 +216,9 @@ class NRM:
     _check(self, kappa=(0, 1e6), c=(0, 1e6), phi=(0, 100), gamma=(0, 100))
 
   def init(self, shape, dtype):
-    """State: (z [rows, A, H], m [rows, 1, H])."""
-    rows, actions, types = shape
-    return jnp.full(shape, 1 / actions, dtype), jnp.zeros((rows, 1, types), dtype)
+    """State: (z [A, rows, H], m [1, rows, H])."""
+    actions, rows, types = shape
+    return jnp.full(shape, 1 / actions, dtype), jnp.zeros((1, rows, types), dtype)
 
   def update(self, state, regret, t):
     """One step; see the class."""

@@ -1,7 +1,7 @@
 """Reach down, values up: the two passes over a player's decisions that every algorithm here is made of.
 
 Each function is for one player and works on tuples with an array for each block of `PlayerTree`:
-strategies and sequence values [rows, A, H], sequence reaches [rows * A, H].
+strategies and sequence values [A, rows, H], sequence reaches [A * rows, H].
 """
 
 from collections.abc import Callable, Sequence
@@ -13,22 +13,22 @@ from ps_cfr_spiel.tree import PlayerTree
 
 
 def sum_actions(x: jax.Array) -> jax.Array:
-  """Sums [rows, A, H] over actions, keeping the axis.
+  """Sums [A, rows, H] over actions, keeping the axis.
 
-  Written as A - 1 additions: XLA's CPU backend fuses and vectorises these, a reduction over a short
-  middle axis it does not.
+  Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
+  kernel of its own.
   """
-  total = x[:, :1]
-  for a in range(1, x.shape[1]):
-    total = total + x[:, a : a + 1]
+  total = x[:1]
+  for a in range(1, x.shape[0]):
+    total = total + x[a : a + 1]
   return total
 
 
 def max_actions(x: jax.Array) -> jax.Array:
-  """Maximum of [rows, A, H] over actions, keeping the axis; see `sum_actions`."""
-  best = x[:, :1]
-  for a in range(1, x.shape[1]):
-    best = jnp.maximum(best, x[:, a : a + 1])
+  """Maximum of [A, rows, H] over actions, keeping the axis; see `sum_actions`."""
+  best = x[:1]
+  for a in range(1, x.shape[0]):
+    best = jnp.maximum(best, x[a : a + 1])
   return best
 
 
@@ -37,10 +37,10 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[jax.Array]) -> list[jax.
 
   Args:
     tree: the player's decisions.
-    strategy: [rows, A, H] for each block.
+    strategy: [A, rows, H] for each block.
 
   Returns:
-    Parts [1, H] (the empty sequence, all 1) and [rows * A, H] for each block: what `tree.leaf` pulls from.
+    Parts [1, H] (the empty sequence, all 1) and [A * rows, H] for each block: what `tree.leaf` pulls from.
   """
   dtype = strategy[0].dtype if len(strategy) else jnp.float32
   above = [jnp.ones((1, tree.types), dtype)]
@@ -48,7 +48,7 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[jax.Array]) -> list[jax.
   blocks = iter(strategy)
   for level in tree.levels:
     rows = level.link.pull(above)
-    above = [(r[:, None, :] * next(blocks)).reshape(-1, tree.types) for r in rows]
+    above = [(r[None] * next(blocks)).reshape(-1, tree.types) for r in rows]
     reach += above
   return reach
 
@@ -63,11 +63,11 @@ def sequence_values(
   Args:
     tree: the player's decisions.
     leaf_values: the leaf evaluator's parts.
-    backup: (block, action values [rows, A, H]) -> row values [rows, 1, H]: the mean under a strategy, or
+    backup: (block, action values [A, rows, H]) -> row values [1, rows, H]: the mean under a strategy, or
       the maximum for a best response.
 
   Returns:
-    Action values [rows, A, H] for each block, and the value of the game for each type, [H].
+    Action values [A, rows, H] for each block, and the value of the game for each type, [H].
   """
   root, *values = tree.leaf.push(leaf_values)
   block = len(values)
@@ -75,9 +75,9 @@ def sequence_values(
     level = tree.levels[depth]
     first = block - len(level.actions)
     row_values = []
-    for k, (rows, actions) in enumerate(level.shapes, start=first):
-      values[k] = values[k].reshape(rows, actions, tree.types)
-      row_values.append(backup(k, values[k])[:, 0])
+    for k, (actions, rows) in enumerate(level.shapes, start=first):
+      values[k] = values[k].reshape(actions, rows, tree.types)
+      row_values.append(backup(k, values[k])[0])
     above = level.link.push(row_values)
     if depth == 0:
       root = root + above[0]

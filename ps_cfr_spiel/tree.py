@@ -17,7 +17,8 @@ the infostates where that player acts next. `PlayerTree` stores this forest in *
 of own earlier decisions. A level is split into *blocks* of rows that have the same number of
 actions; a row is a public state with all its types beside each other (the last axis, H). A game that
 is not Bayesian has H = 1 and a row for each infostate. So one traversal (`traverse`) serves both: it is
-dense arithmetic on arrays of shape [rows, A, H], joined by `Link`s.
+dense arithmetic on arrays of shape [A, rows, H], joined by `Link`s. (Actions come first so that sums over
+them are vectorised however small H is.)
 
 The two players' forests meet only at the leaves (Kovařík et al. 2021, Proposition 3: given the
 values at the leaves the rest is each player's own business), which is why nothing else of
@@ -77,7 +78,7 @@ class Level:
 
   Attributes:
     link: from the rows to the sequences of the level above (of level 0: to the empty sequence).
-      Sequences of a block are numbered row by row: row * A + action.
+      Sequences of a block are numbered action by action: action * rows + row.
     actions: A of each block.
   """
 
@@ -86,8 +87,8 @@ class Level:
 
   @property
   def shapes(self) -> list[tuple[int, int]]:
-    """(rows, A) of each block."""
-    return list(zip(self.link.children, self.actions, strict=True))
+    """(A, rows) of each block."""
+    return list(zip(self.actions, self.link.children, strict=True))
 
 
 @jax.tree_util.register_dataclass
@@ -108,8 +109,8 @@ class PlayerTree:
 
   @property
   def block_shapes(self) -> list[tuple[int, int, int]]:
-    """(rows, A, H) of every block, in the order that all per-block tuples of this package follow."""
-    return [(n, a, self.types) for level in self.levels for n, a in level.shapes]
+    """(A, rows, H) of every block, in the order that all per-block tuples of this package follow."""
+    return [(a, n, self.types) for level in self.levels for a, n in level.shapes]
 
 
 class LeafEvaluator(Protocol):
@@ -208,7 +209,7 @@ class PublicTree:
       "histories": f"{labels.histories:,} (the deal counted as one event)",
       "public states": f"{len(labels.public_states):,} after the deal: {len(decisions):,} decisions, "
       f"{len(labels.public_states) - len(decisions):,} terminals",
-      "decision infostates": f"{sum(infostates):,} (player 0: {infostates[0]:,}, player 1: {infostates[1]:,})",
+      "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
       "types": f"{len(labels.types[0]):,} x {len(labels.types[1]):,}",
       "leaf evaluator": self.leaves.kind,
     }

@@ -1,0 +1,204 @@
+"""PSCFRSolver against OpenSpiel's own solvers and tools, an LP, and itself (resumed, saved, interrupted)."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import cfr as openspiel_cfr
+from open_spiel.python.algorithms import exploitability as openspiel_exploitability
+from reference import policy_table, sequence_form_value
+
+import ps_cfr_spiel
+from ps_cfr_spiel import NRM, RM, RULES, PSCFRSolver, RMPlus
+
+# A dozen combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
+REDUCED = "river_subgame(stack=700,ranges=QQ:0.5 87s A9s:0.25 2d2h;TT:0.7 66 87s:2 AhKd)"
+TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+
+
+@pytest.fixture(scope="module")
+def reduced():
+  return pyspiel.load_game(REDUCED)
+
+
+@pytest.mark.parametrize("leaves", ["dense", "showdown"])
+@pytest.mark.parametrize(
+  "rule, reference",
+  [(RM(), openspiel_cfr.CFRSolver), (RMPlus(), openspiel_cfr.CFRPlusSolver)],
+  ids=["CFR", "CFR+"],
+)
+def test_iterates_equal_openspiels(reduced, rule, reference, leaves):
+  ours = PSCFRSolver(reduced, rule, dtype="float64", leaves=leaves)
+  theirs = reference(reduced)
+  for _ in range(6):
+    ours.evaluate_and_update_policy()
+    theirs.evaluate_and_update_policy()
+    for mine, other in (
+      (ours.average_policy(), theirs.average_policy()),
+      (ours.current_policy(), theirs.current_policy()),
+    ):
+      for infostate, row in other.state_lookup.items():
+        expected = other.action_probability_array[row]
+        player = int(infostate[1])
+        for action, probability in mine.at(player, infostate).items():
+          assert abs(probability - expected[action]) < 1e-9, infostate
+
+
+def test_simultaneous_iterates_equal_openspiels():
+  game = pyspiel.load_game(TINY)
+  ours = PSCFRSolver(game, RM(), alternating=False, dtype="float64")
+  theirs = openspiel_cfr._CFRSolver(
+    game, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
+  )
+  for _ in range(5):
+    ours.evaluate_and_update_policy()
+    theirs.evaluate_and_update_policy()
+  other = theirs.average_policy()
+  for infostate, row in other.state_lookup.items():
+    for action, probability in ours.average_policy().at(int(infostate[1]), infostate).items():
+      assert abs(probability - other.action_probability_array[row][action]) < 1e-9
+
+
+def test_exploitability_and_value_equal_openspiels(reduced):
+  solver = PSCFRSolver(reduced, dtype="float64")
+  solver.run(30)
+  policy = solver.average_policy()
+  expected = openspiel_exploitability.exploitability(reduced, policy)
+  assert abs(solver.exploitability() - expected) < 1e-9
+  assert abs(ps_cfr_spiel.exploitability(reduced, policy) - expected) < 1e-9
+  assert abs(pyspiel.exploitability(reduced, policy.to_pyspiel()) - expected) < 1e-9
+  assert expected > 0.1  # far enough from 0 that agreement means something
+  table = policy.to_pyspiel()
+  value = pyspiel.expected_returns(reduced.new_initial_state(), table, -1, False)[0]
+  assert abs(solver.value() - value) < 1e-9
+
+
+def test_value_of_the_game_is_the_lps(reduced):
+  solver = PSCFRSolver(reduced, dtype="float64")
+  solver.run(4000)
+  value = sequence_form_value(reduced)
+  assert solver.exploitability() < 1e-3
+  assert abs(solver.value() - value) <= 2 * solver.exploitability() + 1e-9
+  low, high = -solver.evaluation().best_response[1], solver.evaluation().best_response[0]
+  assert low - 1e-9 <= value <= high + 1e-9  # best responses bracket the value
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("alternating", [True, False])
+def test_every_rule_converges(name, alternating):
+  rule = NRM(kappa=1.0) if name == "nrm" and not alternating else name
+  solver = PSCFRSolver(pyspiel.load_game(TINY), rule, alternating=alternating)
+  start = solver.exploitability()
+  solver.run(3000)
+  assert solver.exploitability() < 0.01 * start
+  assert solver.exploitability() > -1e-3
+
+
+def test_default_river():
+  """The main job: value agreed on by three independent solvers, exploitability below 0.1% of the pot."""
+  solver = PSCFRSolver(pyspiel.load_game("river_subgame"))
+  solver.run(400)
+  assert abs(solver.value() - -7.40) <= 0.02
+  assert 0 < solver.exploitability() < 0.001 * 200
+
+
+def test_float32_and_float64_agree():
+  results = []
+  for dtype in ("float32", "float64"):
+    solver = PSCFRSolver(pyspiel.load_game(TINY), dtype=dtype)
+    solver.run(20)
+    results.append((solver.exploitability(), solver.value()))
+  np.testing.assert_allclose(results[0], results[1], rtol=1e-3)
+
+
+def same(a, b):
+  """Bit by bit the same state."""
+  states = [np.concatenate([np.ravel(x) for x in s.current_policy().strategies[0]]) for s in (a, b)]
+  averages = [np.concatenate([np.ravel(x) for x in s.average_policy().strategies[1]]) for s in (a, b)]
+  return a.iteration == b.iteration and (states[0] == states[1]).all() and (averages[0] == averages[1]).all()
+
+
+def test_parts_equal_the_whole_and_survive_a_file(tmp_path):
+  game = pyspiel.load_game(TINY)
+  whole, parts = PSCFRSolver(game, skip=7), PSCFRSolver(game, skip=7)
+  whole.run(50)
+  parts.run(20)
+  parts.evaluate_and_update_policy()
+  parts.save(tmp_path / "run.npz")
+  resumed = PSCFRSolver.load(tmp_path / "run.npz")
+  resumed.run(29)
+  assert same(whole, resumed)
+  assert resumed.rule == whole.rule and resumed.skip == 7
+  assert resumed.exploitability() == whole.exploitability()
+
+
+def test_skip_leaves_out_the_first_iterations():
+  game = pyspiel.load_game(TINY)
+  solver = PSCFRSolver(game, RM(), dtype="float64", skip=3)
+  late = []
+  for t in range(5):
+    if t >= 3:
+      late.append(solver.current_policy())
+    solver.evaluate_and_update_policy()
+  root = [state for state in solver.tree.labels.decisions if state.parent < 0][0]
+  rows = [p.table(root) for p in late]
+  average = solver.average_policy().table(root)
+  np.testing.assert_allclose(average, np.mean(rows, 0), atol=1e-12)  # at the root the reach is 1
+
+
+def test_callback_sees_the_schedule_and_can_stop():
+  solver = PSCFRSolver(pyspiel.load_game(TINY))
+  seen = []
+  solver.run(25, every=10, callback=lambda s: seen.append(s.iteration))
+  assert seen == [10, 20, 25]
+  solver.run(100, every=10, callback=lambda s: s.iteration >= 45)
+  assert solver.iteration == 45
+
+
+def test_ctrl_c_keeps_what_was_reached(tmp_path):
+  solver = PSCFRSolver(pyspiel.load_game(TINY))
+  solver.run(1)
+  timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+  timer.start()
+  with pytest.raises(KeyboardInterrupt):
+    solver.run(10**9, checkpoint=tmp_path / "run.npz")
+  assert 1 < solver.iteration < 10**9
+  assert same(solver, PSCFRSolver.load(tmp_path / "run.npz"))
+
+
+@pytest.mark.parametrize(
+  "options, message",
+  [
+    ({"rule": "cfr"}, "Unknown rule 'cfr'"),
+    ({"dtype": "float16"}, "Unknown dtype 'float16'; choose one of 'float32', 'float64'"),
+    ({"leaves": "fast"}, "Unknown leaf evaluator 'fast'"),
+    ({"skip": -1}, "skip must be an integer of at least 0, got -1"),
+    ({"alternating": "yes"}, "alternating must be True or False, got 'yes'"),
+  ],
+)
+def test_bad_options(options, message):
+  with pytest.raises(ValueError, match=message):
+    PSCFRSolver(pyspiel.load_game(TINY), **options)
+
+
+def test_bad_counts():
+  solver = PSCFRSolver(pyspiel.load_game(TINY))
+  with pytest.raises(ValueError, match="iterations must be an integer of at least 0, got -5"):
+    solver.run(-5)
+  with pytest.raises(ValueError, match="iterations must be an integer"):
+    solver.run(1.5)
+  with pytest.raises(ValueError, match="every must be an integer of at least 1, got 0"):
+    solver.run(5, every=0)
+  solver.run(0)
+  assert solver.iteration == 0
+
+
+def test_policy_table_is_complete(reduced):
+  policy = PSCFRSolver(reduced).average_policy()
+  table = policy_table(reduced, policy)
+  assert len(table) == sum(len(s.infostates) for s in policy.labels.decisions)
+  for probabilities in table.values():
+    assert abs(sum(probabilities.values()) - 1) < 1e-12
