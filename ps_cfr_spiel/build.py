@@ -36,11 +36,11 @@ class BayesianForm(Protocol):
     player: int32[N] who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL`.
     constant, stake: float64[N] at terminals; the utility to player 0 is
       constant + stake * sign(strength 0 - strength 1).
-    types: names of each player's types, lengths H0 and H1.
+    types: names of each player's types, lengths H0 and H1. Player 0's is dealt first; a type's index is the
+      chance action that deals it.
     weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
     cards: int32[H0, 2], int32[H1, 2].
     strength: int32[H0], int32[H1]; larger wins.
-    deals: int32[H0], int32[H1]; the chance action that deals each type.
     infostates: for each public state the acting player's information state strings by type; () at terminals.
   """
 
@@ -53,7 +53,6 @@ class BayesianForm(Protocol):
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
   strength: tuple[np.ndarray, np.ndarray]
-  deals: tuple[np.ndarray, np.ndarray]
   infostates: tuple[tuple[str, ...], ...]
 
 
@@ -153,7 +152,6 @@ def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np
     game=name,
     public_states=tuple(states),
     types=form.types,
-    deals=tuple(tuple(deals.tolist()) for deals in form.deals),
     compatible=(tuple(disjoint.argmax(1).tolist()), tuple(disjoint.argmax(0).tolist())),
     histories=1 + len(states) * int(disjoint.sum()),
   )

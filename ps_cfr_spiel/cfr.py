@@ -84,7 +84,7 @@ def _advance(state: PlayerState, reach, regrets, rule: Rule, t: jax.Array, skip:
   growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1).
   """
   dtype = state.average[0].dtype if state.average else jnp.float32
-  fade = ((t - 1) / t).astype(dtype) ** rule.gamma if rule.gamma else jnp.ones((), dtype)
+  fade = (1 - 1 / t.astype(dtype)) ** rule.gamma if rule.gamma else jnp.ones((), dtype)
   counts = (t > skip).astype(dtype)
   average = tuple(
     s * fade + counts * r.reshape(s.shape) for s, r in zip(state.average, reach[1:], strict=True)

@@ -280,10 +280,16 @@ def hand_chart(spot: Spot) -> HandChart:
 
 
 def letters(actions: Sequence[str]) -> tuple[str, ...]:
-  """A letter for each action: its first, or A, B, C, ... in order for those that begin alike."""
-  first = [name[0].lower() for name in actions]
-  alike = [k for k, letter in enumerate(first) if first.count(letter) > 1]
-  return tuple(chr(ord("A") + alike.index(k)) if k in alike else first[k] for k in range(len(actions)))
+  """A letter for each action: its first; of several that begin alike, the later ones take free letters after it."""
+  taken, found = {name[0].lower() for name in actions}, {}
+  for name in actions:
+    letter = name[0].lower()
+    if letter in found.values():
+      after = [chr(c) for c in [*range(ord(letter), ord("z") + 1), *range(ord("a"), ord(letter))]]
+      letter = next((c for c in after if c not in taken), "?")
+    taken.add(letter)
+    found[name] = letter
+  return tuple(found[name] for name in actions)
 
 
 def chart_text(spot: Spot, action: int | None = None) -> str:

@@ -201,6 +201,6 @@ def _make_state(labels: Labels, game: pyspiel.Game, public: PublicState, own_typ
     moves.append(public.action)
     public = labels.public_states[public.parent]
   state = game.new_initial_state()
-  for action in [labels.deals[i][h] for i, h in enumerate(types)] + moves[::-1]:
+  for action in types + moves[::-1]:
     state.apply_action(action)
   return state

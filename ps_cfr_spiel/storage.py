@@ -61,8 +61,8 @@ def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]
     ValueError: the file is truncated, or not one of this package's, or of a newer format.
   """
   try:
-    with np.load(path, allow_pickle=False) as file:
-      arrays = {name: file[name] for name in file.files}
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as content:
+      arrays = {name: content[name] for name in content.files}
     header = json.loads(str(arrays.pop("header")))
     known = isinstance(header, dict) and header.get("format") == FORMAT
   except OSError:

@@ -165,8 +165,7 @@ class Labels:
   Attributes:
     game: `str(game)`, which `pyspiel.load_game` reads back.
     public_states: parents before children.
-    types: names of each player's types.
-    deals: for each player, the chance action that deals each type.
+    types: names of each player's types; an index here is the chance action that deals the type.
     compatible: for each player and type, a type of the opponent that can be dealt with it.
     histories: number of histories, the deal counted as one event.
   """
@@ -174,7 +173,6 @@ class Labels:
   game: str
   public_states: tuple[PublicState, ...]
   types: tuple[tuple[str, ...], tuple[str, ...]]
-  deals: tuple[tuple[int, ...], tuple[int, ...]]
   compatible: tuple[tuple[int, ...], tuple[int, ...]]
   histories: int
 

@@ -47,11 +47,10 @@ def test_iterates_equal_openspiels(reduced, rule, reference, leaves):
           assert abs(probability - expected[action]) < 1e-9, infostate
 
 
-def test_simultaneous_iterates_equal_openspiels():
-  game = pyspiel.load_game(TINY)
-  ours = PSCFRSolver(game, RM(), alternating=False, dtype="float64")
+def test_simultaneous_iterates_equal_openspiels(reduced):
+  ours = PSCFRSolver(reduced, RM(), alternating=False, dtype="float64")
   theirs = openspiel_cfr._CFRSolver(
-    game, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
+    reduced, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
   )
   for _ in range(5):
     ours.evaluate_and_update_policy()
@@ -143,7 +142,7 @@ def test_skip_leaves_out_the_first_iterations():
     if t >= 3:
       late.append(solver.current_policy())
     solver.evaluate_and_update_policy()
-  root = [state for state in solver.tree.labels.decisions if state.parent < 0][0]
+  root = solver.tree.labels.public_states[0]
   rows = [p.table(root) for p in late]
   average = solver.average_policy().table(root)
   np.testing.assert_allclose(average, np.mean(rows, 0), atol=1e-12)  # at the root the reach is 1
