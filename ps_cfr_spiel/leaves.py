@@ -1,10 +1,13 @@
 """Leaf evaluators: opponent reach in, counterfactual values of the terminal public states out.
 
-The only game-specific step of PS-CFR (Kovařík et al. 2021, Algorithm 3, line 4). All evaluators here take the
-leaves in two parts, because poker ends in two ways: part 0 are showdowns, where the utility to
-player 0 is stake x sign(strength 0 - strength 1), part 1 are leaves whose utility does not depend on
-the types (folds). Either may be empty. Chance, the joint prior of the types, is folded in:
+The only game-specific step of PS-CFR (Kovařík et al. 2021, Algorithm 3, line 4). Chance is folded into the
+utilities.
+
+`DenseLeaves` and `ShowdownLeaves` take the leaves in two parts, because poker ends in two ways: part 0 are
+showdowns, where the utility to player 0 is stake x sign(strength 0 - strength 1), part 1 are leaves whose
+utility does not depend on the types (folds). Either may be empty. The joint prior of the types is
   prior(h, g) = w0[h] w1[g] [h and g share no card] / Z.
+`BlockLeaves` and `SparseLeaves` hold utilities as they were found by walking a game.
 """
 
 import dataclasses
@@ -60,6 +63,44 @@ class DenseLeaves:
       dot(opponent_reach[0], showdown) * (sign * self.stake)[:, None],
       dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
     ]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BlockLeaves:
+  """A matrix of chance-weighted utilities for each leaf: Bayesian games with few types.
+
+  Attributes:
+    utility: [L, H0, H1], sum of chance probability x utility to player 0.
+  """
+
+  kind: ClassVar[str] = "dense"
+  utility: jax.Array
+
+  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+    """See `tree.LeafEvaluator`."""
+    (reach,) = opponent_reach
+    if player == 0:
+      return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
+    return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class SparseLeaves:
+  """A number for each pair of last choices: any game.
+
+  Attributes:
+    utility: [L, 1], sum of chance probability x utility to player 0.
+  """
+
+  kind: ClassVar[str] = "sparse"
+  utility: jax.Array
+
+  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+    """See `tree.LeafEvaluator`."""
+    (reach,) = opponent_reach
+    return [reach * (self.utility if player == 0 else -self.utility)]
 
 
 def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:

@@ -90,7 +90,9 @@ def _draw_titles(figure: Figure, policy: TreePolicy, spot: charts.Spot) -> None:
   if (pot := charts.pot(policy.game)) is not None:
     table.append(f"pot {pot:,.0f}")
   where = "after " + ", ".join(spot.history) if spot.history else "first to act"
-  figure.text(0.065, 0.967, f"Player {spot.player}, {where}", fontsize=15, color=INK, weight="bold", va="center")
+  figure.text(
+    0.065, 0.967, f"Player {spot.player}, {where}", fontsize=15, color=INK, weight="bold", va="center"
+  )
   figure.text(0.065, 0.936, "    ".join(table), fontsize=12, color=SOFT, va="center")
 
 

@@ -1,7 +1,7 @@
 """Strategies of a public tree as OpenSpiel policies, and any OpenSpiel policy as strategies."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.build import build_tree
-from ps_cfr_spiel.tree import Labels, PublicState, PublicTree
+from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 from ps_cfr_spiel.version import __version__
 
 Strategy = Sequence[np.ndarray]  # [A, rows, H] for each block of a player
@@ -40,12 +40,12 @@ class TreePolicy(openspiel_policy.Policy):
     self.labels = labels
     self.strategies = tuple(tuple(_normalised(block) for block in blocks) for blocks in strategies)
     self.info = dict(info or {})
-    self._places: dict[tuple[int, str], tuple[PublicState, int]] = {}
+    self._places: dict[tuple[int, str], tuple[Decision, int]] = {}
 
-  def _find(self, player: int, infostate: str) -> tuple[PublicState, int]:
-    """The public state and type of an information state string."""
+  def _find(self, player: int, infostate: str) -> tuple[Decision, int]:
+    """The row and type of an information state string."""
     if not self._places:
-      self._places = {(s.player, name): (s, h) for s, h, name in infostates(self.labels)}
+      self._places = {(s.player, name): (s, h) for s, h, name in self.labels.infostates()}
     try:
       return self._places[player, infostate]
     except KeyError:
@@ -53,11 +53,11 @@ class TreePolicy(openspiel_policy.Policy):
         f"Player {player} has no information state {infostate!r} in {self.labels.game}."
       ) from None
 
-  def _probabilities(self, state: PublicState, type_index: int) -> dict[int, float]:
+  def _probabilities(self, state: Decision, type_index: int) -> dict[int, float]:
     return dict(zip(state.legal_actions, self.table(state)[:, type_index].tolist(), strict=True))
 
-  def table(self, state: PublicState) -> np.ndarray:
-    """The acting player's strategy at a public state, float64 [A, H]; actions as in `legal_actions`."""
+  def table(self, state: Decision) -> np.ndarray:
+    """The acting player's strategy in a row, float64 [A, H]; actions as in `legal_actions`."""
     return self.strategies[state.player][state.block][:, state.row]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -91,7 +91,7 @@ class TreePolicy(openspiel_policy.Policy):
   def to_pyspiel(self) -> pyspiel.TabularPolicy:
     """OpenSpiel's C++ table, made from the infostates alone."""
     return pyspiel.TabularPolicy(
-      {name: list(self._probabilities(s, h).items()) for s, h, name in infostates(self.labels)}
+      {name: list(self._probabilities(s, h).items()) for s, h, name in self.labels.infostates()}
     )
 
   def save(self, path: str | os.PathLike) -> None:
@@ -123,13 +123,6 @@ class TreePolicy(openspiel_policy.Policy):
     return cls(game, tree.labels, strategies, info)
 
 
-def infostates(labels: Labels) -> Iterator[tuple[PublicState, int, str]]:
-  """All decision infostates: (public state, type, information state string)."""
-  for state in labels.decisions:
-    for h, name in enumerate(state.infostates):
-      yield state, h, name
-
-
 def _normalised(block: Any) -> np.ndarray:
   block = np.asarray(block, np.float64)
   return block / block.sum(0, keepdims=True)
@@ -157,7 +150,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
     return policy.strategies
   look_up = _lookup(labels, game, policy)
   strategies = tuple(tuple(np.zeros(shape) for shape in player.block_shapes) for player in tree.players)
-  for state, h, name in infostates(labels):
+  for state, h, name in labels.infostates():
     column = look_up(state, h, name)
     values = np.array([column.get(action, 0.0) for action in state.legal_actions], float)
     total = sum(column.values())
@@ -176,7 +169,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
 
 
 def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
-  """A function (public state, type, infostate string) -> {action: probability}, by the policy's kind."""
+  """A function (row, type, infostate string) -> {action: probability}, by the policy's kind."""
   if isinstance(policy, pyspiel.Policy):
 
     def by_string(_state, _h, name):
@@ -187,20 +180,13 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
 
     return by_string
   if isinstance(policy, openspiel_policy.Policy):
-    return lambda state, h, _: policy.action_probabilities(_make_state(labels, game, state, h), state.player)
+    return lambda state, h, _: policy.action_probabilities(make_state(labels, game, state, h), state.player)
   raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
 
 
-def _make_state(labels: Labels, game: pyspiel.Game, public: PublicState, own_type: int) -> pyspiel.State:
-  """A state in which the player of `public` holds `own_type`, the opponent anything compatible."""
-  types = [own_type, labels.compatible[public.player][own_type]]
-  if public.player == 1:
-    types.reverse()
-  moves = []
-  while public.parent >= 0:
-    moves.append(public.action)
-    public = labels.public_states[public.parent]
+def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
+  """A state in which the player of `decision` is of the given type."""
   state = game.new_initial_state()
-  for action in types + moves[::-1]:
+  for action in labels.source.path(labels, decision, type_index):
     state.apply_action(action)
   return state

@@ -26,7 +26,7 @@ the public tree is needed on the device; the rest is kept in `Labels`, on the ho
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
 import jax
@@ -142,20 +142,65 @@ class PublicState:
 
   Attributes:
     parent: index of the parent, -1 at the root.
-    action: OpenSpiel action that leads here from the parent; -1 at the root.
-    player: who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL`.
-    block, row: where the acting player's strategy for this state is stored; -1 at terminals.
-    legal_actions: OpenSpiel actions in the order of the A axis.
-    infostates: information state string of the acting player for each type.
+    action: OpenSpiel action that leads here from the parent; -1 at the root, or if hidden moves differ.
+    player: who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL` or `CHANCE`.
+    decisions: indices of the acting player's rows here.
   """
 
   parent: int
   action: int
   player: int
+  decisions: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+  """A row of a player's tables, on the host.
+
+  Attributes:
+    player: who acts.
+    public_state: index of the public state; -1 in a tree without.
+    block, row: where the row is stored.
+    legal_actions: OpenSpiel actions in the order of the A axis.
+    infostates: information state string for each type; None where the type cannot be here.
+    examples: for each type the number of a history with this infostate, in trees made by `walk`.
+  """
+
+  player: int
+  public_state: int
   block: int
   row: int
   legal_actions: tuple[int, ...]
-  infostates: tuple[str, ...]
+  infostates: tuple[str | None, ...]
+  examples: tuple[int, ...] = ()
+
+
+class Source(Protocol):
+  """Where histories come from: finds one for each infostate."""
+
+  def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
+    """Actions from the start of the game to a history with this infostate."""
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Deals:
+  """Histories of a Bayesian form: both types are dealt, then all actions are public.
+
+  Attributes:
+    compatible: for each player int[H], a type of the opponent that can be dealt with each type.
+  """
+
+  compatible: tuple[np.ndarray, np.ndarray]
+
+  def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
+    """See `Source`."""
+    types = [type_index, int(self.compatible[decision.player][type_index])]
+    moves, state = [], labels.public_states[decision.public_state]
+    while state.parent >= 0:
+      moves.append(state.action)
+      state = labels.public_states[state.parent]
+    return (types if decision.player == 0 else types[::-1]) + moves[::-1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,22 +209,26 @@ class Labels:
 
   Attributes:
     game: `str(game)`, which `pyspiel.load_game` reads back.
-    public_states: parents before children.
-    types: names of each player's types; an index here is the chance action that deals the type.
-    compatible: for each player and type, a type of the opponent that can be dealt with it.
-    histories: number of histories, the deal counted as one event.
+    public_states: parents before children; empty in a tree without.
+    decisions: all rows, player 0's first.
+    types: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
+    histories: number of histories; in a Bayesian form the deal counts as one event.
+    source: finds histories.
   """
 
   game: str
   public_states: tuple[PublicState, ...]
+  decisions: tuple[Decision, ...]
   types: tuple[tuple[str, ...], tuple[str, ...]]
-  compatible: tuple[tuple[int, ...], tuple[int, ...]]
   histories: int
+  source: Source
 
-  @property
-  def decisions(self) -> list[PublicState]:
-    """Public states in which a player acts."""
-    return [state for state in self.public_states if state.player >= 0]
+  def infostates(self) -> Iterator[tuple[Decision, int, str]]:
+    """All decision infostates: (row, type, information state string)."""
+    for decision in self.decisions:
+      for h, name in enumerate(decision.infostates):
+        if name is not None:
+          yield decision, h, name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,19 +246,25 @@ class PublicTree:
   labels: Labels | None = None
 
   def summary(self) -> str:
-    """The tree's size: histories, public states, infostates, types, leaves."""
+    """The tree's size: histories, public states, infostates, rows, types."""
     labels = self.labels
     assert labels is not None
-    decisions = labels.decisions
-    infostates = [sum(len(s.infostates) for s in decisions if s.player == i) for i in (0, 1)]
+    players = [state.player for state in labels.public_states]
+    kinds = [
+      f"{sum(p in group for p in players):,} {name}"
+      for name, group in (("decisions", (0, 1)), ("chance", (-1,)), ("terminal", (-4,)))
+      if any(p in group for p in players)
+    ]
+    infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
     lines = {
       "game": labels.game,
-      "histories": f"{labels.histories:,} (the deal counted as one event)",
-      "public states": f"{len(labels.public_states):,} after the deal: {len(decisions):,} decisions, "
-      f"{len(labels.public_states) - len(decisions):,} terminals",
+      "histories": f"{labels.histories:,}{' (the deal is one event)' if isinstance(labels.source, Deals) else ''}",
+      "public states": f"{len(players):,}: {', '.join(kinds)}" if players else "none",
       "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
-      "types": f"{len(labels.types[0]):,} x {len(labels.types[1]):,}",
-      "leaf evaluator": self.leaves.kind,
+      "rows x types": " and ".join(
+        f"{sum(d.player == i for d in labels.decisions):,} x {self.players[i].types:,}" for i in (0, 1)
+      ),
+      "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
     }
     return "\n".join(f"{name + ':':21}{value}" for name, value in lines.items())
 

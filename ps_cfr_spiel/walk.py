@@ -11,6 +11,8 @@ import numpy as np
 import pyspiel
 from tqdm.auto import tqdm
 
+from ps_cfr_spiel.tree import Decision, Labels
+
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 PROGRESS_EVERY = 50_000  # histories
@@ -55,6 +57,17 @@ class Histories:
       actions.append(int(self.action[history]))
       history = self.parent[history]
     return actions[::-1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Walked:
+  """Finds the histories of a tree that was made by walking; see `tree.Source`."""
+
+  histories: Histories
+
+  def path(self, labels: Labels, decision: Decision, type_index: int) -> list[int]:
+    """See `tree.Source`."""
+    return self.histories.path(decision.examples[type_index])
 
 
 class _Numbers(dict):

@@ -65,7 +65,7 @@ def test_errors_name_what_is_wrong(game):
     ps_cfr_spiel.exploitability(game, {})
   with pytest.raises(ValueError, match="no entry for information state"):
     ps_cfr_spiel.exploitability(game, pyspiel.TabularPolicy({}))
-  table = {name: [(1, 0.5)] for state in policy.labels.decisions for name in state.infostates}
+  table = {name: [(1, 0.5)] for _, _, name in policy.labels.infostates()}
   with pytest.raises(ValueError, match="expected a distribution over the legal actions"):
     ps_cfr_spiel.exploitability(game, pyspiel.TabularPolicy(table))
   with pytest.raises(ValueError, match="Unknown dtype"):

@@ -142,7 +142,7 @@ def test_skip_leaves_out_the_first_iterations():
     if t >= 3:
       late.append(solver.current_policy())
     solver.evaluate_and_update_policy()
-  root = solver.tree.labels.public_states[0]
+  root = solver.tree.labels.decisions[0]
   rows = [p.table(root) for p in late]
   average = solver.average_policy().table(root)
   np.testing.assert_allclose(average, np.mean(rows, 0), atol=1e-12)  # at the root the reach is 1
@@ -198,6 +198,6 @@ def test_bad_counts():
 def test_policy_table_is_complete(reduced):
   policy = PSCFRSolver(reduced).average_policy()
   table = policy_table(reduced, policy)
-  assert len(table) == sum(len(s.infostates) for s in policy.labels.decisions)
+  assert len(table) == len(list(policy.labels.infostates()))
   for probabilities in table.values():
     assert abs(sum(probabilities.values()) - 1) < 1e-12

@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel.build import make_forest
+from ps_cfr_spiel.forest import make_forest
 from ps_cfr_spiel.tree import Link
 
 
@@ -15,8 +15,8 @@ def test_default_river_has_the_papers_sizes():
   labels = tree.labels
   assert labels.histories == 61_000_831
   assert len(labels.public_states) == 57
-  assert sum(len(state.infostates) for state in labels.decisions) == 21_620
-  assert len({name for state in labels.decisions for name in state.infostates}) == 21_620
+  assert len(list(labels.infostates())) == 21_620
+  assert len({name for _, _, name in labels.infostates()}) == 21_620
   summary = tree.summary()
   for number in ("61,000,831", "57", "21,620"):
     assert number in summary

@@ -1,0 +1,367 @@
+"""The command `ps-cfr-spiel solve`: runs a solver, tells how it gets on, and saves what it found."""
+
+import csv
+import dataclasses
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+from absl import flags
+from tqdm.auto import tqdm
+
+from ps_cfr_spiel import charts
+from ps_cfr_spiel.build import LEAVES
+from ps_cfr_spiel.precision import DTYPES
+from ps_cfr_spiel.rules import RULES, rule_header
+from ps_cfr_spiel.solver import CHUNK_SECONDS, PSCFRSolver
+from ps_cfr_spiel.spots import number_text, pot_of, spot, unit_of, with_unit
+from ps_cfr_spiel.user_input import UserError, load_game, load_pictures, quiet_stderr, user_errors
+
+INTERRUPTED = 130  # exit code
+RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags, in the order in which `--help` lists them."""
+
+  def add(define_flag, name, default, text, *more):
+    define_flag(name, default, *more, text, flag_values=values)
+
+  def number(define_flag, name, default, text):
+    define_flag(name, default, text, 0, flag_values=values)
+
+  number(flags.DEFINE_integer, "iterations", 500, "How many iterations to run; with --resume, how many more.")
+  add(
+    flags.DEFINE_string, "target", None, "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, "
+    "without the %, in the game's own unit (0.2).",
+  )  # fmt: skip
+  add(
+    flags.DEFINE_string, "output", None, "Folder for the results; made if needed, an earlier run there is replaced "
+    "(default: runs/ and the game's name, or the folder of the resumed run).",
+  )  # fmt: skip
+  add(flags.DEFINE_bool, "plot", None, "Draw the pictures (default: if matplotlib is installed).")
+  add(flags.DEFINE_bool, "quiet", False, "Print the result only.")
+  add(
+    flags.DEFINE_string,
+    "resume",
+    None,
+    "Go on from this run.npz, with the game and settings it was begun with.",
+  )
+  number(
+    flags.DEFINE_float,
+    "checkpoint_seconds",
+    60.0,
+    "While running, save about this often, so that little is lost.",
+  )
+  add(
+    flags.DEFINE_enum, "rule", "nrm", "How regrets turn into the next strategy. nrm is this project's own: it "
+    "needs the fewest iterations in poker, but has no proof. The others are published.", list(RULES),
+  )  # fmt: skip
+  add(flags.DEFINE_bool, "alternating", True, "Update the players in turns rather than both at once.")
+  number(flags.DEFINE_integer, "skip", 0, "Leave this many first iterations out of the average strategy.")
+  add(flags.DEFINE_enum, "dtype", "float32", "Precision of the arithmetic.", list(DTYPES))
+  add(
+    flags.DEFINE_enum, "leaves", "auto", "How the ends of the game are evaluated: dense (matrices of all pairs of "
+    "hands), showdown (faster where there are many hands), or auto, which chooses.", ["auto", *LEAVES],
+  )  # fmt: skip
+
+
+class Point(NamedTuple):
+  """A line of exploitability.csv.
+
+  Attributes:
+    iteration: iterations done.
+    seconds: time they took, without compilation and evaluation.
+    exploitability: of the average strategy, in the game's unit.
+    value: to player 0, in the game's unit.
+  """
+
+  iteration: int
+  seconds: float
+  exploitability: float
+  value: float
+
+
+@dataclasses.dataclass
+class _Run:
+  """A solver at work.
+
+  Attributes:
+    solver: the solver.
+    points: what was measured so far, in order; on resuming, also what the earlier run measured.
+    folder: where the results go.
+    target: exploitability at which to stop, in the game's unit; minus infinity for never.
+    checkpoint_seconds: least time between two saves.
+    quiet: no progress bar and no table.
+    start: the solver's iteration at the beginning.
+    setup_seconds: time to build and compile.
+    seconds: time of the iterations of this run.
+  """
+
+  solver: PSCFRSolver
+  points: list[Point]
+  folder: Path
+  target: float
+  checkpoint_seconds: float
+  quiet: bool
+  start: int = 0
+  setup_seconds: float = 0.0
+  seconds: float = 0.0
+
+  def __post_init__(self):
+    self.start = self.solver.iteration
+
+  @property
+  def file(self) -> Path:
+    return self.folder / RUN
+
+  @property
+  def reached(self) -> bool:
+    return bool(self.points) and self.points[-1].exploitability <= self.target
+
+  def say(self, *lines: str) -> None:
+    if not self.quiet:
+      print(*lines, sep="\n", flush=True)
+
+
+def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command; returns its exit code."""
+  pictures = _pictures(values.plot)
+  run = _set_up(values, words)
+  run.say(run.solver.tree.summary(), f"{'method:':21}{_method(run.solver)}", "")
+  interrupted = False
+  try:
+    _compile(run)
+    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", _table_head(run))
+    _iterate(run, values.iterations)
+  except KeyboardInterrupt:
+    interrupted = True
+    print("\nInterrupted.", file=sys.stderr)
+  if interrupted and run.solver.iteration == run.start:
+    print("No iteration was finished, nothing is saved.", file=sys.stderr)
+    return INTERRUPTED
+  files = _save(run, pictures)
+  run.say("")
+  _print_result(run, files)
+  if values.target and not run.reached:
+    print(f"The target of {values.target} was not reached. To go on: --resume={run.file}")
+  if pictures is None and values.plot is None:
+    print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
+  return INTERRUPTED if interrupted else 0
+
+
+def _pictures(plot: bool | None) -> ModuleType | None:
+  """The module that draws; None if pictures are not wanted, or not insisted on and matplotlib is missing."""
+  try:
+    return None if plot is False else load_pictures()
+  except UserError:
+    if plot:
+      raise
+    return None
+
+
+def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
+  """The run that the command line describes; every mistake in it comes to light here."""
+  started = time.perf_counter()
+  solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  target = _target(values.target, pot_of(solver.game))
+  points = []
+  if values.resume is not None:
+    with user_errors():
+      points = _read_points(Path(values.resume).with_name(POINTS), solver.iteration)
+  run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, values.quiet)
+  run.setup_seconds = time.perf_counter() - started
+  return run
+
+
+def _new(values: flags.FlagValues, words: Sequence[str]) -> PSCFRSolver:
+  game = load_game(words)
+  with user_errors():
+    return PSCFRSolver(
+      game, values.rule, values.alternating, values.dtype, leaves=values.leaves, skip=values.skip
+    )
+
+
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PSCFRSolver:
+  fixed = [f"--{name}" for name in ("rule", "alternating", "skip", "dtype", "leaves") if values[name].present]
+  if words or fixed:
+    what = ", ".join([*map(repr, words), *fixed])
+    raise UserError(f"--resume goes on with the game and settings of the saved run; leave out {what}.")
+  with user_errors(), quiet_stderr():
+    return PSCFRSolver.load(values.resume)
+
+
+def _folder(values: flags.FlagValues, solver: PSCFRSolver) -> Path:
+  """The folder for the results, made and tried now rather than after a long run."""
+  if values.output is not None:
+    folder = Path(values.output)
+  elif values.resume is not None:
+    folder = Path(values.resume).parent
+  else:
+    folder = Path("runs") / solver.game.get_type().short_name
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+      pass
+  except OSError as error:
+    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
+  return folder
+
+
+def _target(text: str | None, pot: float | None) -> float:
+  """The exploitability at which to stop, in the game's unit; minus infinity for never."""
+  if text is None:
+    return -np.inf
+  try:
+    number = float(text.removesuffix("%"))
+  except ValueError:
+    number = np.nan
+  if not 0 <= number < np.inf:
+    raise UserError(f"--target={text}: expected a number such as 0.2 or a share of the pot such as 0.1%.")
+  if not text.endswith("%"):
+    return number
+  if pot is None:
+    raise UserError(f"--target={text}: this game has no pot; give a number in its own unit, without the %.")
+  return number / 100 * pot
+
+
+def _compile(run: _Run) -> None:
+  """Compiles solver and evaluation, so that later times are those of the work alone."""
+  started = time.perf_counter()
+  run.solver._advance(0)
+  run.solver.evaluation()
+  run.setup_seconds += time.perf_counter() - started
+
+
+def _iterate(run: _Run, iterations: int) -> None:
+  """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely."""
+  solver, end = run.solver, run.start + iterations
+  earlier = run.points[-1].seconds if run.points else 0.0
+  pace, saved_at = 0.0, time.monotonic()  # iterations a second; when the last checkpoint was made
+
+  def tick(_) -> None:
+    nonlocal saved_at
+    bar.update(solver.iteration - run.start - bar.n)
+    if time.monotonic() - saved_at >= run.checkpoint_seconds:
+      solver.save(run.file)
+      saved_at = time.monotonic()
+
+  name = type(solver.rule).__name__
+  with tqdm(total=iterations, desc=name, unit="it", disable=True if run.quiet else None) as bar:
+    while solver.iteration < end and not run.reached:
+      before, started = solver.iteration, time.perf_counter()
+      steps = min(_next_measurement(before), end) - before
+      try:
+        solver.run(steps, every=max(1, int(pace * CHUNK_SECONDS)), callback=tick)
+      finally:
+        elapsed = time.perf_counter() - started
+        run.seconds += elapsed
+        pace = (solver.iteration - before) / elapsed
+        if solver.iteration > before:
+          _measure(run, earlier + run.seconds)
+      if _is_round(solver.iteration) or solver.iteration == end or run.reached:
+        bar.clear()
+        run.say(_table_row(run.points[-1], run))
+        bar.refresh()
+  if not run.points or run.points[-1].iteration != solver.iteration:
+    _measure(run, earlier)  # no iterations were wanted
+
+
+def _measure(run: _Run, seconds: float) -> None:
+  result = run.solver.evaluation()
+  run.points.append(Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value)))
+
+
+def _next_measurement(iteration: int) -> int:
+  """The first of 1, 2, ..., 10, 15, 20, ..., 100, 150, 200, ..., 1000, 1500, ... beyond `iteration`."""
+  step = 5 * 10 ** (len(str(iteration)) - 2) if iteration >= 10 else 1
+  return iteration - iteration % step + step
+
+
+def _is_round(iteration: int) -> bool:
+  """Is it 1, 2, 5, 10, 20, 50, ...?"""
+  digits = str(iteration)
+  return digits[0] in "125" and not digits[1:].strip("0")
+
+
+# --- What is printed ----------------------------------------------------------------------------
+
+
+def _method(solver: PSCFRSolver) -> str:
+  header = rule_header(solver.rule)
+  parameters = ", ".join(f"{key}={value:g}" for key, value in header.items() if key != "name")
+  order = "alternating" if solver.alternating else "simultaneous"
+  return f"{header['name']}({parameters}), {order} updates, {solver.dtype}"
+
+
+def _table_head(run: _Run) -> str:
+  share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
+  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
+
+
+def _table_row(point: Point, run: _Run) -> str:
+  pot = pot_of(run.solver.game)
+  share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
+  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
+
+
+def _print_result(run: _Run, files: Sequence[str]) -> None:
+  game, last = run.solver.game, run.points[-1]
+  lines = {
+    "value to player 0": f"{last.value:.4g} {unit_of(game)}",
+    "exploitability": with_unit(last.exploitability, game),
+    "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
+    f"after {run.setup_seconds:.1f} s to build and compile",
+    "saved": f"{', '.join(files)} in {run.folder}",
+    "look at it": f"ps-cfr-spiel show {run.file}",
+  }
+  print("\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+
+
+# --- What is saved ------------------------------------------------------------------------------
+
+
+def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
+  """Writes all results; returns the names of the files."""
+  run.solver.save(run.file)
+  _write_points(run.folder / POINTS, run.points)
+  files = [RUN, POINTS]
+  if pictures is None:
+    return files
+  name, game = type(run.solver.rule).__name__, run.solver.game
+  figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
+  policy = run.solver.average_policy()
+  if charts.has_hands(spot(policy)):
+    figures[STRATEGY] = pictures.hand_chart(policy)
+  for name, figure in figures.items():
+    figure.savefig(run.folder / name)
+  return files + list(figures)
+
+
+def _write_points(path: Path, points: Sequence[Point]) -> None:
+  with open(path, "w", newline="") as file:
+    writer = csv.writer(file)
+    writer.writerow(Point._fields)
+    writer.writerows((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
+
+
+def _read_points(path: Path, iteration: int) -> list[Point]:
+  """The points that an earlier run left in a file, up to an iteration; none if there is no file.
+
+  Raises:
+    ValueError: the file is not one of `_write_points`.
+  """
+  if not path.exists():
+    return []
+  try:
+    with open(path, newline="") as file:
+      rows = [[float(row[name]) for name in Point._fields] for row in csv.DictReader(file)]
+  except (KeyError, TypeError, ValueError) as error:
+    raise ValueError(f"{path} is not a table of this program; move it away to resume.") from error
+  points = [Point(int(row[0]), *row[1:]) for row in rows]
+  return [point for point in points if point.iteration <= iteration]

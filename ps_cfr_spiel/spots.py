@@ -1,0 +1,197 @@
+"""A policy at one public state, by names that people know: where it is, what is legal, who holds what how often."""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import policy as policies
+from ps_cfr_spiel.leaves import shares_card
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.tree import Labels
+
+
+@dataclasses.dataclass(frozen=True)
+class Spot:
+  """The acting player's strategy at one public state.
+
+  Attributes:
+    history: names of the actions that lead here.
+    player: who acts, 0 or 1.
+    actions: names of the legal actions, length A.
+    ids: their OpenSpiel numbers.
+    next_player: who acts after each action, `pyspiel.PlayerId.TERMINAL` if the game ends.
+    types: names of the player's types, length H.
+    probability: float64[A, H], the strategy.
+    dealt: float64[H], probability that chance deals each type; sums to one.
+    reach: float64[H], probability that the player's own choices lead here with each type.
+  """
+
+  history: tuple[str, ...]
+  player: int
+  actions: tuple[str, ...]
+  ids: tuple[int, ...]
+  next_player: tuple[int, ...]
+  types: tuple[str, ...]
+  probability: np.ndarray
+  dealt: np.ndarray
+  reach: np.ndarray
+
+  @property
+  def weight(self) -> np.ndarray:
+    """float64[H]: probability that the player holds each type and plays to this state."""
+    return self.dealt * self.reach
+
+  def frequencies(self) -> np.ndarray:
+    """float64[A]: how often each action is played, over all types by `weight`; nan if never here."""
+    total = self.weight.sum()
+    return self.probability @ self.weight / total if total > 0 else np.full(len(self.actions), np.nan)
+
+  def find_action(self, text: str) -> int:
+    """Which of `actions` a name, abbreviation or number means; ValueError if none does."""
+    words = text.split()
+    choice, used = _find_action(words, self.actions, self.ids, self.history)
+    if used < len(words):
+      raise ValueError(f"{text!r} is more than one action.")
+    return choice
+
+
+def spot(policy: TreePolicy, path: str = "") -> Spot:
+  """The strategy at the public state to which a sequence of actions leads.
+
+  Args:
+    policy: from `PSCFRSolver.average_policy` or `load_policy`.
+    path: actions from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
+      abbreviations of them ("b200"; "x" for check), or OpenSpiel's action numbers.
+
+  Raises:
+    ValueError: an action of the path is unknown or illegal, or nobody acts after the last one.
+  """
+  labels = policy.labels
+  words = path.replace(",", " ").split()
+  index, history = 0, ()
+  while words:
+    if labels.public_states[index].player < 0:
+      raise ValueError(f"The game is over after {', '.join(history)}; {' '.join(words)!r} cannot follow.")
+    names, ids = action_names(policy, index), labels.public_states[index].legal_actions
+    choice, used = _find_action(words, names, ids, history)
+    words = words[used:]
+    history += (names[choice],)
+    index = _child(labels, index, ids[choice])
+  state = labels.public_states[index]
+  if state.player < 0:
+    raise ValueError(f"The game is over after {', '.join(history)}; nobody has a decision there.")
+  children = [_child(labels, index, action) for action in state.legal_actions]
+  return Spot(
+    history=history,
+    player=state.player,
+    actions=action_names(policy, index),
+    ids=state.legal_actions,
+    next_player=tuple(labels.public_states[child].player for child in children),
+    types=labels.types[state.player],
+    probability=policy.table(state),
+    dealt=deal_probabilities(policy.game, state.player),
+    reach=own_reach(policy, index),
+  )
+
+
+def action_names(policy: TreePolicy, index: int) -> tuple[str, ...]:
+  """The legal actions at a public state, as the game's `action_to_string` writes them."""
+  public = policy.labels.public_states[index]
+  state = policies._make_state(policy.labels, policy.game, public, 0)
+  return tuple(state.action_to_string(public.player, action) for action in public.legal_actions)
+
+
+def _child(labels: Labels, index: int, action: int) -> int:
+  """The public state after an action."""
+  states = labels.public_states
+  return next(k for k, s in enumerate(states) if s.parent == index and s.action == action)
+
+
+def own_reach(policy: TreePolicy, index: int) -> np.ndarray:
+  """float64[H]: product of the acting player's own probabilities on the way to a public state."""
+  states = policy.labels.public_states
+  player = states[index].player
+  reach = np.ones(len(policy.labels.types[player]))
+  while states[index].parent >= 0:
+    action, above = states[index].action, states[states[index].parent]
+    if above.player == player:
+      reach = reach * policy.table(above)[above.legal_actions.index(action)]
+    index = states[index].parent
+  return reach
+
+
+def deal_probabilities(game: pyspiel.Game, player: int) -> np.ndarray:
+  """float64[H]: probability that chance deals each type to a player, whatever the opponent gets."""
+  form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
+  prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+  return prior.sum(1 - player) / prior.sum()
+
+
+def pot_of(game: pyspiel.Game) -> float | None:
+  """Chips in the pot at the start; None if the game is not about a pot."""
+  return float(game.get_parameters()["pot"]) if game.get_type().short_name == "river_subgame" else None
+
+
+def board_of(game: pyspiel.Game) -> str | None:
+  """The cards on the board; None if the game has none."""
+  return game.get_parameters()["board"] if game.get_type().short_name == "river_subgame" else None
+
+
+def unit_of(game: pyspiel.Game) -> str:
+  """What the game's utility counts."""
+  return "chips" if pot_of(game) else "utility"
+
+
+def with_unit(amount: float, game: pyspiel.Game) -> str:
+  """An amount of the game's utility with its unit, and as a share of the pot where there is one."""
+  pot = pot_of(game)
+  share = f" = {number_text(100 * amount / pot)}% of the pot" if pot else ""
+  return f"{number_text(amount)} {unit_of(game)}{share}"
+
+
+def number_text(x: float) -> str:
+  """Four digits, without an exponent where that is readable."""
+  return f"{x:,.1f}" if abs(x) >= 1000 else f"{x:.4g}"
+
+
+def _find_action(
+  words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
+) -> tuple[int, int]:
+  """Reads one action off the front of `words`: (which of `names`, words used)."""
+  for used in range(min(len(words), max(len(name.split()) for name in names)), 0, -1):
+    text = " ".join(words[:used]).lower()
+    found = [k for k, name in enumerate(names) if name.lower() == text]
+    if found:
+      return found[0], used
+  word = words[0].lower() if words else ""
+  if word.isdecimal() and int(word) in ids:
+    return ids.index(int(word)), 1
+  for matches in (_is_abbreviation, _is_amount):
+    found = [k for k, name in enumerate(names) if matches(word, name.lower())]
+    if len(found) == 1:
+      return found[0], 1
+    if found:
+      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}.")
+  known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
+  where = f"after {', '.join(history)}" if history else "at the start"
+  raise ValueError(f"Unknown action {' '.join(words[:1])!r} {where}; choose one of {known}.")
+
+
+def _letters_and_numbers(text: str) -> tuple[str, list[str]]:
+  return re.sub("[^a-z]", "", text), re.findall("[0-9]+", text)
+
+
+def _is_abbreviation(word: str, name: str) -> bool:
+  """B200 or bet for Bet 200; x for Check, as betting lines are written."""
+  (letters, numbers), (full, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
+  letters = "check" if letters == "x" else letters
+  return bool(letters) and full.startswith(letters) and numbers in ([], amount)
+
+
+def _is_amount(word: str, name: str) -> bool:
+  """19900 or r19900 for All-in 19900."""
+  (letters, numbers), (_, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
+  return len(letters) < 2 and bool(numbers) and numbers == amount

@@ -1,0 +1,69 @@
+"""What a user of the command line may get wrong, turned into one line instead of a traceback."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+import pyspiel
+from absl import flags
+
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.solver import load_policy
+
+DEFAULT_GAME = "river_subgame"
+
+
+class UserError(Exception):
+  """A mistake of the user; its text is the one line to show."""
+
+
+@contextlib.contextmanager
+def user_errors() -> Iterator[None]:
+  """Turns the errors by which this package and OpenSpiel answer wrong input into `UserError`."""
+  try:
+    yield
+  except (ValueError, flags.Error, pyspiel.SpielError) as error:
+    raise UserError(str(error)) from error
+
+
+@contextlib.contextmanager
+def quiet_stderr() -> Iterator[None]:
+  """Hides what OpenSpiel's C++ writes to stderr before it raises an exception with the same text."""
+  sys.stderr.flush()
+  kept = os.dup(2)
+  try:
+    with open(os.devnull, "w") as nowhere:
+      os.dup2(nowhere.fileno(), 2)
+    yield
+  finally:
+    os.dup2(kept, 2)
+    os.close(kept)
+
+
+def load_game(words: Sequence[str]) -> pyspiel.Game:
+  """The game that the words of a command line name, the default one if there are none; else `UserError`."""
+  if len(words) > 1:
+    raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
+  text = words[0] if words else DEFAULT_GAME
+  name = text.partition("(")[0]
+  if name not in pyspiel.registered_names():
+    raise UserError(f"Unknown game {name!r}; {DEFAULT_GAME!r} is one, and so is every name of OpenSpiel's.")
+  with user_errors(), quiet_stderr():
+    return pyspiel.load_game(text)
+
+
+def load_saved_policy(path: str) -> TreePolicy:
+  """The policy in a file; `UserError` if the file is damaged or foreign, `OSError` if there is none."""
+  with user_errors(), quiet_stderr():
+    return load_policy(path)
+
+
+def load_pictures() -> ModuleType:
+  """The module that draws; `UserError` if matplotlib is missing."""
+  try:
+    from ps_cfr_spiel import pictures
+  except ModuleNotFoundError as error:
+    raise UserError(str(error)) from error
+  return pictures
