@@ -1,3 +1,4 @@
 """The games of this package; importing it registers them with `pyspiel.load_game`."""
 
+from . import glasses as glasses
 from . import river_subgame as river_subgame

@@ -65,8 +65,9 @@ def parse_bets(text: str) -> Bets:
   """Returns the bet sizes that `text` lists for the first, the second, ... and all later bets.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks.
-  `;` separates first, second, ... bets; the last group holds for all later ones. `fcpa` (fold,
-  call, pot, all-in) is short for `1 a`. Actions number the sizes of all groups together, from
+  `;` separates the first bet of the round, the second (the first raise), ...; the last group holds
+  for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
+  Actions number the sizes of all groups together, from
   `FIRST_BET` in ascending order, so that an action is the same size in every public state.
 
   Raises:

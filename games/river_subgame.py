@@ -118,14 +118,15 @@ class RiverSubgameGame(pyspiel.Game):
     bets = betting.parse_bets(params["bets"])
     public_states = betting.public_tree(params["pot"], params["stack"], bets)
     ranges, disjoint = cards.parse_ranges(params["ranges"], board)
+    # Only a showdown that somebody can win pays its stake.
     hands_differ = (disjoint & (ranges[0].strength[:, None] != ranges[1].strength)).any()
-    max_utility = max(abs(state.constant) + state.stake * float(hands_differ) for state in public_states)
+    most = max(abs(state.constant) + float(hands_differ) * state.stake for state in public_states)
     info = pyspiel.GameInfo(
       num_distinct_actions=betting.num_actions(bets),
       max_chance_outcomes=max(len(hands.names) for hands in ranges),
       num_players=_NUM_PLAYERS,
-      min_utility=-max_utility,
-      max_utility=max_utility,
+      min_utility=-most,
+      max_utility=most,
       utility_sum=0.0,
       max_game_length=max(len(state.line.split()) for state in public_states),
     )
@@ -245,8 +246,8 @@ class RiverSubgameState(pyspiel.State):
       weights = self.get_game().deal_weights(self.hands)
       if not (0 <= action < len(weights) and weights[action] > 0):
         raise ValueError(
-          f"illegal action {action} at {self}; legal are the hands 0 to {len(weights) - 1} of the "
-          "range that share no card with the other player's hand"
+          f"illegal action {action} at {self}; legal are the indices, below {len(weights)}, of hands in "
+          f"player {len(self.hands)}'s range that can be dealt here"
         )
       self.hands += (action,)
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.spots import Spot
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.spots import Spot, action_names
 
 RANKS = "AKQJT98765432"
 RARE = 1e-3  # a chart leaves out hands that come here this many times less often than the most frequent ones
@@ -19,7 +20,8 @@ class HandChart(NamedTuple):
     frequency: float64[A, 13, 13], how often each action is played with the cell's hands, weighed by how
       often each is dealt and played to here; nan if there are none.
     combos: int[13, 13], how many hands of the kind the player may be dealt.
-    presence: float64[13, 13], how often a hand of the cell is here, relative to the cell where that is most often.
+    presence: float64[13, 13], how often a hand of the cell is here, relative to the
+      cell where that is most often.
   """
 
   frequency: np.ndarray
@@ -191,5 +193,36 @@ def types_text(spot: Spot, types: Sequence[int]) -> str:
   return "\n".join([line("", spot.actions, "comes here"), *rows])
 
 
+def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: int) -> str:
+  """A table of information states, for any game: player, state, and the probability of every action.
+
+  Args:
+    policy: the policy.
+    player: whose, or None for both.
+    text: only states whose string contains it.
+    limit: most lines.
+  """
+  wanted = [
+    (decision, h, name)
+    for decision, h, name in policy.labels.infostates()
+    if player in (None, decision.player) and text in name
+  ]
+  if not wanted:
+    return "No such information state."
+  shown = [" ".join(name.split()) for _, _, name in wanted[:limit]]
+  width = max(map(len, shown))
+  lines = [
+    f"player {decision.player}  {shown_name:{width}}  "
+    + "  ".join(
+      f"{action} {_percent(p)}"
+      for action, p in zip(action_names(policy, decision), policy.table(decision)[:, h], strict=True)
+    )
+    for (decision, h, _), shown_name in zip(wanted, shown, strict=False)
+  ]
+  if len(wanted) > limit:
+    lines.append(f"... and {len(wanted) - limit:,} more; narrow the choice, or raise the number of rows.")
+  return "\n".join(lines)
+
+
 def _percent(share: float) -> str:
-  return f"{100 * share:.2f}%" if np.isfinite(share) else "never"
+  return f"{float(100 * share):.2f}%" if np.isfinite(share) else "never"

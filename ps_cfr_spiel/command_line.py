@@ -16,7 +16,7 @@ from ps_cfr_spiel import charts, solve_command
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.evaluate import evaluate_policy
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.spots import spot, unit_of, with_unit
+from ps_cfr_spiel.spots import has_spots, spot, unit_of, with_unit
 from ps_cfr_spiel.user_input import UserError, load_game, load_pictures, load_saved_policy, user_errors
 from ps_cfr_spiel.version import __version__
 
@@ -57,14 +57,23 @@ class Command:
 
 
 def _define_show(values: flags.FlagValues) -> None:
-  def add(name, default, text):
-    flags.DEFINE_string(name, default, text, flag_values=values)
+  into = {"flag_values": values}
+  flags.DEFINE_string("at", "", _SHOW_HELP["at"], **into)
+  flags.DEFINE_string("hand", None, _SHOW_HELP["hand"], **into)
+  flags.DEFINE_string("action", None, "Let the chart show how often this action is played.", **into)
+  flags.DEFINE_string("png", None, "Also draw the chart in colours, into this file.", **into)
+  flags.DEFINE_enum(
+    "player", None, ["0", "1"], "In a table of information states, only this player's.", **into
+  )
+  flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
 
-  add("at", "", "Where to look: the actions so far, as 'check, bet 200', in short as 'x b200', or by OpenSpiel's "
-      "numbers as '1 2'; without it, the start of the game.")  # fmt: skip
-  add("hand", None, "Instead of the chart, every hand of this kind: AhKd, or AKs, AKo, AK, TT for all suits.")
-  add("action", None, "Let the chart show how often this action is played.")
-  add("png", None, "Also draw the chart in colours, into this file.")
+
+_SHOW_HELP = {
+  "at": "Where to look: the actions so far, as 'check, bet 200', in short as 'x b200', or by OpenSpiel's numbers as "
+  "'1 2'. Without it, the start of the game.",
+  "hand": "Instead of the chart, a table of every hand of this kind: AhKd, or AKs, AKo, AK, TT for all suits. In other "
+  "games, of the information states that contain this text.",
+}
 
 
 def _show(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -72,21 +81,35 @@ def _show(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   pictures = load_pictures() if values.png else None
   policy = load_saved_policy(words[0])
-  with user_errors():
-    here = spot(policy, values.at)
-    action = None if values.action is None else here.find_action(values.action)
-    types = range(len(here.types)) if values.hand is None else charts.find_types(here, values.hand)
-  print(f"{policy.labels.game}\n{_origin(policy)}\n")
-  print(f"{charts.heading_text(here)}\n{charts.actions_text(here)}\n")
-  if values.hand is None and charts.has_hands(here):
-    print(f"{charts.chart_text(here, action)}\n\n{charts.legend_text(here, action)}")
+  if has_spots(policy):
+    text = _spot_text(values, policy)
+  elif pictures or values.at or values.action:
+    raise UserError(
+      f"--at, --action and --png are for games such as river_subgame, where everything after the deal is "
+      f"public; {policy.labels.game} is not one."
+    )
   else:
-    print(charts.types_text(here, types))
+    player = None if values.player is None else int(values.player)
+    text = charts.infostates_text(policy, player, values.hand or "", values.rows)
+  print(f"{policy.labels.game}\n{_origin(policy)}\n\n{text}")
   if pictures is not None:
     with user_errors():
       pictures.hand_chart(policy, values.at).savefig(values.png)
     print(f"Drawn in {values.png}")
   return 0
+
+
+def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
+  """What `show` prints about a public state."""
+  with user_errors():
+    here = spot(policy, values.at)
+    action = None if values.action is None else here.find_action(values.action)
+    types = list(range(len(here.types))) if values.hand is None else charts.find_types(here, values.hand)
+  if values.hand is None and charts.has_hands(here):
+    below = f"{charts.chart_text(here, action)}\n\n{charts.legend_text(here, action)}"
+  else:
+    below = charts.types_text(here, types[: values.rows])
+  return f"{charts.heading_text(here)}\n{charts.actions_text(here)}\n\n{below}"
 
 
 def _origin(policy: TreePolicy) -> str:
@@ -130,45 +153,57 @@ def _summary(_: flags.FlagValues, words: Sequence[str]) -> int:
 
 COMMANDS = (
   Command(
-    "solve", "[GAME]", "Solve a game and save the result",
-    "GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: river_subgame, the last "
-    "betting round of a hand of no-limit Texas hold'em. Shows how exploitability falls, and saves the run (run.npz), "
-    "exploitability.csv, exploitability.png and, in poker, strategy.png. Ctrl-C ends the run early and keeps what it "
-    "reached.",
-    (
+    name="solve",
+    arguments="[GAME]",
+    summary="Solve a game and save the result",
+    text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
+    "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
+    "falls, and saves the run (run.npz), exploitability.csv, exploitability.png and, in poker, strategy.png. "
+    "Ctrl-C ends the run early and keeps what it reached.",
+    examples=(
       "solve",
       "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
       "solve --target=0.01% --output=exact",
       "solve --resume=exact/run.npz --iterations=1000",
     ),
-    solve_command.define, solve_command.solve,
+    define=solve_command.define,
+    run=solve_command.solve,
   ),
   Command(
-    "show", "FILE", "Look at a saved strategy",
-    "FILE is the run.npz of a solved game, or a policy saved from Python. Of a poker game, shows the hands of the player who "
-    "acts as a chart; --at walks down the betting.",
-    (
+    name="show",
+    arguments="FILE",
+    summary="Look at a saved strategy",
+    text="FILE is the run.npz of a solved game, or a policy saved from Python. Of a poker game, shows the hands "
+    "of the player who acts as a chart, and --at walks down the betting; of other games, a table.",
+    examples=(
       "show runs/river_subgame/run.npz",
       "show runs/river_subgame/run.npz --at='check, bet 200'",
       "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
       "show runs/river_subgame/run.npz --hand=AKs",
     ),
-    _define_show, _show,
+    define=_define_show,
+    run=_show,
   ),
   Command(
-    "evaluate", "FILE...", "Measure how good saved strategies are",
-    "Prints the value of the game under each, what the best response of either player would win, and the exploitability, "
-    "computed exactly, in float64.",
-    ("evaluate runs/river_subgame/run.npz",),
-    lambda _: None, _evaluate,
+    name="evaluate",
+    arguments="FILE...",
+    summary="Measure how good saved strategies are",
+    text="Prints the value of the game under each, what a best response of either player would win, and the "
+    "exploitability, computed exactly, in float64.",
+    examples=("evaluate runs/river_subgame/run.npz",),
+    define=lambda _: None,
+    run=_evaluate,
   ),
   Command(
-    "summary", "[GAME]", "Print how large a game is",
-    "GAME is written as for solve. Prints how many histories, public states and information states it has.",
-    ("summary 'river_subgame(bets=0.5 1 2 a)'",),
-    lambda _: None, _summary,
+    name="summary",
+    arguments="[GAME]",
+    summary="Print how large a game is",
+    text="GAME is written as for solve. Prints how many histories, public states and information states it has.",
+    examples=("summary 'river_subgame(bets=0.5 1 2 a)'",),
+    define=lambda _: None,
+    run=_summary,
   ),
-)  # fmt: skip
+)
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
 

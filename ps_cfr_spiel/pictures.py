@@ -4,19 +4,22 @@ Figures are made without pyplot, so no display is needed and nothing global is t
 `figure.savefig("name.png")`.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import charts
 from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.spots import Spot, board_of, pot_of, spot, unit_of
 
 try:
   from matplotlib.axes import Axes
   from matplotlib.colors import LinearSegmentedColormap
   from matplotlib.figure import Figure
-  from matplotlib.patches import Patch
+  from matplotlib.patches import Patch, Rectangle
   from matplotlib.ticker import FuncFormatter
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
@@ -25,6 +28,7 @@ DPI = 150
 FOLD, PASSIVE = "#7d93ab", "#79b26a"  # blue grey; green, for checks and calls
 BETS = LinearSegmentedColormap.from_list("bets", ["#f2a48b", "#d9483b", "#7c1420"])
 EMPTY, NEVER, INK, SOFT = "#ffffff", "#e9eaec", "#22262b", "#6b727b"
+LINES = ("#c0392b", "#2f6690", "#3a7d44", "#8e6c8a", "#d08c2f", "#5c6b73", "#16a3a3")
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
 
 
@@ -39,9 +43,8 @@ def action_colors(actions: Sequence[str]) -> list:
 def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   """The acting player's strategy at a public state: 169 kinds of hands, each a bar of its actions.
 
-  The width of a color is the action's frequency among the hands of that kind; the height of the bar shows how often
-  such a hand is here (dealt, and played to here by the player's own strategy), relative to the
-  kind that is here most often.
+  The width of a colour is the action's frequency among the hands of that kind. The height of a bar is how often
+  such a hand is here (dealt, and played to here), relative to the kind for which that is most.
 
   Args:
     policy: of a game whose types are hold'em hands.
@@ -50,13 +53,13 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   Raises:
     ValueError: the path is wrong, or the types are not hold'em hands.
   """
-  spot = charts.spot(policy, path)
-  chart = charts.hand_chart(spot)
+  here = spot(policy, path)
+  chart = charts.hand_chart(here)
   figure = Figure(figsize=(8.2, 9.2), dpi=DPI, facecolor="white")
   axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
-  _draw_cells(axes, chart, action_colors(spot.actions))
-  _draw_titles(figure, policy, spot)
-  _draw_legend(figure, spot)
+  _draw_cells(axes, chart, action_colors(here.actions))
+  _draw_titles(figure, policy, here)
+  _draw_legend(figure, here)
   return figure
 
 
@@ -80,14 +83,12 @@ def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
 
 
 def _box(column: int, row: int) -> Patch:
-  from matplotlib.patches import Rectangle
-
   return Rectangle((column + 0.03, row + 0.03), 0.94, 0.94, facecolor=NEVER, linewidth=0)
 
 
-def _draw_titles(figure: Figure, policy: TreePolicy, spot: charts.Spot) -> None:
-  table = [_suits(board)] if (board := charts.board(policy.game)) else []
-  if (pot := charts.pot(policy.game)) is not None:
+def _draw_titles(figure: Figure, policy: TreePolicy, spot: Spot) -> None:
+  table = [_suits(board)] if (board := board_of(policy.game)) else []
+  if (pot := pot_of(policy.game)) is not None:
     table.append(f"pot {pot:,.0f}")
   where = "after " + ", ".join(spot.history) if spot.history else "first to act"
   figure.text(
@@ -102,7 +103,7 @@ def _suits(board: str) -> str:
   return " ".join(cards[k] + SUITS.get(cards[k + 1], cards[k + 1]) for k in range(0, len(cards) - 1, 2))
 
 
-def _draw_legend(figure: Figure, spot: charts.Spot) -> None:
+def _draw_legend(figure: Figure, spot: Spot) -> None:
   labels = [
     f"{name}  {100 * frequency:.1f}%" if np.isfinite(frequency) else name
     for name, frequency in zip(spot.actions, spot.frequencies(), strict=True)
@@ -119,37 +120,53 @@ def _draw_legend(figure: Figure, spot: charts.Spot) -> None:
   figure.text(0.065, 0.03, note, fontsize=9, color=SOFT, va="center")
 
 
-def exploitability_curve(
-  iterations: Sequence[float],
-  exploitability: Sequence[float],
-  game: pyspiel.Game,
-  label: str = "",
-) -> Figure:
-  """Exploitability over iterations, both on logarithmic axes; in % of the pot too where there is one.
+class Measured(Protocol):
+  """A point of a run; see `solve_command.Point`."""
+
+  @property
+  def iteration(self) -> int: ...  # noqa: D102
+
+  @property
+  def exploitability(self) -> float: ...  # noqa: D102
+
+
+def exploitability_curve(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> Figure:
+  """Exploitability over iterations, both logarithmic; in percent of the pot too where there is one.
 
   Args:
-    iterations: at which it was measured; those below 1 are left out.
-    exploitability: in the game's utility, as `PSCFRSolver.exploitability` gives it.
-    game: the game, for the title and the units.
-    label: what was run, for the title.
+    game: the game, for the title and the unit.
+    runs: measured points under the name of each run; those at iteration 0 are left out.
   """
-  x, y = np.asarray(iterations, float), np.asarray(exploitability, float)
-  keep = (x >= 1) & (y > 0)
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
-  axes.loglog(x[keep], y[keep], color="#c0392b", linewidth=2, marker="o", markersize=3.5)
-  axes.set_title(label or game.get_type().short_name, fontsize=12, color=INK, loc="left", pad=10)
-  pot = charts.pot(game)
+  for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
+    x, y = np.array(
+      [(p.iteration, p.exploitability) for p in points if p.iteration and p.exploitability > 0]
+    ).T
+    axes.loglog(x, y, color=color, linewidth=2, marker="o", markersize=3.5, label=name)
+  axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
   axes.set_xlabel("iterations", color=INK)
-  axes.set_ylabel("exploitability (chips)" if pot else "exploitability (utility)", color=INK)
-  axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-  axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+  axes.set_ylabel(f"exploitability ({unit_of(game)})", color=INK)
   axes.grid(which="major", color="#d9dce0", linewidth=0.8)
   axes.grid(which="minor", color="#eef0f2", linewidth=0.5)
   axes.spines[["top", "right"]].set_visible(False)
-  if pot:
-    second = axes.secondary_yaxis("right", functions=(lambda c: 100 * c / pot, lambda p: p * pot / 100))
-    second.set_ylabel("% of the pot", color=INK)
-    second.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}%"))
-    second.spines["right"].set_visible(False)
+  axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+  axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}"))
+  if pot := pot_of(game):
+    _add_pot_axis(axes, pot)
+  if len(runs) > 1:
+    axes.legend(frameon=False)
   return figure
+
+
+def _add_pot_axis(axes: Axes, pot: float) -> None:
+  scale = (lambda chips: 100 * chips / pot, lambda percent: percent * pot / 100)
+  right = axes.secondary_yaxis("right", functions=scale)
+  right.set_ylabel("% of the pot", color=INK)
+  right.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}%"))
+  right.spines["right"].set_visible(False)
+
+
+def _curve_title(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> str:
+  name = game.get_type().short_name
+  return f"{name}, {next(iter(runs))}" if len(runs) == 1 else name

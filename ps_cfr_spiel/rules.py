@@ -199,7 +199,7 @@ class NRM:
   starting from z uniform and m = 0. Regrets left over from the wild first iterations are thus
   forgotten at once, and no infostate takes a step much larger than 1 / (kappa * t). Keeping z rather than
   the regrets themselves is what makes float32 safe: nothing underflows where the opponent hardly
-  ever comes. Use alternating updates.
+  ever comes. It is made for alternating updates; with simultaneous ones it may cycle.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.

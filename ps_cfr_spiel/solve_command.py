@@ -19,7 +19,7 @@ from ps_cfr_spiel.build import LEAVES
 from ps_cfr_spiel.precision import DTYPES
 from ps_cfr_spiel.rules import RULES, rule_header
 from ps_cfr_spiel.solver import CHUNK_SECONDS, PSCFRSolver
-from ps_cfr_spiel.spots import number_text, pot_of, spot, unit_of, with_unit
+from ps_cfr_spiel.spots import has_spots, number_text, pot_of, spot, unit_of, with_unit
 from ps_cfr_spiel.user_input import UserError, load_game, load_pictures, quiet_stderr, user_errors
 
 INTERRUPTED = 130  # exit code
@@ -28,47 +28,36 @@ RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.
 
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags, in the order in which `--help` lists them."""
-
-  def add(define_flag, name, default, text, *more):
-    define_flag(name, default, *more, text, flag_values=values)
-
-  def number(define_flag, name, default, text):
-    define_flag(name, default, text, 0, flag_values=values)
-
-  number(flags.DEFINE_integer, "iterations", 500, "How many iterations to run; with --resume, how many more.")
-  add(
-    flags.DEFINE_string, "target", None, "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, "
-    "without the %, in the game's own unit (0.2).",
-  )  # fmt: skip
-  add(
-    flags.DEFINE_string, "output", None, "Folder for the results; made if needed, an earlier run there is replaced "
-    "(default: runs/ and the game's name, or the folder of the resumed run).",
-  )  # fmt: skip
-  add(flags.DEFINE_bool, "plot", None, "Draw the pictures (default: if matplotlib is installed).")
-  add(flags.DEFINE_bool, "quiet", False, "Print the result only.")
-  add(
-    flags.DEFINE_string,
-    "resume",
-    None,
-    "Go on from this run.npz, with the game and settings it was begun with.",
+  into = {"flag_values": values}
+  least = {"lower_bound": 0, **into}
+  flags.DEFINE_integer(
+    "iterations", 500, "How many iterations to run; with --resume, how many more.", **least
   )
-  number(
-    flags.DEFINE_float,
-    "checkpoint_seconds",
-    60.0,
-    "While running, save about this often, so that little is lost.",
-  )
-  add(
-    flags.DEFINE_enum, "rule", "nrm", "How regrets turn into the next strategy. nrm is this project's own: it "
-    "needs the fewest iterations in poker, but has no proof. The others are published.", list(RULES),
-  )  # fmt: skip
-  add(flags.DEFINE_bool, "alternating", True, "Update the players in turns rather than both at once.")
-  number(flags.DEFINE_integer, "skip", 0, "Leave this many first iterations out of the average strategy.")
-  add(flags.DEFINE_enum, "dtype", "float32", "Precision of the arithmetic.", list(DTYPES))
-  add(
-    flags.DEFINE_enum, "leaves", "auto", "How the ends of the game are evaluated: dense (matrices of all pairs of "
-    "hands), showdown (faster where there are many hands), or auto, which chooses.", ["auto", *LEAVES],
-  )  # fmt: skip
+  flags.DEFINE_string("target", None, _HELP["target"], **into)
+  flags.DEFINE_string("output", None, _HELP["output"], **into)
+  flags.DEFINE_bool("plot", None, "Draw the pictures (default: if matplotlib is installed).", **into)
+  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
+  flags.DEFINE_string("resume", None, _HELP["resume"], **into)
+  flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
+  flags.DEFINE_enum("rule", "nrm", list(RULES), _HELP["rule"], **into)
+  flags.DEFINE_bool("alternating", True, "Update the players in turns rather than both at once.", **into)
+  flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
+  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  flags.DEFINE_enum("leaves", "auto", list(LEAVES), _HELP["leaves"], **into)
+
+
+_HELP = {
+  "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without the %, in the "
+  "game's own unit (0.2).",
+  "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: runs/ and the "
+  "game's name, or the folder of the resumed run).",
+  "resume": "Go on from this run.npz, with the game and the settings that it was begun with.",
+  "checkpoint_seconds": "While running, save about this often, so that a crash costs little.",
+  "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest iterations in "
+  "poker but has no proof of convergence. The others are published.",
+  "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown (for poker "
+  "with many hands), sparse (for any game), or auto, which chooses.",
+}
 
 
 class Point(NamedTuple):
@@ -336,7 +325,7 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
   name, game = type(run.solver.rule).__name__, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
   policy = run.solver.average_policy()
-  if charts.has_hands(spot(policy)):
+  if has_spots(policy) and charts.has_hands(spot(policy)):
     figures[STRATEGY] = pictures.hand_chart(policy)
   for name, figure in figures.items():
     figure.savefig(run.folder / name)

@@ -1,4 +1,8 @@
-"""A policy at one public state, by names that people know: where it is, what is legal, who holds what how often."""
+"""What a policy does at one public state, by the names that people use.
+
+For games with a Bayesian form: types are dealt once, then all actions are public, so that a sequence of
+actions names a public state.
+"""
 
 import dataclasses
 import re
@@ -7,10 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import policy as policies
 from ps_cfr_spiel.leaves import shares_card
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.tree import Labels
+from ps_cfr_spiel.policy import TreePolicy, make_state
+from ps_cfr_spiel.tree import Deals, Decision, Labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +61,11 @@ class Spot:
     return choice
 
 
+def has_spots(policy: TreePolicy) -> bool:
+  """Whether the policy's tree was made from a Bayesian form."""
+  return isinstance(policy.labels.source, Deals)
+
+
 def spot(policy: TreePolicy, path: str = "") -> Spot:
   """The strategy at the public state to which a sequence of actions leads.
 
@@ -67,41 +75,49 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
       abbreviations of them ("b200"; "x" for check), or OpenSpiel's action numbers.
 
   Raises:
-    ValueError: an action of the path is unknown or illegal, or nobody acts after the last one.
+    ValueError: an action of the path is unknown or illegal, or nobody acts after the last one; or the
+      game has no Bayesian form.
   """
-  labels = policy.labels
-  words = path.replace(",", " ").split()
+  if not has_spots(policy):
+    raise ValueError(
+      f"{policy.labels.game} is not a game of types and public actions; its states have no path."
+    )
+  labels, words = policy.labels, path.replace(",", " ").split()
   index, history = 0, ()
-  while words:
-    if labels.public_states[index].player < 0:
-      raise ValueError(f"The game is over after {', '.join(history)}; {' '.join(words)!r} cannot follow.")
-    names, ids = action_names(policy, index), labels.public_states[index].legal_actions
-    choice, used = _find_action(words, names, ids, history)
-    words = words[used:]
-    history += (names[choice],)
-    index = _child(labels, index, ids[choice])
-  state = labels.public_states[index]
-  if state.player < 0:
-    raise ValueError(f"The game is over after {', '.join(history)}; nobody has a decision there.")
-  children = [_child(labels, index, action) for action in state.legal_actions]
+  while words and labels.public_states[index].player >= 0:
+    decision = _decision(labels, index)
+    names = action_names(policy, decision)
+    choice, used = _find_action(words, names, decision.legal_actions, history)
+    words, history = words[used:], (*history, names[choice])
+    index = _child(labels, index, decision.legal_actions[choice])
+  if labels.public_states[index].player < 0:
+    what = f"{' '.join(words)!r} cannot follow" if words else "nobody has a decision there"
+    raise ValueError(f"The game is over after {', '.join(history)}; {what}.")
+  decision = _decision(labels, index)
+  children = [_child(labels, index, action) for action in decision.legal_actions]
   return Spot(
     history=history,
-    player=state.player,
-    actions=action_names(policy, index),
-    ids=state.legal_actions,
+    player=decision.player,
+    actions=action_names(policy, decision),
+    ids=decision.legal_actions,
     next_player=tuple(labels.public_states[child].player for child in children),
-    types=labels.types[state.player],
-    probability=policy.table(state),
-    dealt=deal_probabilities(policy.game, state.player),
+    types=labels.types[decision.player],
+    probability=policy.table(decision),
+    dealt=deal_probabilities(policy.game, decision.player),
     reach=own_reach(policy, index),
   )
 
 
-def action_names(policy: TreePolicy, index: int) -> tuple[str, ...]:
-  """The legal actions at a public state, as the game's `action_to_string` writes them."""
-  public = policy.labels.public_states[index]
-  state = policies._make_state(policy.labels, policy.game, public, 0)
-  return tuple(state.action_to_string(public.player, action) for action in public.legal_actions)
+def action_names(policy: TreePolicy, decision: Decision) -> tuple[str, ...]:
+  """The legal actions of a row, as the game's `action_to_string` writes them."""
+  first = next(h for h, name in enumerate(decision.infostates) if name is not None)
+  state = make_state(policy.labels, policy.game, decision, first)
+  return tuple(state.action_to_string(decision.player, action) for action in decision.legal_actions)
+
+
+def _decision(labels: Labels, index: int) -> Decision:
+  """The row of a public state, which holds all types."""
+  return labels.decisions[labels.public_states[index].decisions[0]]
 
 
 def _child(labels: Labels, index: int, action: int) -> int:
@@ -112,14 +128,15 @@ def _child(labels: Labels, index: int, action: int) -> int:
 
 def own_reach(policy: TreePolicy, index: int) -> np.ndarray:
   """float64[H]: product of the acting player's own probabilities on the way to a public state."""
-  states = policy.labels.public_states
-  player = states[index].player
-  reach = np.ones(len(policy.labels.types[player]))
-  while states[index].parent >= 0:
-    action, above = states[index].action, states[states[index].parent]
-    if above.player == player:
-      reach = reach * policy.table(above)[above.legal_actions.index(action)]
-    index = states[index].parent
+  labels = policy.labels
+  player = labels.public_states[index].player
+  reach = np.ones(len(labels.types[player]))
+  while index > 0:
+    state = labels.public_states[index]
+    if labels.public_states[state.parent].player == player:
+      above = _decision(labels, state.parent)
+      reach = reach * policy.table(above)[above.legal_actions.index(state.action)]
+    index = state.parent
   return reach
 
 

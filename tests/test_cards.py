@@ -105,38 +105,13 @@ def test_the_later_token_counts_where_tokens_overlap():
   assert weight_of("AsAc:0.25 AsAc:0.75") == {"AsAc": 0.75}
 
 
-@pytest.mark.parametrize(
-  "token",
-  # fmt: off
-  [
-    "A",
-    "AsA",
-    "AsKdQc",
-    "ak",
-    "AKS",
-    "asKd",
-    "AsKx",
-    "1010",
-    "T10",
-    "AKx",
-    "AA,KK",
-    "AA;",
-    "#x#",
-    "0.5(AA)",
-    "50%(AA)",
-    "AK-",
-    "AK+-AQ",
-    "AsKd+",
-    "AsKd-AsQd",
-    "X",
-    "+",
-    "%",
-    ":",
-    ":0.5",
-    "uniform",
-  ],
-  # fmt: on
-)
+NOT_NOTATION = """
+A AsA AsKdQc ak AKS asKd AsKx 1010 T10 AKx AA,KK #x# 0.5(AA) 50%(AA) AK- AK+-AQ AsKd+ AsKd-AsQd X + % : :0.5
+uniform
+"""
+
+
+@pytest.mark.parametrize("token", NOT_NOTATION.split())
 def test_tokens_that_are_not_notation(token):
   with pytest.raises(ValueError, match="not understood; a range is written as") as error:
     cards.parse_range(f"TT {token}", BOARD)

@@ -13,8 +13,6 @@ from open_spiel.integration_tests import api_test
 from open_spiel.python.algorithms import generate_playthrough
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
-
-import ps_cfr_spiel  # noqa: F401  (registers the games)
 from ps_cfr_spiel.games import betting, cards
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
@@ -26,7 +24,7 @@ VARIANTS = {
   "default": "river_subgame",
   "tiny ranges": TINY,
   "weighted ranges that block each other": WEIGHTED,
-  "rich bets": "river_subgame(ranges=AK 6h2d;QQ 62s,stack=3000,bets=0.25 0.5 1 2.5 a)",
+  "rich bets": "river_subgame(ranges=AsKd 6h2d;QdQc,stack=800,bets=0.25 0.5 1 2.5 a)",
   "fewer sizes later": "river_subgame(ranges=AsKs 66;QQ,bets=0.5 1 a;1 a;a)",
   "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
   "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
@@ -66,7 +64,7 @@ def histories(state, probability=1.0):
       yield from histories(state.child(action), probability)
 
 
-def universal_poker(pot, stack, board, abstraction="fcpa", blinds=None, extra=""):
+def universal_poker(pot, stack, board, abstraction="fcpa", blinds=None):
   blinds = blinds or f"{pot // 2} {pot // 2}"
   return pyspiel.load_game(
     f"universal_poker(betting=nolimit,bettingAbstraction={abstraction},numPlayers=2,numRounds=4,"
@@ -94,16 +92,14 @@ def assert_same_tree(ours, theirs):
 
 
 @pytest.mark.parametrize(
-  ("pot", "stack", "states"),
-  [(200, 20000, 57), (200, 101, 9), (200, 299, 9), (200, 300, 9), (200, 301, 17), (1000, 20000, 37)],
+  ("pot", "stack"), [(200, 20000), (200, 101), (200, 299), (200, 300), (200, 301), (1000, 20000)]
 )
-@pytest.mark.parametrize("hands", [("AsAh", "2d2h"), ("Kd8c", "6h2d"), ("AsKd", "AdKs")])
-def test_same_betting_as_universal_poker(pot, stack, states, hands):
+@pytest.mark.parametrize("hands", [("AsAh", "2h2d"), ("Kd8c", "6h2d"), ("AsKd", "AdKs")])
+def test_same_betting_as_universal_poker(pot, stack, hands):
   game = pyspiel.load_game("river_subgame", {"pot": pot, "stack": stack})
   theirs = universal_poker(pot, stack, "9s7c5s4h3c").new_initial_state()
   dealt = [int(card) for hand in hands for card in cards.parse_range(hand, game.board).cards[0]]
-  assert assert_same_tree(deal(game, *hands), deal_cards(theirs, dealt)) == states
-  assert len(game.public_states) == states
+  assert assert_same_tree(deal(game, *hands), deal_cards(theirs, dealt)) == len(game.public_states)
 
 
 def test_same_showdowns_as_universal_poker():
@@ -168,6 +164,7 @@ def test_universal_poker_pays_the_blinds_when_the_pot_is_larger():
   theirs = universal_poker(500, 20000, "9s7c5s4h3c", blinds="100 50").new_initial_state()
   deal_cards(theirs, [51, 50, 1, 0])  # AsAh, 2d2c
   assert theirs.child(betting.CALL).child(betting.CALL).returns() == [100.0, -100.0]
+  assert theirs.child(betting.FIRST_BET).child(betting.FOLD).returns() == [250.0, -250.0]
   ours = pyspiel.load_game("river_subgame(pot=500)")
   assert play(ours, "AsAh", "2d2c", ["Check", "Check"]).returns() == [250.0, -250.0]
   assert play(ours, "AsAh", "2d2c", ["Bet 500", "Fold"]).returns() == [250.0, -250.0]
@@ -179,11 +176,11 @@ def test_universal_poker_pays_the_blinds_when_the_pot_is_larger():
 @pytest.mark.parametrize(
   ("hands", "moves", "won"),
   [
-    (("AsAh", "2d2h"), ["Bet 200", "Fold"], 100),
-    (("2d2h", "AsAh"), ["All-in 19900", "Fold"], 100),
-    (("AsAh", "2d2h"), ["Check", "Bet 200", "Fold"], -100),
-    (("AsAh", "2d2h"), ["Check", "Check"], 100),
-    (("AsAh", "2d2h"), ["Bet 200", "Call"], 300),
+    (("AsAh", "2h2d"), ["Bet 200", "Fold"], 100),
+    (("2h2d", "AsAh"), ["All-in 19900", "Fold"], 100),
+    (("AsAh", "2h2d"), ["Check", "Bet 200", "Fold"], -100),
+    (("AsAh", "2h2d"), ["Check", "Check"], 100),
+    (("AsAh", "2h2d"), ["Bet 200", "Call"], 300),
     (("AsAh", "6h2d"), ["Bet 200", "Call"], -300),
     (("AsAh", "6h2d"), ["Bet 200", "Raise to 800", "Fold"], -300),
     (("AsAh", "6h2d"), ["Bet 200", "Raise to 800", "Call"], -900),
@@ -214,12 +211,23 @@ def test_bet_sizes():
   assert labels(game) == {1: "Check", 2: "Bet 66", 3: "Bet 200", 4: "Bet 500", 5: "All-in 900"}
   # call 200 more, then 0.33, 1 and 2.5 times 600: 198 is less than the bet and 1500 more than the stack
   assert labels(game, "Bet 200") == {0: "Fold", 1: "Call", 3: "Raise to 800", 5: "All-in 900"}
-  assert labels(game, "Bet 66") == {0: "Fold", 1: "Call", 2: "Raise to 176", 3: "Raise to 398", 5: "All-in 900"}
+  assert labels(game, "Bet 66") == {
+    0: "Fold",
+    1: "Call",
+    2: "Raise to 176",
+    3: "Raise to 398",
+    4: "Raise to 896",
+    5: "All-in 900",
+  }
   assert labels(game, "Check", "All-in 900") == {0: "Fold", 1: "Call"}
 
 
 def test_bets_are_rounded_half_up_and_at_least_one_chip():
-  assert labels("river_subgame(pot=10,bets=0.04 0.05 0.14 0.15)") == {1: "Check", 3: "Bet 1", 5: "Bet 2"}
+  assert labels("river_subgame(pot=10,stack=20,bets=0.04 0.05 0.14 0.15)") == {
+    1: "Check",
+    3: "Bet 1",
+    5: "Bet 2",
+  }
 
 
 def test_sizes_of_the_same_chips_are_one_bet_with_the_smallest_action():
@@ -299,9 +307,9 @@ def test_bayesian_form_is_the_game(game_string):
   assert (prior.sum(axis=0) > 0).all()
   deals, visited, strings = {}, set(), set()
   for state, probability in histories(game.new_initial_state()):
-    first, second, *actions = (*state.history(), None, None)[: max(2, len(state.history()))]
     if state.is_chance_node():
       continue
+    first, second, *actions = state.history()
     deals[first, second] = probability
     node = 0
     for action in actions:
@@ -404,7 +412,6 @@ def test_strings():
 def test_tensors():
   game = pyspiel.load_game("river_subgame")
   state = play(game, "AhKd", "6h2d", ["Check", "Bet 200"])
-  board, hand = (list(map(cards.card_names, np.eye(52, dtype=int)[[0]].tolist())) for _ in range(2))
   info = make_observation(game, INFOSTATE)
   info.set_from(state, 1)
   assert list(info.dict) == ["player", "private_hands", "board", "turn", "betting"]
@@ -467,7 +474,7 @@ def test_laws(game_string):
 
 def test_observation_parameters_are_rejected():
   with pytest.raises(ValueError, match="no observation parameters"):
-    make_observation(pyspiel.load_game(TINY), INFOSTATE, {"x": pyspiel.GameParameter(1)})
+    make_observation(pyspiel.load_game(TINY), INFOSTATE, {"x": 1})
 
 
 # OpenSpiel's own checks
@@ -533,7 +540,7 @@ def test_copies_and_serialization(game_string):
 
 def test_a_state_holds_only_small_immutable_values():
   """OpenSpiel deep-copies every attribute on every clone."""
-  state = play(pyspiel.load_game("river_subgame"), "AsAh", "2d2h", ["Bet 200"])
+  state = play(pyspiel.load_game("river_subgame"), "AsAh", "2h2d", ["Bet 200"])
   assert vars(state) == {"hands": state.hands, "node": state.node}
   assert isinstance(state.hands, tuple)
   assert isinstance(state.node, int)
@@ -582,7 +589,7 @@ def test_there_are_playthroughs():
   ],
 )
 def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:  # noqa: PT011  (the message is compared below)
+  with pytest.raises(ValueError) as error:
     pyspiel.load_game("river_subgame", parameters)
   assert message in str(error.value)
 
@@ -598,9 +605,8 @@ def test_too_many_public_states(monkeypatch):
 def test_illegal_actions():
   game = pyspiel.load_game("river_subgame(ranges=AsKd QdQc;QdTd TdTc)")
   state = game.new_initial_state()
-  for action in (-1, 2):
-    with pytest.raises(ValueError, match=f"illegal action {action} at p0 p1"):
-      state.apply_action(action)
+  with pytest.raises(ValueError, match="illegal action 2 at p0 p1"):
+    state.apply_action(2)
   state.apply_action(0)  # QdQc
   with pytest.raises(ValueError, match="illegal action 1 at p0 QdQc p1"):
     state.apply_action(1)  # QdTd

@@ -18,6 +18,10 @@ from ps_cfr_spiel import NRM, RM, RULES, PSCFRSolver, RMPlus
 REDUCED = "river_subgame(stack=700,ranges=QQ:0.5 87s A9s:0.25 2d2h;TT:0.7 66 87s:2 AhKd)"
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
+GOOFSPIEL = (
+  "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
+)
+
 
 @pytest.fixture(scope="module")
 def reduced():
@@ -85,15 +89,23 @@ def test_value_of_the_game_is_the_lps(reduced):
   assert low - 1e-9 <= value <= high + 1e-9  # best responses bracket the value
 
 
+@pytest.mark.parametrize("game", [TINY, REDUCED, "leduc_poker", GOOFSPIEL])
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("alternating", [True, False])
-def test_every_rule_converges(name, alternating):
-  rule = NRM(kappa=1.0) if name == "nrm" and not alternating else name
-  solver = PSCFRSolver(pyspiel.load_game(TINY), rule, alternating=alternating)
+def test_every_rule_converges(name, game):
+  """NRM among them, which has no proof."""
+  solver = PSCFRSolver(pyspiel.load_game(game), name)
   start = solver.exploitability()
   solver.run(3000)
-  assert solver.exploitability() < 0.01 * start
-  assert solver.exploitability() > -1e-3
+  assert -1e-5 * start < solver.exploitability() < 0.01 * start
+
+
+@pytest.mark.parametrize("name", sorted(set(RULES) - {"nrm"}))
+def test_simultaneous_updates_converge(name):
+  """More slowly; NRM is for alternating updates, as its docstring says."""
+  solver = PSCFRSolver(pyspiel.load_game(TINY), name, alternating=False)
+  start = solver.exploitability()
+  solver.run(3000)
+  assert solver.exploitability() < 0.03 * start
 
 
 def test_default_river():
@@ -173,7 +185,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
   [
     ({"rule": "cfr"}, "Unknown rule 'cfr'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'; choose one of 'float32', 'float64'"),
-    ({"leaves": "fast"}, "Unknown leaf evaluator 'fast'"),
+    ({"leaves": "fast"}, "Unknown leaves 'fast'"),
     ({"skip": -1}, "skip must be an integer of at least 0, got -1"),
     ({"alternating": "yes"}, "alternating must be True or False, got 'yes'"),
   ],

@@ -1,0 +1,148 @@
+"""Where a graph chase is played and how: graphs, starting nodes and rules, checked and parsed.
+
+Edges are written "0-1 0-2 1-3", starting nodes "5:0 10" (evader, then stones), because OpenSpiel's
+parameters may not hold commas and turn a lone number into an integer.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+FROM_PRESET = "preset"
+TURNS_FROM_PRESET = -1
+MAX_NODES = 1000
+MAX_ACTIONS = 1_000_000  # positions of all stones, one action each
+
+PRESETS: dict[str, dict[str, Any]] = {
+  # two hexagons that share a node, the nose
+  "glasses": {
+    "edges": "0-1 0-2 1-3 2-4 3-5 4-5 5-6 5-7 6-8 7-9 8-10 9-10",
+    "start": "5:0 10",
+    "turns": 3,
+    "moving": "all",
+    "stay": "yes",
+    "first": "chaser",
+  },
+  # two hexagons, each with a chord, that share a node
+  "lens": {
+    "edges": "0-1 1-2 0-3 3-4 1-4 2-5 4-5 10-9 9-8 10-7 7-6 9-6 8-5 6-5",
+    "start": "5:1 9",
+    "turns": 4,
+    "moving": "all",
+    "stay": "no",
+    "first": "evader",
+  },
+}
+_CHOICES = {"moving": ("all", "one"), "stay": ("yes", "no"), "first": ("chaser", "evader")}
+
+
+class Chase(NamedTuple):
+  """A graph chase.
+
+  Attributes:
+    neighbours: For each node, the nodes next to it, ascending.
+    evader: The evader's first node.
+    stones: The first node of each of the chaser's stones.
+    turns: How many times the chaser moves.
+    all_move: Whether a chaser's turn moves all stones, or one of them.
+    stay: Whether a stone may stay where it is; with one stone a turn, whether the chaser may pass.
+    evader_first: Whether the evader moves before the chaser does.
+  """
+
+  neighbours: tuple[tuple[int, ...], ...]
+  evader: int
+  stones: tuple[int, ...]
+  turns: int
+  all_move: bool
+  stay: bool
+  evader_first: bool
+
+
+def parse_chase(params: Mapping[str, Any]) -> Chase:
+  """Reads a game's parameters.
+
+  Args:
+    params: "preset", and what may differ from it: "edges", "start", "turns", "moving", "stay", "first".
+
+  Raises:
+    ValueError: A value is not allowed; the message names it and the rule.
+  """
+  preset = params["preset"]
+  if preset not in PRESETS:
+    raise ValueError(f"preset={preset!r}: must be one of {', '.join(map(repr, PRESETS))}")
+  given = {
+    name: params[name] for name in PRESETS[preset] if params[name] not in (FROM_PRESET, TURNS_FROM_PRESET)
+  }
+  chosen = {**PRESETS[preset], **given}
+  for name, allowed in _CHOICES.items():
+    if chosen[name] not in allowed:
+      raise ValueError(f"{name}={chosen[name]!r}: must be one of {', '.join(map(repr, allowed))}")
+  if chosen["turns"] < 1:
+    raise ValueError(f"turns={chosen['turns']}: must be at least 1, or -1 for those of the preset")
+  neighbours = parse_edges(chosen["edges"])
+  evader, stones = _parse_start(chosen["start"], len(neighbours))
+  evader_first = chosen["first"] == "evader"
+  if evader_first and set(neighbours[evader]) <= set(stones):
+    raise ValueError(f"start={chosen['start']!r}: the evader moves first and stones are on every way out")
+  return Chase(
+    neighbours=neighbours,
+    evader=evader,
+    stones=stones,
+    turns=chosen["turns"],
+    all_move=chosen["moving"] == "all",
+    stay=chosen["stay"] == "yes",
+    evader_first=evader_first,
+  )
+
+
+def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
+  """Returns each node's neighbours in the graph with edges "0-1 1-2"; nodes are 0 to the largest named.
+
+  Raises:
+    ValueError: An edge is not two different nodes or stands twice, or the graph is not connected.
+  """
+  edges = []
+  for token in text.split():
+    if not re.fullmatch(r"\d{1,6}-\d{1,6}", token):
+      raise ValueError(f"edges={text!r}: {token!r} is not an edge; write two nodes as '0-1'")
+    first, second = map(int, token.split("-"))
+    edge = (min(first, second), max(first, second))
+    if first == second:
+      raise ValueError(f"edges={text!r}: {token!r} joins a node to itself")
+    if edge in edges:
+      raise ValueError(f"edges={text!r}: {token!r} stands twice")
+    if edge[1] >= MAX_NODES:
+      raise ValueError(f"edges={text!r}: {token!r} has a node above {MAX_NODES - 1}, the largest allowed")
+    edges.append(edge)
+  if not edges:
+    raise ValueError(f"edges={text!r}: at least one edge is needed, such as '0-1'")
+  near: list[list[int]] = [[] for _ in range(1 + max(second for _, second in edges))]
+  for first, second in edges:
+    near[first].append(second)
+    near[second].append(first)
+  reached, frontier = {0}, [0]
+  while frontier:
+    new = set(near[frontier.pop()]) - reached
+    reached |= new
+    frontier += new
+  if cut_off := sorted(set(range(len(near))) - reached):
+    raise ValueError(f"edges={text!r}: not connected, there is no way from node 0 to node {cut_off[0]}")
+  return tuple(tuple(sorted(nodes)) for nodes in near)
+
+
+def _parse_start(text: str, nodes: int) -> tuple[int, tuple[int, ...]]:
+  """Returns the evader's node and the stones'."""
+  if not re.fullmatch(r"\s*\d{1,6}\s*:(\s*\d{1,6}\s*)(\s\d{1,6}\s*)*", text):
+    raise ValueError(f"start={text!r}: must be the evader's node, ':', the stones' nodes, as '5:0 10'")
+  evader, *stones = map(int, text.replace(":", " ").split())
+  for node in (evader, *stones):
+    if node >= nodes:
+      raise ValueError(f"start={text!r}: node {node} is not in the graph, which has nodes 0 to {nodes - 1}")
+  if evader in stones:
+    raise ValueError(f"start={text!r}: the evader may not start on a stone")
+  if nodes ** len(stones) > MAX_ACTIONS:
+    raise ValueError(
+      f"start={text!r}: {len(stones)} stones on {nodes} nodes have {nodes ** len(stones):,} positions; at most "
+      f"{MAX_ACTIONS:,} are allowed"
+    )
+  return evader, tuple(stones)
