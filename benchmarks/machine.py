@@ -1,12 +1,12 @@
 """Names the machine that a benchmark ran on, so that its figures can be read."""
 
+import importlib.metadata
 import os
 import platform
 import time
 
 import jax
 import numpy as np
-import pyspiel
 
 
 def describe() -> str:
@@ -20,7 +20,7 @@ def describe() -> str:
   cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
   return (
     f"{model}, {cores} core(s) allowed, {jax.default_backend()}, Python {platform.python_version()}, "
-    f"jax {jax.__version__}, open_spiel {getattr(pyspiel, '__version__', '?')}; anchor: float32 "
+    f"jax {jax.__version__}, open_spiel {importlib.metadata.version('open_spiel')}; anchor: float32 "
     f"(1081, 1081) @ (1081, 37) in {anchor():.2f} ms"
   )
 

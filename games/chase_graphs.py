@@ -142,7 +142,7 @@ def _parse_start(text: str, nodes: int) -> tuple[int, tuple[int, ...]]:
     raise ValueError(f"start={text!r}: the evader may not start on a stone")
   if nodes ** len(stones) > MAX_ACTIONS:
     raise ValueError(
-      f"start={text!r}: {len(stones)} stones on {nodes} nodes have {nodes ** len(stones):,} positions; at most "
-      f"{MAX_ACTIONS:,} are allowed"
+      f"start={text!r}: {len(stones)} stones on {nodes} nodes have {nodes ** len(stones):,} positions; at "
+      f"most {MAX_ACTIONS:,} are allowed"
     )
   return evader, tuple(stones)

@@ -188,9 +188,7 @@ class GlassesState(pyspiel.State):
       return
     self.stones = game.stones_after(action)
     over = (
-      self.evader in self.stones
-      or self.moves == game.max_moves
-      or not game.escapes(self.evader, self.stones)
+      self.evader in self.stones or self.moves == game.max_moves or not game.escapes(self.evader, self.stones)
     )
     self.player = _TERMINAL if over else EVADER
 

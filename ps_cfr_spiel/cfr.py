@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ps_cfr_spiel.precision import to_device
 from ps_cfr_spiel.rules import Rule, normalise
 from ps_cfr_spiel.traverse import sequence_reach, sequence_values, sum_actions
 from ps_cfr_spiel.tree import PublicTree
@@ -49,13 +51,13 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
 
   def player_state(shapes):
     return PlayerState(
-      strategy=tuple(jnp.full(shape, 1 / shape[0], dtype) for shape in shapes),
-      average=tuple(jnp.zeros(shape, dtype) for shape in shapes),
+      strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
+      average=tuple(np.zeros(shape, dtype) for shape in shapes),
       rule=tuple(rule.init(shape, dtype) for shape in shapes),
     )
 
   first, second = (player_state(player.block_shapes) for player in tree.players)
-  return SolverState(jnp.zeros((), jnp.int32), (first, second))
+  return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
 def action_values(

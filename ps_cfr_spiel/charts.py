@@ -62,12 +62,13 @@ def hand_chart(spot: Spot) -> HandChart:
     raise ValueError(
       f"A chart needs hold'em hands such as AhKd; this game's types are like {spot.types[0]!r}."
     )
-  cells = tuple(np.array([cell(name) for name in spot.types]).T)
-  combos, weight = np.zeros((13, 13), int), np.zeros((13, 13))
-  played = np.zeros((len(spot.actions), 13, 13))
-  np.add.at(combos, cells, 1)
-  np.add.at(weight, cells, spot.weight)
-  np.add.at(played, (slice(None), *cells), spot.probability * spot.weight)
+  places = np.array([row * 13 + column for row, column in map(cell, spot.types)])
+
+  def total(values):
+    return np.bincount(places, values, 169).reshape(13, 13)
+
+  combos, weight = total(None), total(spot.weight)
+  played = np.stack([total(probability * spot.weight) for probability in spot.probability])
   frequency = np.divide(played, weight, out=np.full_like(played, np.nan), where=weight > 0)
   mean = weight / np.maximum(combos, 1)
   return HandChart(frequency, combos, mean / (mean.max() or 1.0))

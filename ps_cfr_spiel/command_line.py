@@ -9,6 +9,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from absl import app, flags
 
@@ -57,22 +58,20 @@ class Command:
 
 
 def _define_show(values: flags.FlagValues) -> None:
-  into = {"flag_values": values}
+  into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_string("at", "", _SHOW_HELP["at"], **into)
   flags.DEFINE_string("hand", None, _SHOW_HELP["hand"], **into)
   flags.DEFINE_string("action", None, "Let the chart show how often this action is played.", **into)
   flags.DEFINE_string("png", None, "Also draw the chart in colours, into this file.", **into)
-  flags.DEFINE_enum(
-    "player", None, ["0", "1"], "In a table of information states, only this player's.", **into
-  )
+  flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
   flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
 
 
 _SHOW_HELP = {
-  "at": "Where to look: the actions so far, as 'check, bet 200', in short as 'x b200', or by OpenSpiel's numbers as "
-  "'1 2'. Without it, the start of the game.",
-  "hand": "Instead of the chart, a table of every hand of this kind: AhKd, or AKs, AKo, AK, TT for all suits. In other "
-  "games, of the information states that contain this text.",
+  "at": "Where to look: the actions so far, as 'check, bet 200', in short as 'x b200', or by OpenSpiel's "
+  "numbers as '1 2'. Without it, the start of the game.",
+  "hand": "Instead of the chart, a table of every hand of this kind: AhKd, or AKs, AKo, AK, TT for all "
+  "suits. In games without a chart, of the information states that contain this text.",
 }
 
 
@@ -135,7 +134,7 @@ def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
       "strategy": _origin(policy),
       "value to player 0": f"{value:.6g} {unit_of(policy.game)}",
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
-      "exploitability": f"{with_unit(exploitability, policy.game)} (the best responses' mean)",
+      "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
     }
     print("\n" * bool(number) + "\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
   return 0
@@ -173,8 +172,8 @@ COMMANDS = (
     name="show",
     arguments="FILE",
     summary="Look at a saved strategy",
-    text="FILE is the run.npz of a solved game, or a policy saved from Python. Of a poker game, shows the hands "
-    "of the player who acts as a chart, and --at walks down the betting; of other games, a table.",
+    text="FILE is the run.npz of a solved game, or a policy saved from Python. Of a poker game, shows the "
+    "hands of the player who acts as a chart, and --at walks down the betting; of other games, a table.",
     examples=(
       "show runs/river_subgame/run.npz",
       "show runs/river_subgame/run.npz --at='check, bet 200'",
@@ -198,7 +197,7 @@ COMMANDS = (
     name="summary",
     arguments="[GAME]",
     summary="Print how large a game is",
-    text="GAME is written as for solve. Prints how many histories, public states and information states it has.",
+    text="GAME is written as for solve. Prints how many histories, public states and infostates it has.",
     examples=("summary 'river_subgame(bets=0.5 1 2 a)'",),
     define=lambda _: None,
     run=_summary,
@@ -283,8 +282,8 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _parse(argv: Sequence[str]) -> Sequence[str]:
-  """Leaves absl's own flags at their defaults and everything else to `_dispatch`."""
-  flags.FLAGS(argv[:1])
+  """Keeps absl's log to warnings, and leaves all words to `_dispatch`."""
+  flags.FLAGS([PROGRAM, "--verbosity=-1"])
   return argv[1:]
 
 

@@ -43,8 +43,8 @@ def action_colors(actions: Sequence[str]) -> list:
 def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   """The acting player's strategy at a public state: 169 kinds of hands, each a bar of its actions.
 
-  The width of a colour is the action's frequency among the hands of that kind. The height of a bar is how often
-  such a hand is here (dealt, and played to here), relative to the kind for which that is most.
+  The width of a colour is the action's frequency among the hands of that kind. The height of a bar is how
+  often such a hand is here (dealt, and played to here), relative to the kind for which that is most.
 
   Args:
     policy: of a game whose types are hold'em hands.
@@ -77,7 +77,7 @@ def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
       known = bool(chart.combos[row, column])
       ink = INK if chart.shown[row, column] else SOFT if known else "#c4c8cd"
       name = charts.cell_name(row, column)
-      axes.text(column + 0.09, row + 0.11, name, fontsize=9, color=ink, va="top", ha="left", weight="medium")
+      axes.text(column + 0.09, row + 0.11, name, fontsize=9, color=ink, va="top", ha="left")
   axes.set(xlim=(0, 13), ylim=(13, 0), aspect="equal")
   axes.axis("off")
 
@@ -140,9 +140,8 @@ def exploitability_curve(game: pyspiel.Game, runs: Mapping[str, Sequence[Measure
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
   for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
-    x, y = np.array(
-      [(p.iteration, p.exploitability) for p in points if p.iteration and p.exploitability > 0]
-    ).T
+    shown = [point for point in points if point.iteration and point.exploitability > 0]
+    x, y = [point.iteration for point in shown], [point.exploitability for point in shown]
     axes.loglog(x, y, color=color, linewidth=2, marker="o", markersize=3.5, label=name)
   axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
   axes.set_xlabel("iterations", color=INK)

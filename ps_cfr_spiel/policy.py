@@ -108,7 +108,8 @@ class TreePolicy(openspiel_policy.Policy):
     """What `storage.read` found, as a policy; ValueError if it does not fit its own game."""
     try:
       game = pyspiel.load_game(header["game"])
-      tree = build_tree(game)
+      options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
+      tree = build_tree(game, **options)
       names = [
         [f"player{i}_block{k}" for k in range(len(p.block_shapes))] for i, p in enumerate(tree.players)
       ]

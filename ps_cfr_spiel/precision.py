@@ -4,7 +4,6 @@ import contextlib
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 DTYPES = ("float32", "float64")
@@ -32,6 +31,6 @@ def to_device(tree: Any, dtype: str) -> Any:
 
   def convert(x):
     x = np.asarray(x)
-    return jnp.asarray(x, dtype if np.issubdtype(x.dtype, np.floating) else x.dtype)
+    return jax.device_put(x.astype(dtype) if np.issubdtype(x.dtype, np.floating) else x)
 
   return jax.tree.map(convert, tree)

@@ -1,7 +1,7 @@
 """Regret rules: how counterfactual regrets become the next strategy.
 
 A rule is a small frozen dataclass (hashable, so that jit compiles once for each rule). It has
-  init(shape, dtype) -> state            for a block of rows, shape = (A, rows, H)
+  init(shape, dtype) -> state            NumPy arrays for a block of rows, shape = (A, rows, H)
   update(state, regret, t) -> (state, strategy)
   gamma                                  iteration t enters the average strategy with weight t ** gamma
 where `regret` is the instantaneous counterfactual regret of iteration t = 1, 2, ..., an array of `shape`, and
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ps_cfr_spiel.traverse import sum_actions
 
@@ -68,7 +69,7 @@ class RM:
 
   def init(self, shape, dtype):
     """State: R, of `shape`."""
-    return jnp.zeros(shape, dtype)
+    return np.zeros(shape, dtype)
 
   def update(self, state, regret, t):
     """One step; see the class."""
@@ -116,7 +117,7 @@ class DCFR:
 
   def init(self, shape, dtype):
     """State: R, of `shape`."""
-    return jnp.zeros(shape, dtype)
+    return np.zeros(shape, dtype)
 
   def update(self, state, regret, t):
     """One step; see the class."""
@@ -152,7 +153,7 @@ class PCFRPlus:
 
   def init(self, shape, dtype):
     """State: R, of `shape`."""
-    return jnp.zeros(shape, dtype)
+    return np.zeros(shape, dtype)
 
   def update(self, state, regret, t):
     """One step; see the class."""
@@ -177,7 +178,7 @@ class PDCFRPlus:
 
   def init(self, shape, dtype):
     """State: R, of `shape`."""
-    return jnp.zeros(shape, dtype)
+    return np.zeros(shape, dtype)
 
   def update(self, state, regret, t):
     """One step; see the class."""
@@ -218,7 +219,7 @@ class NRM:
   def init(self, shape, dtype):
     """State: (z [A, rows, H], m [1, rows, H])."""
     actions, rows, types = shape
-    return jnp.full(shape, 1 / actions, dtype), jnp.zeros((1, rows, types), dtype)
+    return np.full(shape, 1 / actions, dtype), np.zeros((1, rows, types), dtype)
 
   def update(self, state, regret, t):
     """One step; see the class."""

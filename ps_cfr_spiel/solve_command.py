@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from absl import flags
@@ -28,11 +28,9 @@ RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.
 
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags, in the order in which `--help` lists them."""
-  into = {"flag_values": values}
-  least = {"lower_bound": 0, **into}
-  flags.DEFINE_integer(
-    "iterations", 500, "How many iterations to run; with --resume, how many more.", **least
-  )
+  into: dict[str, Any] = {"flag_values": values}
+  least: dict[str, Any] = {"lower_bound": 0, **into}
+  flags.DEFINE_integer("iterations", 500, "Iterations to run; with --resume, how many more.", **least)
   flags.DEFINE_string("target", None, _HELP["target"], **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("plot", None, "Draw the pictures (default: if matplotlib is installed).", **into)
@@ -47,16 +45,16 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without the %, in the "
-  "game's own unit (0.2).",
-  "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: runs/ and the "
-  "game's name, or the folder of the resumed run).",
+  "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
+  "the %, in the game's own unit (0.2).",
+  "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
+  "runs/ and the game's name, or the folder of the resumed run).",
   "resume": "Go on from this run.npz, with the game and the settings that it was begun with.",
   "checkpoint_seconds": "While running, save about this often, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest iterations in "
-  "poker but has no proof of convergence. The others are published.",
-  "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown (for poker "
-  "with many hands), sparse (for any game), or auto, which chooses.",
+  "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest "
+  "iterations in poker but has no proof of convergence. The others are published.",
+  "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
+  "(for poker with many hands), sparse (for any game), or auto, which chooses.",
 }
 
 

@@ -1,9 +1,13 @@
-"""`PSCFRSolver`: public-state CFR in the shape of OpenSpiel's solvers, a thin shell over `cfr.solve`."""
+"""Solvers in the shape of OpenSpiel's: thin shells over jitted loops.
 
+`IterativeSolver` is what they share; `PSCFRSolver`, over `cfr.solve`, is public-state CFR.
+"""
+
+import abc
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -11,63 +15,48 @@ import pyspiel
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel import cfr, storage
-from ps_cfr_spiel.build import build_tree
+from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.evaluate import Evaluation, evaluate
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.rules import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.version import __version__
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 
 
-class PSCFRSolver:
-  """Solves a two-player zero-sum game by public-state CFR.
+class IterativeSolver(abc.ABC):
+  """What all solvers share: running in parts, policies, evaluation, files.
+
+  A subclass sets the attributes, and says in `_step`, `_strategies` and `_options` what is its own.
 
   Attributes:
     game: the game.
     tree: its public tree, on the host.
-    rule: regret rule.
-    alternating: whether player 1 answers player 0's newest strategy.
     dtype: "float32" or "float64".
-    skip: iterations left out of the average at the start.
-    iteration: iterations done.
+    _tree: the tree on the device.
+    _state: pytree of arrays, all that a run remembers, with a field `iteration`.
   """
 
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    rule: Rule | str | None = None,
-    alternating: bool = True,
-    dtype: str = "float32",
-    leaves: str = "auto",
-    skip: int = 0,
-  ):
-    """Builds the tree; nothing is compiled yet.
+  game: pyspiel.Game
+  tree: PublicTree
+  dtype: str
+  _tree: PublicTree
+  _state: Any
+  _evaluation: tuple[int, Evaluation] | None = None
 
-    Args:
-      game: from `pyspiel.load_game`.
-      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
-      alternating: see the class.
-      dtype: see the class.
-      leaves: leaf evaluator, "auto", "dense" or "showdown"; see `build_tree`.
-      skip: see the class.
+  @abc.abstractmethod
+  def _step(self, state: Any, iterations: int) -> Any:
+    """The state some iterations later."""
 
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
-    """
-    self.game = game
-    self.rule = make_rule(NRM() if rule is None else rule)
-    self.dtype = check_dtype(dtype)
-    if not isinstance(alternating, bool | np.bool_):
-      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
-    self.alternating = bool(alternating)
-    self.skip = _check_count("skip", skip)
-    self.tree = build_tree(game, leaves)
-    with precision(self.dtype):
-      self._tree = to_device(self.tree, self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype)
-    self._evaluation: tuple[int, Evaluation] | None = None
+  @abc.abstractmethod
+  def _strategies(self, average: bool) -> list[cfr.Blocks]:
+    """The average or the current strategy of each player, [A, rows, H] for each block, on the device."""
+
+  @abc.abstractmethod
+  def _options(self) -> dict[str, Any]:
+    """The constructor's arguments after the game, as JSON values; saved in files."""
 
   @property
   def iteration(self) -> int:
@@ -133,10 +122,7 @@ class PSCFRSolver:
 
   def _advance(self, iterations: int) -> None:
     with precision(self.dtype):
-      state = cfr.solve(
-        self._tree, self._state, iterations, self.skip, rule=self.rule, alternating=self.alternating
-      )
-      self._state = jax.block_until_ready(state)
+      self._state = jax.block_until_ready(self._step(self._state, iterations))
 
   def evaluation(self) -> Evaluation:
     """Value, best responses and exploitability of the average policy, in the game's utility, as floats."""
@@ -157,26 +143,27 @@ class PSCFRSolver:
 
   def average_policy(self) -> TreePolicy:
     """The average policy so far, a copy: the one that converges."""
-    with precision(self.dtype):
-      return self._policy([cfr.average_strategy(player) for player in self._state.players], "average")
+    return self._policy(average=True)
 
   def current_policy(self) -> TreePolicy:
     """The current policy, a copy."""
-    return self._policy([player.strategy for player in self._state.players], "current")
+    return self._policy(average=False)
 
-  def _policy(self, strategies, kind: str) -> TreePolicy:
+  def _policy(self, average: bool) -> TreePolicy:
     assert self.tree.labels is not None
-    return TreePolicy(self.game, self.tree.labels, strategies, {**self._header(), "policy": kind})
+    with precision(self.dtype):
+      strategies = self._strategies(average)
+    info = {**self._header(), "policy": "average" if average else "current"}
+    return TreePolicy(self.game, self.tree.labels, strategies, info)
 
   def _header(self) -> dict[str, Any]:
+    options = self._options()
     return {
       "version": __version__,
+      "solver": type(self).__name__,
       "game": str(self.game),
-      "rule": rule_header(self.rule),
-      "alternating": self.alternating,
-      "dtype": self.dtype,
-      "leaves": self.tree.leaves.kind,
-      "skip": self.skip,
+      **options,
+      "options": sorted(options),
       "iteration": self.iteration,
     }
 
@@ -190,25 +177,24 @@ class PSCFRSolver:
     storage.write(path, "solver", self._header(), {f"state{i}": leaf for i, leaf in enumerate(leaves)})
 
   @classmethod
-  def load(cls, path: str | os.PathLike, rule: Rule | None = None) -> "PSCFRSolver":
+  def load(cls, path: str | os.PathLike, **options: Any) -> Self:
     """Reads a file of `save`.
 
     Args:
       path: the file.
-      rule: the rule, needed only if it is not one of this package's.
+      **options: replace the constructor's arguments in the file; `rule` is needed if it is not one of this
+        package's.
 
     Raises:
       OSError: no such file.
       ValueError: the file is truncated or foreign, or its rule is unknown.
     """
     header, arrays = storage.read(path)
-    if header["kind"] != "solver":
-      raise ValueError(f"{path} holds a {header['kind']}, not a solver's run.")
+    if header["kind"] != "solver" or header.get("solver") != cls.__name__:
+      raise ValueError(f"{path} holds a {header.get('solver', header['kind'])}, not a {cls.__name__}.")
     try:
-      game = pyspiel.load_game(header["game"])
-      rule = make_rule(header["rule"]) if rule is None else rule
-      options = {key: header[key] for key in ("alternating", "dtype", "leaves", "skip")}
-      solver = cls(game, rule, **options)
+      options = {**{key: header[key] for key in header["options"]}, **options}
+      solver = cls(pyspiel.load_game(header["game"]), **options)
       solver._restore([arrays[f"state{i}"] for i in range(len(arrays))], header["iteration"])
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{path} is damaged: {error}") from error
@@ -218,10 +204,85 @@ class PSCFRSolver:
     """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
     expected, structure = jax.tree.flatten(self._state)
     shapes = [(leaf.shape, leaf.dtype) for leaf in leaves]
-    if shapes != [(leaf.shape, leaf.dtype) for leaf in expected] or int(leaves[0]) != iteration:
-      raise ValueError("The saved arrays do not fit the game and the rule that the file names.")
+    if shapes != [(leaf.shape, leaf.dtype) for leaf in expected] or not leaves:
+      raise ValueError("The saved arrays do not fit the game and the options that the file names.")
     with precision(self.dtype):
-      self._state = jax.tree.unflatten(structure, [jax.numpy.asarray(leaf) for leaf in leaves])
+      self._state = jax.tree.unflatten(structure, to_device(leaves, self.dtype))
+    if self.iteration != iteration:
+      raise ValueError(f"The file names iteration {iteration}, its arrays are of iteration {self.iteration}.")
+
+
+class PSCFRSolver(IterativeSolver):
+  """Solves a two-player zero-sum game by public-state CFR.
+
+  Attributes:
+    game: the game.
+    tree: its public tree, on the host.
+    rule: regret rule.
+    alternating: whether player 1 answers player 0's newest strategy.
+    dtype: "float32" or "float64".
+    skip: iterations left out of the average at the start.
+    public_states, limit: how the tree was built.
+    iteration: iterations done.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    rule: Rule | str | None = None,
+    alternating: bool = True,
+    dtype: str = "float32",
+    leaves: str = "auto",
+    skip: int = 0,
+    public_states: str = "closure",
+    limit: int = LIMIT,
+  ):
+    """Builds the tree; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
+      alternating: see the class.
+      dtype: see the class.
+      leaves: leaf evaluator, "auto", "dense", "showdown" or "sparse"; see `build_tree`.
+      skip: see the class.
+      public_states: "closure", "observer" or "none"; see `build_tree`.
+      limit: most histories to walk.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self.game = game
+    self.rule = make_rule(NRM() if rule is None else rule)
+    self.dtype = check_dtype(dtype)
+    if not isinstance(alternating, bool | np.bool_):
+      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
+    self.alternating = bool(alternating)
+    self.skip = _check_count("skip", skip)
+    self.public_states, self.limit = public_states, limit
+    self.tree = build_tree(game, leaves, public_states, limit)
+    with precision(self.dtype):
+      self._tree = to_device(self.tree, self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype)
+
+  def _step(self, state, iterations):
+    return cfr.solve(self._tree, state, iterations, self.skip, rule=self.rule, alternating=self.alternating)
+
+  def _strategies(self, average):
+    if average:
+      return [cfr.average_strategy(player) for player in self._state.players]
+    return [player.strategy for player in self._state.players]
+
+  def _options(self):
+    return {
+      "rule": rule_header(self.rule),
+      "alternating": self.alternating,
+      "dtype": self.dtype,
+      "leaves": self.tree.leaves.kind,
+      "skip": self.skip,
+      "public_states": self.public_states,
+      "limit": self.limit,
+    }
 
 
 def _next_chunk(chunk: int, seconds: float) -> int:
@@ -237,7 +298,7 @@ def _check_count(name: str, value: Any, least: int = 0) -> int:
 
 
 def load_policy(path: str | os.PathLike) -> TreePolicy:
-  """The policy in a file of `TreePolicy.save`, or the average policy in a file of `PSCFRSolver.save`.
+  """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file.
 
   Raises:
     OSError: no such file.
@@ -245,5 +306,13 @@ def load_policy(path: str | os.PathLike) -> TreePolicy:
   """
   header, arrays = storage.read(path)
   if header["kind"] == "solver":
-    return PSCFRSolver.load(path).average_policy()
+    solvers = {kind.__name__: kind for kind in _subclasses(IterativeSolver)}
+    if header.get("solver") not in solvers:
+      raise ValueError(f"{path} is of an unknown solver {header.get('solver')!r}.")
+    return solvers[header["solver"]].load(path).average_policy()
   return TreePolicy.from_file(header, arrays, path)
+
+
+def _subclasses(kind: type) -> list[type]:
+  """All classes below `kind`."""
+  return [k for below in kind.__subclasses__() for k in (below, *_subclasses(below))]

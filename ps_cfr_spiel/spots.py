@@ -79,9 +79,7 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
       game has no Bayesian form.
   """
   if not has_spots(policy):
-    raise ValueError(
-      f"{policy.labels.game} is not a game of types and public actions; its states have no path."
-    )
+    raise ValueError(f"{policy.labels.game}: only games with a Bayesian form are walked by actions.")
   labels, words = policy.labels, path.replace(",", " ").split()
   index, history = 0, ()
   while words and labels.public_states[index].player >= 0:

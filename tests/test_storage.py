@@ -56,7 +56,7 @@ def test_foreign_files(solver, tmp_path):
     with pytest.raises(ValueError, match=name):
       ps_cfr_spiel.load_policy(tmp_path / name)
   solver.average_policy().save(tmp_path / "policy.npz")
-  with pytest.raises(ValueError, match="holds a policy, not a solver's run"):
+  with pytest.raises(ValueError, match="holds a policy, not a PSCFRSolver"):
     PSCFRSolver.load(tmp_path / "policy.npz")
   with pytest.raises(FileNotFoundError):
     PSCFRSolver.load(tmp_path / "missing.npz")
