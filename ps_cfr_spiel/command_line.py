@@ -114,11 +114,11 @@ def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
 def _origin(policy: TreePolicy) -> str:
   """How a policy was made, as far as its file knows."""
   info = policy.info
-  if "rule" not in info or "iteration" not in info:
+  maker = info["rule"]["name"] if "rule" in info else info.get("solver")
+  if maker is None or "iteration" not in info:
     return "policy of unknown origin"
-  order = "alternating" if info.get("alternating") else "simultaneous"
-  kind = info.get("policy", "average")
-  return f"{kind} policy after {info['iteration']:,} iterations of {info['rule']['name']}, {order} updates"
+  order = {True: ", alternating updates", False: ", simultaneous updates"}.get(info.get("alternating"), "")
+  return f"{info.get('policy', 'average')} policy after {info['iteration']:,} iterations of {maker}{order}"
 
 
 def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
@@ -231,12 +231,25 @@ def _command_help(command: Command) -> str:
   return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
 
 
+VALUES = {
+  "output": "FOLDER",
+  "resume": "FILE",
+  "png": "FILE",
+  "at": "ACTIONS",
+  "action": "ACTION",
+  "hand": "HAND",
+}
+
+
 def _flag_help(flag: flags.Flag) -> list[str]:
   choices = getattr(flag.parser, "enum_values", None)
-  value = "|".join(choices) if choices else {"integer": "N", "float": "X"}.get(flag.flag_type(), "TEXT")
+  value = (
+    "|".join(choices) if choices else VALUES.get(flag.name, "TEXT" if flag.flag_type() == "string" else "N")
+  )
   name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={value}"
-  default = "on" if flag.default is True else flag.default
-  text = f"{flag.help}{f' (default: {default})' if default else ''}"
+  text = (flag.help or "").removeprefix(f"<{value}>: ")  # absl puts the choices there
+  if flag.default not in (None, False, ""):
+    text += f" (default: {'on' if flag.default is True else flag.default})"
   return [f"  {name}", *textwrap.wrap(text, 90, initial_indent=" " * 6, subsequent_indent=" " * 6)]
 
 

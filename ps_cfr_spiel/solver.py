@@ -190,8 +190,9 @@ class IterativeSolver(abc.ABC):
       ValueError: the file is truncated or foreign, or its rule is unknown.
     """
     header, arrays = storage.read(path)
-    if header["kind"] != "solver" or header.get("solver") != cls.__name__:
-      raise ValueError(f"{path} holds a {header.get('solver', header['kind'])}, not a {cls.__name__}.")
+    found = header.get("solver") if header["kind"] == "solver" else header["kind"]
+    if found != cls.__name__:
+      raise ValueError(f"{path} holds a {found}, not a {cls.__name__}.")
     try:
       options = {**{key: header[key] for key in header["options"]}, **options}
       solver = cls(pyspiel.load_game(header["game"]), **options)
