@@ -1,6 +1,7 @@
 """From a game's own Bayesian form to a `PublicTree`, without visiting a history.
 
-A game of this kind (Kovařík et al. 2021, Definition 2) has a method `bayesian_form()` that returns plain data.
+A game of this kind (Kovařík et al. 2021, Definition 2) has a method `bayesian_form()` that returns plain
+data.
 """
 
 from typing import Protocol

@@ -3,7 +3,7 @@
 import pyspiel
 
 from ps_cfr_spiel.bayesian import build_bayesian
-from ps_cfr_spiel.general import build_general
+from ps_cfr_spiel.general import build_general, own_choices
 from ps_cfr_spiel.public_states import SOURCES, partition, public_observer
 from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.walk import walk
@@ -49,8 +49,9 @@ def build_tree(
     return build_bayesian(str(game), game.bayesian_form(), leaves)
   observe = public_observer(game) if public_states == "observer" else None
   histories = walk(game, limit, progress, observe)
-  found = None if public_states == "none" else partition(str(game), histories, public_states)
-  return build_general(game, histories, found, leaves)
+  choices = own_choices(str(game), histories)
+  found = None if public_states == "none" else partition(str(game), histories, choices, public_states)
+  return build_general(game, histories, choices, found, leaves)
 
 
 def _check_game(game: pyspiel.Game) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.spots import Spot, action_names
+from ps_cfr_spiel.spots import Spot, action_names, letters
 
 RANKS = "AKQJT98765432"
 RARE = 1e-3  # a chart leaves out hands that come here this many times less often than the most frequent ones
@@ -99,19 +99,6 @@ def _hand_names(hand: str) -> set[str]:
 
 
 # --- Text ---------------------------------------------------------------------------------------
-
-
-def letters(actions: Sequence[str]) -> tuple[str, ...]:
-  """A letter for each action: its first one; where several begin alike, the next free ones."""
-  reserved = {name[0].lower() for name in actions}
-  found: list[str] = []
-  for name in actions:
-    letter = name[0].lower()
-    if letter in found:
-      after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
-      letter = next((other for other in after[2] + after[0] if other not in reserved | set(found)), "?")
-    found.append(letter)
-  return tuple(found)
 
 
 def heading_text(spot: Spot) -> str:

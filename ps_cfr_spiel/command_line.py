@@ -117,8 +117,9 @@ def _origin(policy: TreePolicy) -> str:
   maker = info["rule"]["name"] if "rule" in info else info.get("solver")
   if maker is None or "iteration" not in info:
     return "policy of unknown origin"
-  order = {True: ", alternating updates", False: ", simultaneous updates"}.get(info.get("alternating"), "")
-  return f"{info.get('policy', 'average')} policy after {info['iteration']:,} iterations of {maker}{order}"
+  order = info.get("alternating")
+  updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"
+  return f"{info.get('policy', 'average')} policy after {info['iteration']:,} iterations of {maker}{updates}"
 
 
 def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
@@ -231,21 +232,13 @@ def _command_help(command: Command) -> str:
   return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
 
 
-VALUES = {
-  "output": "FOLDER",
-  "resume": "FILE",
-  "png": "FILE",
-  "at": "ACTIONS",
-  "action": "ACTION",
-  "hand": "HAND",
-}
+VALUES = {"output": "FOLDER", "resume": "FILE", "png": "FILE", "at": "ACTIONS", "action": "ACTION"}
 
 
 def _flag_help(flag: flags.Flag) -> list[str]:
   choices = getattr(flag.parser, "enum_values", None)
-  value = (
-    "|".join(choices) if choices else VALUES.get(flag.name, "TEXT" if flag.flag_type() == "string" else "N")
-  )
+  kind = "TEXT" if flag.flag_type() == "string" else "N"
+  value = "|".join(choices) if choices else VALUES.get(flag.name, kind)
   name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={value}"
   text = (flag.help or "").removeprefix(f"<{value}>: ")  # absl puts the choices there
   if flag.default not in (None, False, ""):
@@ -274,7 +267,7 @@ def _dispatch(words: Sequence[str]) -> int:
   return command.run(values, rest)
 
 
-def _run(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
   """Like `_dispatch`, but answers mistakes of the user in one line."""
   try:
     code = _dispatch(words)
@@ -306,4 +299,4 @@ def main(argv: Sequence[str] | None = None) -> None:
   Args:
     argv: the program's name and the words after it; those of the process by default.
   """
-  app.run(_run, None if argv is None else list(argv), flags_parser=_parse)
+  app.run(run, None if argv is None else list(argv), flags_parser=_parse)

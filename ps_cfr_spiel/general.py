@@ -1,9 +1,9 @@
 """From the histories of any game to a `PublicTree`.
 
 Structure is found, not declared: if the types that the players have at the first decision last through the
-game, and what a player may do never depends on them, the game is Bayesian (Kovařík et al. 2021, Definition 2) and
-a row is a public state with all its types. Otherwise a row is a single infostate. Either way the
-rows go through `make_forest`, and the same solver runs on them.
+game, and what a player may do never depends on them, the game is Bayesian (Kovařík et al. 2021, Definition 2)
+and a row is a public state with all its types. Otherwise a row is a single infostate. Either way the rows go
+through `make_forest`, and the same solver runs on them.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ class Layout:
   """Where each infostate's strategy is stored, for both players.
 
   Attributes:
-    row: for each player int[infostates], the row of the information state; -1 where the player never acts.
+    row: for each player int[infostates], the row of each infostate; -1 where the player never acts.
     type: for each player int[N], the player's type at each history.
     types: H of each player.
   """
@@ -35,32 +35,46 @@ class Layout:
   types: tuple[int, int]
 
 
+Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
+
+
+def own_choices(game: str, histories: Histories) -> Choices:
+  """Each player's last choice before each history.
+
+  Raises:
+    ValueError: a player of `game` has imperfect recall.
+  """
+  choices = [last_choices(histories, player) for player in (0, 1)]
+  for player in (0, 1):
+    _check_player(game, histories, player, choices[player])
+  return choices
+
+
 def build_general(
-  game: pyspiel.Game, histories: Histories, partition: Partition | None, leaves: str = "auto"
+  game: pyspiel.Game,
+  histories: Histories,
+  choices: Choices,
+  partition: Partition | None,
+  leaves: str = "auto",
 ) -> PublicTree:
   """Compiles the histories of a game.
 
   Args:
     game: the game.
     histories: of `walk`.
+    choices: of `own_choices`.
     partition: its public states, or None to do without.
     leaves: "auto", "dense" (types share a row) or "sparse" (each infostate has its own).
 
   Raises:
-    ValueError: imperfect recall; or `leaves` does not fit the game.
+    ValueError: `leaves` does not fit the game.
   """
-  choices = [last_choices(histories, player) for player in (0, 1)]
-  for player in (0, 1):
-    _check_player(str(game), histories, player, choices[player])
   layout = None
   if leaves in ("auto", "dense") and partition is not None:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)
   if leaves not in ("auto", "sparse") and layout is None:
-    raise ValueError(
-      f"leaves={leaves!r} needs {'a poker-like game that has a bayesian_form()' if leaves == 'showdown' else ''}"
-      f"{'a Bayesian game and its public states' if leaves == 'dense' else ''}, which {game} is not; "
-      f"use 'auto' or 'sparse'."
-    )
+    needs = "a game with a bayesian_form()" if leaves == "showdown" else "a Bayesian game with public states"
+    raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories)
   return _assemble(game, histories, partition, choices, layout)
 
@@ -99,7 +113,7 @@ def _sparse_layout(histories: Histories) -> Layout:
 
 
 def _typed_layout(
-  histories: Histories, partition: Partition, choices: list[np.ndarray], least_fill: float
+  histories: Histories, partition: Partition, choices: Choices, least_fill: float
 ) -> Layout | None:
   """A row for each public state in which a player acts, or None if the game is not Bayesian."""
   start = _first_decisions(histories)
@@ -168,7 +182,7 @@ def _ranks(group: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, int]:
   return rank[inverse.reshape(-1)], int(rank.max(initial=0)) + 1
 
 
-def _leaf_numbers(histories: Histories, choices: list[np.ndarray], layout: Layout):
+def _leaf_numbers(histories: Histories, choices: Choices, layout: Layout):
   """Terminals with the same last choices of both players (as row and action) are one leaf.
 
   Returns:

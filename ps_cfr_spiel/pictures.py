@@ -27,7 +27,8 @@ except ModuleNotFoundError as error:
 DPI = 150
 FOLD, PASSIVE = "#7d93ab", "#79b26a"  # blue grey; green, for checks and calls
 BETS = LinearSegmentedColormap.from_list("bets", ["#f2a48b", "#d9483b", "#7c1420"])
-EMPTY, NEVER, INK, SOFT = "#ffffff", "#e9eaec", "#22262b", "#6b727b"
+NEVER, INK, SOFT, FAINT = "#e9eaec", "#22262b", "#6b727b", "#c4c8cd"
+SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
 LINES = ("#c0392b", "#2f6690", "#3a7d44", "#8e6c8a", "#d08c2f", "#5c6b73", "#16a3a3")
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
 
@@ -65,36 +66,29 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
 
 def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
   rows, columns = np.nonzero(chart.shown)
-  height = 0.94 * chart.presence[rows, columns]
-  left = columns + 0.03
+  height = BAR * chart.presence[rows, columns]
+  left = columns + (1 - SIDE) / 2
+  bottom = rows + (1 + SIDE) / 2
   for row, column in zip(*np.nonzero(chart.combos), strict=True):
-    axes.add_patch(_box(column, row))
+    corner = (column + (1 - SIDE) / 2, row + (1 - SIDE) / 2)
+    axes.add_patch(Rectangle(corner, SIDE, SIDE, facecolor=NEVER, linewidth=0))
   for frequency, color in zip(chart.frequency[:, rows, columns], colors, strict=True):
-    axes.barh(rows + 0.97, 0.94 * frequency, -height, left, align="edge", color=color, linewidth=0)
-    left = left + 0.94 * frequency
-  for row in range(13):
-    for column in range(13):
-      known = bool(chart.combos[row, column])
-      ink = INK if chart.shown[row, column] else SOFT if known else "#c4c8cd"
-      name = charts.cell_name(row, column)
-      axes.text(column + 0.09, row + 0.11, name, fontsize=9, color=ink, va="top", ha="left")
+    axes.barh(bottom, SIDE * frequency, -height, left, align="edge", color=color, linewidth=0)
+    left = left + SIDE * frequency
+  for row, column in np.ndindex(13, 13):
+    ink = INK if chart.shown[row, column] else SOFT if chart.combos[row, column] else FAINT
+    axes.text(column + 0.1, row + 0.17, charts.cell_name(row, column), fontsize=8.5, color=ink, va="center")
   axes.set(xlim=(0, 13), ylim=(13, 0), aspect="equal")
   axes.axis("off")
 
 
-def _box(column: int, row: int) -> Patch:
-  return Rectangle((column + 0.03, row + 0.03), 0.94, 0.94, facecolor=NEVER, linewidth=0)
-
-
-def _draw_titles(figure: Figure, policy: TreePolicy, spot: Spot) -> None:
-  table = [_suits(board)] if (board := board_of(policy.game)) else []
-  if (pot := pot_of(policy.game)) is not None:
-    table.append(f"pot {pot:,.0f}")
-  where = "after " + ", ".join(spot.history) if spot.history else "first to act"
-  figure.text(
-    0.065, 0.967, f"Player {spot.player}, {where}", fontsize=15, color=INK, weight="bold", va="center"
-  )
-  figure.text(0.065, 0.936, "    ".join(table), fontsize=12, color=SOFT, va="center")
+def _draw_titles(figure: Figure, policy: TreePolicy, here: Spot) -> None:
+  title = f"Player {here.player}, {'after ' + ', '.join(here.history) if here.history else 'first to act'}"
+  size = min(15, 15 * 64 / len(title))
+  figure.text(0.065, 0.967, title, fontsize=size, color=INK, weight="bold", va="center")
+  board, pot = board_of(policy.game), pot_of(policy.game)
+  if board is not None and pot is not None:
+    figure.text(0.065, 0.936, f"{_suits(board)}    pot {pot:,.0f}", fontsize=12, color=SOFT, va="center")
 
 
 def _suits(board: str) -> str:
@@ -103,21 +97,29 @@ def _suits(board: str) -> str:
   return " ".join(cards[k] + SUITS.get(cards[k + 1], cards[k + 1]) for k in range(0, len(cards) - 1, 2))
 
 
-def _draw_legend(figure: Figure, spot: Spot) -> None:
-  labels = [
-    f"{name}  {100 * frequency:.1f}%" if np.isfinite(frequency) else name
-    for name, frequency in zip(spot.actions, spot.frequencies(), strict=True)
+def _draw_legend(figure: Figure, here: Spot) -> None:
+  entries = [
+    Patch(facecolor=color, label=f"{name}  {100 * frequency:.1f}%" if np.isfinite(frequency) else name)
+    for name, frequency, color in zip(
+      here.actions, here.frequencies(), action_colors(here.actions), strict=True
+    )
   ]
-  handles = [
-    Patch(facecolor=color, label=label)
-    for color, label in zip(action_colors(spot.actions), labels, strict=True)
-  ]
+  columns = min(len(entries), 4)
+  by_column = [entry for column in range(columns) for entry in entries[column::columns]]
   figure.legend(
-    handles=handles, loc="center left", bbox_to_anchor=(0.055, 0.078), ncols=min(len(labels), 5),
-    frameon=False, fontsize=11, handlelength=1.1, handleheight=1.1, columnspacing=1.6, labelcolor=INK,
-  )  # fmt: skip
+    handles=by_column,
+    loc="center left",
+    bbox_to_anchor=(0.055, 0.079),
+    ncols=columns,
+    frameon=False,
+    fontsize=10.5 if len(entries) <= 8 else 8,
+    handlelength=1.1,
+    handleheight=1.1,
+    columnspacing=1.6,
+    labelcolor=INK,
+  )
   note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
-  figure.text(0.065, 0.03, note, fontsize=9, color=SOFT, va="center")
+  figure.text(0.065, 0.028, note, fontsize=9, color=SOFT, va="center")
 
 
 class Measured(Protocol):

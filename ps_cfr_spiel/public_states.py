@@ -1,12 +1,13 @@
 """Which histories share a public state: the partition that OpenSpiel's games do not hand out.
 
-Public states come from common knowledge (Kovařík et al. 2021, Section 3.2 and Appendix A): two histories
-are in one public state if some chain of information sets of either player, acting or not, leads from one to the
-other. This is the finest partition that no player's information refines, and needs no help from
-the game. A game's own public observer can be used instead; it must not split an information set.
+Public states come from common knowledge (Kovařík et al. 2021, Section 3.2 and Appendix A): two histories are
+in one public state if some chain of information sets of either player, acting or not, leads from one to the
+other. This is the finest partition that splits no information set, and needs no help from the game. A game's
+own public observer can be used instead; it must not split an information set either.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
@@ -56,49 +57,103 @@ def _no_observer(game: pyspiel.Game) -> str:
   return f"{game} has no public observer; use public_states='closure', which needs none."
 
 
-def partition(game: str, histories: Histories, source: str) -> Partition:
+def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], source: str) -> Partition:
   """Groups histories into public states.
 
   Args:
     game: name for messages.
     histories: of `walk`.
+    choices: for each player `last_choices` of the histories.
     source: "closure", or "observer" for the public strings in `histories.public`.
 
   Raises:
-    ValueError: the game has no valid public states: an information set that stands at several depths or
-      is split by the observer, or a public state with several parents or several players to move.
+    ValueError: the game has no valid public states: an information set that stands at several depths or in
+      several public states, or a public state in which several players move.
   """
   _check_timed(game, histories)
-  if source == "observer":
-    of = _by_observer(histories)
-    _check_not_split(game, histories, of)
-  else:
-    of = _by_closure(histories)
-  of = _in_order(of)
+  of = _in_order(_by_observer(histories) if source == "observer" else _by_closure(histories, choices))
+  _check_not_split(game, histories, of)
   first = np.full(of.max() + 1, -1)
   first[of[::-1]] = np.arange(len(of))[::-1]
-  above = np.where(histories.parent >= 0, of[histories.parent], -1)
-  parent, player = above[first], histories.player[first]
-  for name, values, expected in (("parents", above, parent[of]), ("players", histories.player, player[of])):
-    wrong = np.flatnonzero(values != expected)
-    if len(wrong):
-      both = [_describe(histories, int(h)) for h in (first[of[wrong[0]]], wrong[0])]
-      raise ValueError(
-        f"{game} has no public states: common knowledge puts these two histories into one, but "
-        f"{'their predecessors are not in one' if name == 'parents' else 'different players move'}: "
-        f"{both[0]}; {both[1]}. public_states='none' solves it without."
-      )
+  player = histories.player[first]
+  wrong = np.flatnonzero(histories.player != player[of])
+  if len(wrong):
+    both = [_describe(histories, int(h)) for h in (first[of[wrong[0]]], wrong[0])]
+    raise ValueError(
+      f"{game} has no public states: it is not common knowledge who moves; one would hold these two histories: "
+      f"{both[0]}; {both[1]}. public_states='none' solves it without."
+    )
+  above = histories.parent[first]
+  parent = np.where(above >= 0, of[above], -1)
   return Partition(of.astype(np.int32), parent.astype(np.int32), player.astype(np.int32))
 
 
-def _by_closure(histories: Histories) -> np.ndarray:
-  """Connected components of the graph that joins histories to both players' information states."""
-  count = len(histories.parent)
-  knowledge = [augmented_infostates(histories, player) for player in (0, 1)]
-  rows = np.concatenate([np.arange(count)] * 2)
-  columns = np.concatenate([count + knowledge[0], count + knowledge[0].max() + 1 + knowledge[1]])
-  size = columns.max() + 1
-  graph = scipy.sparse.coo_matrix((np.ones(len(rows), bool), (rows, columns)), (size, size))
+def _by_observer(histories: Histories) -> np.ndarray:
+  """int[N]: the number of the sequence of public strings up to each history."""
+  assert histories.public is not None
+  of = np.zeros(len(histories.parent), np.int64)
+  for here in _layers(histories):
+    above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
+    of[here] = of.max() + 1 + _number(np.stack([above, histories.public[here]]))
+  return of
+
+
+def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarray:
+  """int[N]: the connected components of common knowledge.
+
+  Upwards, a depth at a time, so that they form a tree whatever a game's strings forget: who cannot tell two
+  histories apart could not tell their predecessors apart either (perfect recall). Ends come last: that
+  the game is over is public, and so is what was public before.
+  """
+  of = np.full(len(histories.parent), -1)
+  over = histories.player == TERMINAL
+  layers = _layers(histories)
+  below = np.zeros(0, int)  # histories a depth further down that are not over
+  for layer in reversed(layers):
+    here = layer[~over[layer]]
+    joined = [_knowledge(histories, choices, i, here) for i in (0, 1)]
+    position = np.full(len(of), -1)
+    position[here] = np.arange(len(here))
+    of[here] = of.max() + 1 + _components(len(here), joined, position[histories.parent[below]], of[below])
+    below = here
+  for layer in layers:
+    here = layer[over[layer]]
+    above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
+    joined = [_number(np.vstack([above, _knowledge(histories, choices, i, here)])) for i in (0, 1)]
+    of[here] = of.max() + 1 + _components(len(here), joined)
+  return of
+
+
+def _layers(histories: Histories) -> list[np.ndarray]:
+  """The histories of each length."""
+  order = np.argsort(histories.depth, kind="stable")
+  return np.split(order, np.cumsum(np.bincount(histories.depth))[:-1])
+
+
+def _knowledge(
+  histories: Histories, choices: Sequence[np.ndarray], player: int, here: np.ndarray
+) -> np.ndarray:
+  """int[n]: the number of what a player knows: the own last choice and the information state string."""
+  return _number(np.vstack([histories.infostate[player][here], choices[player][here].T]))
+
+
+def _number(columns: np.ndarray) -> np.ndarray:
+  """Numbers the distinct columns of [K, n]: int[n]."""
+  return np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
+
+
+def _components(count, joined, members=(), groups=()) -> np.ndarray:
+  """The finest partition of 0..count-1 that separates no two equal in an array of `joined`: int[count].
+
+  Nor any `members` that have equal `groups`.
+  """
+  rows = [np.arange(count)] * len(joined) + [np.asarray(members, int)]
+  columns, offset = [], count
+  for numbers in (*joined, np.asarray(groups, int)):
+    columns.append(offset + numbers)
+    offset += int(numbers.max(initial=-1)) + 1
+  edges = (np.concatenate(rows), np.concatenate(columns))
+  graph = scipy.sparse.coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
   return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:count]
 
 
@@ -109,17 +164,6 @@ def augmented_infostates(histories: Histories, player: int) -> np.ndarray:
   """
   key = histories.infostate[player].astype(np.int64) * (int(histories.depth.max()) + 1) + histories.depth
   return np.unique(key, return_inverse=True)[1].reshape(-1)
-
-
-def _by_observer(histories: Histories) -> np.ndarray:
-  """Number of the sequence of public strings up to each history."""
-  assert histories.public is not None
-  of = np.zeros(len(histories.parent), np.int64)
-  numbers: dict[tuple[int, int], int] = {}
-  for h, (parent, string) in enumerate(zip(histories.parent, histories.public.tolist(), strict=True)):
-    key = (-1 if parent < 0 else int(of[parent]), string)
-    of[h] = numbers.setdefault(key, len(numbers))
-  return of
 
 
 def _in_order(of: np.ndarray) -> np.ndarray:
@@ -147,16 +191,17 @@ def _check_timed(game: str, histories: Histories) -> None:
 
 
 def _check_not_split(game: str, histories: Histories, of: np.ndarray) -> None:
-  """ValueError if the partition separates histories that a player cannot tell apart."""
+  """ValueError if an observer separates histories that their player cannot tell apart."""
   for player in (0, 1):
     acts, first = _acting(histories, player)
     number = histories.infostate[player]
     wrong = acts[of[acts] != of[first[number[acts]]]]
     if len(wrong):
+      h = int(wrong[0])
+      both = [_describe(histories, g) for g in (int(first[number[h]]), h)]
       raise ValueError(
-        f"{game}: its public observer splits player {player}'s information state "
-        f"{histories.names[player][number[wrong[0]]]!r}, that is, shows in public what the player does not "
-        f"know. Use public_states='closure'."
+        f"{game}: its public observer shows what player {player} does not know in information state "
+        f"{histories.names[player][number[h]]!r}: {both[0]}; {both[1]}. Use public_states='closure'."
       )
 
 

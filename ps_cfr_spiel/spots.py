@@ -72,7 +72,7 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
   Args:
     policy: from `PSCFRSolver.average_policy` or `load_policy`.
     path: actions from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
-      abbreviations of them ("b200"; "x" for check), or OpenSpiel's action numbers.
+      abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
 
   Raises:
     ValueError: an action of the path is unknown or illegal, or nobody acts after the last one; or the
@@ -172,6 +172,19 @@ def number_text(x: float) -> str:
   return f"{x:,.1f}" if abs(x) >= 1000 else f"{x:.4g}"
 
 
+def letters(actions: Sequence[str]) -> tuple[str, ...]:
+  """A letter for each action: its first one; where several begin alike, the next free ones."""
+  reserved = {name[0].lower() for name in actions}
+  found: list[str] = []
+  for name in actions:
+    letter = name[0].lower()
+    if letter in found:
+      after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
+      letter = next((other for other in after[2] + after[0] if other not in reserved | set(found)), "?")
+    found.append(letter)
+  return tuple(found)
+
+
 def _find_action(
   words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
 ) -> tuple[int, int]:
@@ -184,6 +197,8 @@ def _find_action(
   word = words[0].lower() if words else ""
   if word.isdecimal() and int(word) in ids:
     return ids.index(int(word)), 1
+  if word in letters(names):
+    return letters(names).index(word), 1
   for matches in (_is_abbreviation, _is_amount):
     found = [k for k, name in enumerate(names) if matches(word, name.lower())]
     if len(found) == 1:

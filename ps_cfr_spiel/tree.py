@@ -178,6 +178,8 @@ class Decision:
 class Source(Protocol):
   """Where histories come from: finds one for each infostate."""
 
+  remark: ClassVar[str]  # on how histories are counted
+
   def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
     """Actions from the start of the game to a history with this infostate."""
     ...
@@ -191,6 +193,7 @@ class Deals:
     compatible: for each player int[H], a type of the opponent that can be dealt with each type.
   """
 
+  remark: ClassVar[str] = " (the deal counted as one event)"
   compatible: tuple[np.ndarray, np.ndarray]
 
   def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
@@ -258,7 +261,7 @@ class PublicTree:
     infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
     lines = {
       "game": labels.game,
-      "histories": f"{labels.histories:,}{' (the deal is one event)' if isinstance(labels.source, Deals) else ''}",
+      "histories": f"{labels.histories:,}{labels.source.remark}",
       "public states": f"{len(players):,}: {', '.join(kinds)}" if players else "none",
       "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
       "rows x types": " and ".join(

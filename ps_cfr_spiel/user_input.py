@@ -1,6 +1,7 @@
 """What a user of the command line may get wrong, turned into one line instead of a traceback."""
 
 import contextlib
+import difflib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -47,9 +48,10 @@ def load_game(words: Sequence[str]) -> pyspiel.Game:
   if len(words) > 1:
     raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
   text = words[0] if words else DEFAULT_GAME
-  name = text.partition("(")[0]
-  if name not in pyspiel.registered_names():
-    raise UserError(f"Unknown game {name!r}; {DEFAULT_GAME!r} is one, and so is every name of OpenSpiel's.")
+  name, known = text.partition("(")[0], pyspiel.registered_names()
+  if name not in known:
+    guess = difflib.get_close_matches(name, known, 1) or [DEFAULT_GAME]
+    raise UserError(f"Unknown game {name!r}; did you mean {guess[0]!r}?")
   with user_errors(), quiet_stderr():
     return pyspiel.load_game(text)
 

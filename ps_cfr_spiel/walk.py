@@ -1,11 +1,11 @@
 """Visits every history of a pyspiel game once and turns the game into arrays.
 
-The only place that holds pyspiel states; memory and time are linear in the number of histories (about 2 us each
-for a game written in C++).
+The only place that holds pyspiel states; memory and time are linear in the number of histories.
 """
 
 import dataclasses
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import pyspiel
@@ -63,6 +63,7 @@ class Histories:
 class Walked:
   """Finds the histories of a tree that was made by walking; see `tree.Source`."""
 
+  remark: ClassVar[str] = ""
   histories: Histories
 
   def path(self, labels: Labels, decision: Decision, type_index: int) -> list[int]:
@@ -109,8 +110,8 @@ def walk(
       here = len(parent)
       if here >= limit:
         raise ValueError(
-          f"{game} has more than {limit:,} histories, the limit. build_tree(game, limit=...) and the command "
-          f"line's --limit raise it; a history takes some 100 bytes and 2 to 100 microseconds."
+          f"{game} has more than {limit:,} histories, the limit on what is walked. Time and memory grow with "
+          f"it; build_tree(game, limit=...), PSCFRSolver(game, limit=...) or --limit raise it."
         )
       if not here % PROGRESS_EVERY:
         bar.update(here - bar.n)

@@ -78,8 +78,9 @@ def check_laws(game, histories):
       joined = np.concatenate([np.zeros(0), *(piece.ravel() for piece in observer.dict.values())])
       assert joined.tolist() == observer.tensor.tolist()
       tensor = observer.tensor.tobytes()
-      assert tensors.setdefault((kind, player, string), tensor) == tensor
-      assert strings.setdefault((kind, player, tensor), string) == string
+      assert tensors.setdefault((kind, player, string), tensor) == tensor, string
+      known = strings.setdefault((kind, player, tensor), string)
+      assert known == string, (known, string)
     public = {observers[1].string_from(state, player) for player in players}
     assert len(public) == 1
     assert len({observers[3].string_from(state, player) for player in players}) == 1

@@ -1,0 +1,94 @@
+"""Cheat's cards and parameters: ranks, discards as multisets of ranks, and what is allowed."""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+RANKS = "A23456789TJQK"
+RANDOM_FIRST = -1
+DISCARD_UP_TO_SUITS = -1
+MAX_SUITS = 8
+MAX_DISCARDS = 30_000  # a row each in the table of discards
+
+PASS, CHALLENGE, FIRST_DISCARD = 0, 1, 2  # actions
+
+
+class Rules(NamedTuple):
+  """Parameters of a game of Cheat, as in `cheat`; `max_discard` is at least 1.
+
+  Attributes:
+    players: How many play.
+    ranks: Ranks in the deck, the first of `RANKS`.
+    suits: Cards of each rank.
+    hand_size: Cards dealt to each player.
+    max_discard: Most cards in one discard.
+    max_turns: Turns after which the game is a draw.
+    first_player: Who discards first, or `RANDOM_FIRST`.
+  """
+
+  players: int
+  ranks: int
+  suits: int
+  hand_size: int
+  max_discard: int
+  max_turns: int
+  first_player: int
+
+
+def parse_rules(params: Mapping[str, Any]) -> Rules:
+  """Reads a game's parameters.
+
+  Raises:
+    ValueError: A value is not allowed; the message names it and the rule.
+  """
+  rules = Rules(**{name: params[name] for name in Rules._fields})
+  if rules.max_discard == DISCARD_UP_TO_SUITS:
+    rules = rules._replace(max_discard=rules.suits)
+  for name, least, most in (
+    ("players", 2, 4),
+    ("ranks", 2, len(RANKS)),
+    ("suits", 1, MAX_SUITS),
+    ("hand_size", 1, math.inf),
+    ("max_turns", 1, math.inf),
+  ):
+    value = getattr(rules, name)
+    if not least <= value <= most:
+      allowed = f"at least {least}" if most == math.inf else f"{least} to {most}"
+      raise ValueError(f"{name}={value}: must be {allowed}")
+  if not 1 <= rules.max_discard <= rules.suits:
+    raise ValueError(
+      f"max_discard={rules.max_discard}: must be 1 to {rules.suits}, the suits, or -1 for as many as suits"
+    )
+  if not (rules.first_player == RANDOM_FIRST or 0 <= rules.first_player < rules.players):
+    raise ValueError(f"first_player={rules.first_player}: must be 0 to {rules.players - 1}, or -1 for random")
+  if rules.players * rules.hand_size > rules.ranks * rules.suits:
+    raise ValueError(
+      f"hand_size={rules.hand_size}: {rules.players} players would get {rules.players * rules.hand_size} "
+      f"cards; the deck has {rules.ranks} ranks x {rules.suits} suits = {rules.ranks * rules.suits}"
+    )
+  if (discards := math.comb(rules.ranks + rules.max_discard, rules.ranks) - 1) > MAX_DISCARDS:
+    raise ValueError(
+      f"max_discard={rules.max_discard}: {rules.ranks} ranks make {discards:,} discards; at most "
+      f"{MAX_DISCARDS:,} are allowed"
+    )
+  return rules
+
+
+def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
+  """Returns every multiset of 1 to `max_discard` ranks, smaller ones first, then alphabetically."""
+  return tuple(
+    cards
+    for size in range(1, max_discard + 1)
+    for cards in itertools.combinations_with_replacement(range(ranks), size)
+  )
+
+
+def cards_of(counts: Iterable[int]) -> tuple[int, ...]:
+  """Returns the ranks of a multiset given by how often each rank is in it."""
+  return tuple(itertools.chain.from_iterable([rank] * count for rank, count in enumerate(counts)))
+
+
+def cards_text(cards: Iterable[int]) -> str:
+  """Returns ranks as letters, (0, 0, 2) as "AA3"."""
+  return "".join(RANKS[rank] for rank in cards)

@@ -1,0 +1,100 @@
+import subprocess
+import sys
+
+import numpy as np
+import pyspiel
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+import ps_cfr_spiel
+from ps_cfr_spiel import charts, pictures
+from ps_cfr_spiel.solve_command import Point
+from ps_cfr_spiel.spots import spot
+
+SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
+MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 16 a;1,stack=100000,ranges=AA KQs;TT 87s)"
+POINTS = [Point(n, n / 1000, 300 / n**2, -7.4) for n in (1, 2, 5, 10, 100)]
+
+
+def random_policy(name):
+  game = pyspiel.load_game(name)
+  tree = ps_cfr_spiel.build_tree(game)
+  rng = np.random.default_rng(1)
+  strategies = [[rng.random(shape) for shape in player.block_shapes] for player in tree.players]
+  return ps_cfr_spiel.TreePolicy(game, tree.labels, strategies)
+
+
+@pytest.fixture(scope="module")
+def policy():
+  return random_policy(SMALL)
+
+
+def texts(figure):
+  return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def assert_nothing_cut_off(figure):
+  canvas = FigureCanvasAgg(figure)
+  canvas.draw()
+  box = figure.get_tightbbox(canvas.get_renderer())  # inches
+  assert box.x0 >= 0 and box.y0 >= 0, box
+  assert box.x1 <= figure.get_figwidth() and box.y1 <= figure.get_figheight(), box
+
+
+@pytest.mark.parametrize("path", ["", "x b200", "b200"])
+def test_bars_are_as_wide_as_the_frequencies(policy, path):
+  figure = pictures.hand_chart(policy, path)
+  here = spot(policy, path)
+  chart = charts.hand_chart(here)
+  bars = figure.axes[0].containers
+  assert len(bars) == len(here.actions)
+  for container, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
+    widths = [patch.get_width() for patch in container.patches]
+    np.testing.assert_allclose(widths, pictures.SIDE * frequency, atol=1e-9)
+  shares = {f"{name}  {100 * f:.1f}%" for name, f in zip(here.actions, here.frequencies(), strict=True)}
+  assert shares <= set(texts(figure))
+
+
+def test_a_chart_says_where_it_is(policy):
+  shown = texts(pictures.hand_chart(policy, "x b200"))
+  assert "Player 0, after Check, Bet 200" in shown
+  assert "9♠ 7♣ 5♠ 4♥ 3♣    pot 200" in shown
+  assert {"AKs", "AKo", "AA", "22"} <= set(shown)
+
+
+@pytest.mark.parametrize(("game", "path"), [(SMALL, ""), (MANY_BETS, ""), (MANY_BETS, "x b50 r r r r r r")])
+def test_nothing_of_a_chart_is_cut_off(game, path):
+  assert_nothing_cut_off(pictures.hand_chart(random_policy(game), path))
+
+
+def test_colours_tell_actions_apart():
+  colors = pictures.action_colors(["Fold", "Call", "Raise to 2", "Raise to 4", "All-in 9"])
+  assert colors[:2] == [pictures.FOLD, pictures.PASSIVE]
+  greens = [color[1] for color in colors[2:]]
+  assert greens == sorted(greens, reverse=True)  # from light to dark red
+  assert len(set(map(str, colors))) == 5
+
+
+@pytest.mark.parametrize(("game", "unit"), [(SMALL, "chips"), ("kuhn_poker", "utility")])
+def test_the_curve_names_its_units(game, unit, tmp_path):
+  figure = pictures.exploitability_curve(pyspiel.load_game(game), {"NRM": POINTS, "DCFR": POINTS})
+  axes = figure.axes[0]
+  assert axes.get_xlabel() == "iterations"
+  assert axes.get_ylabel() == f"exploitability ({unit})"
+  assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+  assert ("% of the pot" in texts(figure)) == (unit == "chips")
+  np.testing.assert_allclose(axes.lines[0].get_ydata(), [point.exploitability for point in POINTS])
+  assert_nothing_cut_off(figure)
+  figure.savefig(tmp_path / "curve.png")
+  assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_curve_without_points_is_still_a_picture(tmp_path):
+  figure = pictures.exploitability_curve(pyspiel.load_game(SMALL), {"NRM": [Point(0, 0.0, 30.0, 0.0)]})
+  figure.savefig(tmp_path / "curve.png")
+
+
+def test_no_global_state_of_matplotlib_is_touched():
+  code = "import sys, ps_cfr_spiel.pictures; assert 'matplotlib.pyplot' not in sys.modules"
+  subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
