@@ -15,7 +15,7 @@ import pyspiel
 from machine import describe
 
 import ps_cfr_spiel
-from ps_cfr_spiel import cfr
+from ps_cfr_spiel import NRM, cfr
 
 SUBGAMES = {
   "main: SPR 99.5, pot bets, all hands": "river_subgame",
@@ -42,7 +42,8 @@ SUBGAMES = {
   ),
 }
 RULES = {
-  "NRM": "nrm",
+  "NRM": "nrm",  # (0.2, 3, 1/3)
+  "NRM(.2, 5, 0)": NRM(0.2, 5, 0),
   "DCFR(1.5, 0, 2)": "dcfr",
   "LCFR": "lcfr",
   "CFR+": "rm+",
@@ -61,7 +62,7 @@ def marks(last: int) -> list[int]:
   return points
 
 
-def measure(game: pyspiel.Game, rule: str, cap: int):
+def measure(game: pyspiel.Game, rule, cap: int):
   """Milliseconds an iteration, and exploitability in % of the pot at each mark."""
   solver = ps_cfr_spiel.PSCFRSolver(game, rule)
   tree, state = solver._tree, solver._state

@@ -93,7 +93,8 @@ class CheatGame(pyspiel.Game):
       min_utility=-1.0 / (chosen.players - 1),
       max_utility=1.0,
       utility_sum=0.0,
-      # a discard and an answer of every other player, who all pass but for the last
+      # A discard and an answer of every other player, who pass but for the last, so that nobody wins. With
+      # one card each the ranks may force a true, winning discard before the horizon.
       max_game_length=chosen.max_turns * chosen.players,
     )
     super().__init__(_GAME_TYPE, info, params)

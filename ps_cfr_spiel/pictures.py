@@ -49,7 +49,7 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
 
   Args:
     policy: of a game whose types are hold'em hands.
-    path: actions from the root; see `charts.spot`.
+    path: actions from the root; see `spots.spot`.
 
   Raises:
     ValueError: the path is wrong, or the types are not hold'em hands.

@@ -205,12 +205,12 @@ class NRM:
   Attributes:
     kappa: inertia; larger is slower and steadier.
     c: how fast the memory of large regrets fades (m falls like t ** -c).
-    phi: weight of the last regret as prediction of the next; 0 suits poker.
+    phi: weight of the last regret as prediction of the next. Without it the rule can cycle forever.
   """
 
   kappa: float = 0.2
-  c: float = 5.0
-  phi: float = 0.0
+  c: float = 3.0
+  phi: float = 1 / 3
   gamma: float = 5.0
 
   def __post_init__(self):

@@ -86,6 +86,7 @@ class _Run:
     checkpoint_seconds: least time between two saves.
     quiet: no progress bar and no table.
     start: the solver's iteration at the beginning.
+    earlier_seconds: time of the iterations before.
     setup_seconds: time to build and compile.
     seconds: time of the iterations of this run.
   """
@@ -97,11 +98,13 @@ class _Run:
   checkpoint_seconds: float
   quiet: bool
   start: int = 0
+  earlier_seconds: float = 0.0
   setup_seconds: float = 0.0
   seconds: float = 0.0
 
   def __post_init__(self):
     self.start = self.solver.iteration
+    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
 
   @property
   def file(self) -> Path:
@@ -132,6 +135,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)
     return INTERRUPTED
+  _measure(run)
   files = _save(run, pictures)
   run.say("")
   _print_result(run, files)
@@ -228,7 +232,6 @@ def _compile(run: _Run) -> None:
 def _iterate(run: _Run, iterations: int) -> None:
   """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely."""
   solver, end = run.solver, run.start + iterations
-  earlier = run.points[-1].seconds if run.points else 0.0
   pace, saved_at = 0.0, time.monotonic()  # iterations a second; when the last checkpoint was made
 
   def tick(_) -> None:
@@ -249,19 +252,20 @@ def _iterate(run: _Run, iterations: int) -> None:
         elapsed = time.perf_counter() - started
         run.seconds += elapsed
         pace = (solver.iteration - before) / elapsed
-        if solver.iteration > before:
-          _measure(run, earlier + run.seconds)
+      _measure(run)
       if _is_round(solver.iteration) or solver.iteration == end or run.reached:
         bar.clear()
         run.say(_table_row(run.points[-1], run))
         bar.refresh()
-  if not run.points or run.points[-1].iteration != solver.iteration:
-    _measure(run, earlier)  # no iterations were wanted
 
 
-def _measure(run: _Run, seconds: float) -> None:
-  result = run.solver.evaluation()
-  run.points.append(Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value)))
+def _measure(run: _Run) -> None:
+  """Adds the point of the present iteration, if it is still missing."""
+  if run.points and run.points[-1].iteration == run.solver.iteration:
+    return
+  result, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
+  point = Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value))
+  run.points.append(point)
 
 
 def _next_measurement(iteration: int) -> int:

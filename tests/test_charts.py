@@ -3,22 +3,13 @@
 import collections
 
 import numpy as np
-import pyspiel
 import pytest
+from random_policies import random_policy
 
-import ps_cfr_spiel
 from ps_cfr_spiel import charts
 from ps_cfr_spiel.spots import deal_probabilities, letters, spot
 
 GAME = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
-
-
-def random_policy(name):
-  game = pyspiel.load_game(name)
-  tree = ps_cfr_spiel.build_tree(game)
-  rng = np.random.default_rng(1)
-  strategies = [[rng.random(shape) for shape in player.block_shapes] for player in tree.players]
-  return ps_cfr_spiel.TreePolicy(game, tree.labels, strategies)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pyspiel
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from random_policies import random_policy
 
-import ps_cfr_spiel
 from ps_cfr_spiel import charts, pictures
 from ps_cfr_spiel.solve_command import Point
 from ps_cfr_spiel.spots import spot
@@ -15,14 +15,6 @@ from ps_cfr_spiel.spots import spot
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
 MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 16 a;1,stack=100000,ranges=AA KQs;TT 87s)"
 POINTS = [Point(n, n / 1000, 300 / n**2, -7.4) for n in (1, 2, 5, 10, 100)]
-
-
-def random_policy(name):
-  game = pyspiel.load_game(name)
-  tree = ps_cfr_spiel.build_tree(game)
-  rng = np.random.default_rng(1)
-  strategies = [[rng.random(shape) for shape in player.block_shapes] for player in tree.players]
-  return ps_cfr_spiel.TreePolicy(game, tree.labels, strategies)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +55,7 @@ def test_a_chart_says_where_it_is(policy):
   assert {"AKs", "AKo", "AA", "22"} <= set(shown)
 
 
-@pytest.mark.parametrize(("game", "path"), [(SMALL, ""), (MANY_BETS, ""), (MANY_BETS, "x b50 r r r r r r")])
+@pytest.mark.parametrize(("game", "path"), [(SMALL, ""), (MANY_BETS, ""), (MANY_BETS, "x b50 r r r r r")])
 def test_nothing_of_a_chart_is_cut_off(game, path):
   assert_nothing_cut_off(pictures.hand_chart(random_policy(game), path))
 

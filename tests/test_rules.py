@@ -45,12 +45,13 @@ def test_pdcfr_plus_by_hand():
 
 
 def test_nrm_by_hand():
-  rule = NRM(kappa=0.3, c=1.0)
+  rule, regret = NRM(kappa=0.3, c=1.0, phi=0.5), np.array([-3, 4, 1])
   y = 0.3 * 1 * 4 * np.array([1 / 3, 1 / 3, 1 / 3]) + [4, -2, 0]  # m = 4
   z = y / y[y > 0].sum()
   m = max(2 / 3 * 4, 5)
-  y = 0.3 * 2 * m * np.where(z > 0, z, z / 2) + [-3, 4, 1]
-  expected = np.maximum(y, 0) / y[y > 0].sum()
+  y = 0.3 * 2 * m * np.where(z > 0, z, z / 2) + regret
+  weights = np.maximum(y + 0.5 * regret, 0)
+  expected = weights / weights.sum()
   np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
 
 
