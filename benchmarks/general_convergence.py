@@ -1,4 +1,6 @@
-"""Iterations to a given exploitability on general games, for each regret rule; Leduc as Schmid 2021, Fig. 17.4.
+"""Iterations to a given exploitability on general games, for each regret rule.
+
+With --plot Leduc's curves, as in Schmid 2021, Fig. 17.4.
 
   taskset -c 0 python benchmarks/general_convergence.py [--plot docs/leduc_convergence.png]
 

@@ -44,6 +44,7 @@ class PeakMemory:
       return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
 
   def __call__(self) -> float:
+    """Reads it."""
     return self._read("VmHWM") - self.before
 
 
@@ -153,13 +154,15 @@ def main() -> None:
     found[name] = row = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     scale = HISTORIES / row["histories"]
     mark = "~" if scale > 1 else " "
+    share = scale if "tree kept" in name else 1  # OpenSpiel's solver keeps no tree
     cells = [
       f"{mark}{duration(row['setup'] * scale)}",
       f"{mark}{duration(row['iteration'] * scale)}",
       f"{mark}{duration(1000 * row['iteration'] * scale)}",
-      f"{mark if 'tree kept' in name else ' '}{row['memory'] * (scale if 'tree kept' in name else 1):,.0f} MB",
+      f"{mark if 'tree kept' in name else ' '}{row['memory'] * share:,.0f} MB",
     ]
-    print(f"{name:24}{cells[0]:>12}{cells[1]:>13}{cells[2]:>17}{cells[3]:>11}   {', '.join(PAPER[name])}")
+    line = f"{name:24}{cells[0]:>12}{cells[1]:>13}{cells[2]:>17}{cells[3]:>11}"
+    print(f"{line}   {', '.join(PAPER[name])}")
     if scale > 1:
       print(
         f"{'':24}measured on {row['histories']:,} histories: {1e3 * row['iteration']:.1f} ms an iteration"
@@ -177,7 +180,7 @@ def duration(seconds: float) -> str:
   for unit, size in (("h", 3600), ("min", 60), ("s", 1)):
     if seconds >= size:
       return f"{seconds / size:.2f} {unit}"
-  return f"{1e3 * seconds:.2f} ms"
+  return f"{1e3 * seconds:.2f} ms" if seconds >= 1e-4 else f"{1e6 * seconds:.1f} us"
 
 
 if __name__ == "__main__":

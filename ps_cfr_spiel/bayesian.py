@@ -112,7 +112,8 @@ def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np
     states.append(PublicState(int(parent), int(action), int(player), own))
     if player >= 0:
       legal = tuple(int(form.action[child]) for child in children[s])
-      decisions.append(Decision(int(player), s, *places[s].tolist(), legal, form.infostates[s]))
+      block, row = places[s].tolist()
+      decisions.append(Decision(int(player), s, block, row, legal, form.infostates[s]))
   disjoint = ~shares_card(*form.cards)
   return Labels(
     game=name,

@@ -15,9 +15,9 @@ import numpy as np
 from ps_cfr_spiel.precision import to_device
 from ps_cfr_spiel.rules import Rule, normalise
 from ps_cfr_spiel.traverse import sequence_reach, sequence_values, sum_actions
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import Array, PublicTree
 
-Blocks = tuple[jax.Array, ...]  # [A, rows, H] for each block of a player
+Blocks = tuple[Array, ...]  # [A, rows, H] for each block of a player
 
 
 class PlayerState(NamedTuple):
@@ -42,7 +42,7 @@ class SolverState(NamedTuple):
     players: one `PlayerState` for each player.
   """
 
-  iteration: jax.Array
+  iteration: Array
   players: tuple[PlayerState, PlayerState]
 
 
@@ -61,8 +61,8 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
 
 
 def action_values(
-  tree: PublicTree, player: int, strategy: Sequence[jax.Array], opponent_reach: Sequence[jax.Array]
-) -> tuple[list[jax.Array], jax.Array]:
+  tree: PublicTree, player: int, strategy: Sequence[Array], opponent_reach: Sequence[Array]
+) -> tuple[list[Array], Array]:
   """Counterfactual action values of one player's strategy against the opponent's sequence reaches.
 
   Returns:
@@ -73,13 +73,13 @@ def action_values(
   return sequence_values(tree.players[player], leaf_values, lambda k, q: sum_actions(strategy[k] * q))
 
 
-def _regrets(tree, player, strategy, opponent_reach) -> list[jax.Array]:
+def _regrets(tree, player, strategy, opponent_reach) -> list[Array]:
   """Instantaneous counterfactual regrets, [A, rows, H] for each block."""
   values, _ = action_values(tree, player, strategy, opponent_reach)
   return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
 
 
-def _advance(state: PlayerState, reach, regrets, rule: Rule, t: jax.Array, skip: jax.Array) -> PlayerState:
+def _advance(state: PlayerState, reach, regrets, rule: Rule, t: Array, skip: Array) -> PlayerState:
   """Puts the current strategy into the average and asks the rule for the next.
 
   The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
@@ -100,8 +100,8 @@ def _advance(state: PlayerState, reach, regrets, rule: Rule, t: jax.Array, skip:
 def solve(
   tree: PublicTree,
   state: SolverState,
-  iterations: jax.Array | int,
-  skip: jax.Array | int = 0,
+  iterations: Array | int,
+  skip: Array | int = 0,
   *,
   rule: Rule,
   alternating: bool = True,

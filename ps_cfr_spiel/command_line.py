@@ -141,10 +141,10 @@ def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
-def _summary(_: flags.FlagValues, words: Sequence[str]) -> int:
+def _summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   game = load_game(words)
   with user_errors():
-    print(build_tree(game).summary())
+    print(build_tree(game, values.leaves, values.public_states, values.limit, progress=True).summary())
   return 0
 
 
@@ -199,8 +199,8 @@ COMMANDS = (
     arguments="[GAME]",
     summary="Print how large a game is",
     text="GAME is written as for solve. Prints how many histories, public states and infostates it has.",
-    examples=("summary 'river_subgame(bets=0.5 1 2 a)'",),
-    define=lambda _: None,
+    examples=("summary 'river_subgame(bets=0.5 1 2 a)'", "summary leduc_poker"),
+    define=solve_command.define_tree,
     run=_summary,
   ),
 )

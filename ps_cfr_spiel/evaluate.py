@@ -11,7 +11,7 @@ from ps_cfr_spiel.cfr import action_values
 from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.traverse import max_actions, sequence_reach, sequence_values
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import Array, PublicTree
 
 
 class Evaluation(NamedTuple):
@@ -23,14 +23,14 @@ class Evaluation(NamedTuple):
     exploitability: [] mean of the two best responses, NashConv / 2 as OpenSpiel reports it.
   """
 
-  value: jax.Array
-  best_response: tuple[jax.Array, jax.Array]
-  exploitability: jax.Array
+  value: Array
+  best_response: tuple[Array, Array]
+  exploitability: Array
 
 
 def best_response_values(
-  tree: PublicTree, player: int, opponent_strategy: Sequence[jax.Array]
-) -> tuple[list[jax.Array], jax.Array]:
+  tree: PublicTree, player: int, opponent_strategy: Sequence[Array]
+) -> tuple[list[Array], Array]:
   """Counterfactual action values of a best response to the opponent's strategy.
 
   Returns:
@@ -43,7 +43,7 @@ def best_response_values(
 
 
 @jax.jit
-def evaluate(tree: PublicTree, strategies: Sequence[Sequence[jax.Array]]) -> Evaluation:
+def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
   """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block."""
   best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
   reach = sequence_reach(tree.players[1], strategies[1])

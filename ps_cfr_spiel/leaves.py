@@ -17,12 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree import Parts
+from ps_cfr_spiel.tree import Array, Parts
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
 
 
-def dot(a: jax.Array, b: jax.Array) -> jax.Array:
+def dot(a: Array, b: Array) -> Array:
   """Matrix product in the full precision of its inputs."""
   return jnp.matmul(a, b, precision=HIGHEST)
 
@@ -40,10 +40,10 @@ class DenseLeaves:
   """
 
   kind: ClassVar[str] = "dense"
-  showdown: jax.Array
-  prior: jax.Array
-  stake: jax.Array
-  constant: jax.Array
+  showdown: Array
+  prior: Array
+  stake: Array
+  constant: Array
 
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "DenseLeaves":
@@ -53,7 +53,7 @@ class DenseLeaves:
     sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
     return cls(prior * sign, prior, stake, constant)
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     showdown, prior = self.showdown, self.prior
     if player == 0:
@@ -75,9 +75,9 @@ class BlockLeaves:
   """
 
   kind: ClassVar[str] = "dense"
-  utility: jax.Array
+  utility: Array
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     if player == 0:
@@ -95,9 +95,9 @@ class SparseLeaves:
   """
 
   kind: ClassVar[str] = "sparse"
-  utility: jax.Array
+  utility: Array
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
@@ -128,16 +128,16 @@ class _View:
     same: int[H] the opponent's index of the same hand, G if it has none; None: the lists are equal.
   """
 
-  scale: jax.Array
-  weight: jax.Array
-  compare: jax.Array
-  rank: jax.Array
-  opponent_by_card: jax.Array
-  sign: jax.Array
-  own_at: jax.Array
-  opponent_has: jax.Array
-  own_has: jax.Array
-  same: jax.Array | None
+  scale: Array
+  weight: Array
+  compare: Array
+  rank: Array
+  opponent_by_card: Array
+  sign: Array
+  own_at: Array
+  opponent_has: Array
+  own_has: Array
+  same: Array | None
 
   @classmethod
   def create(cls, form, player: int, total: float) -> "_View":
@@ -165,7 +165,7 @@ class _View:
       same=None if identical else same,
     )
 
-  def showdown(self, reach: jax.Array) -> jax.Array:
+  def showdown(self, reach: Array) -> Array:
     """Sum over disjoint opponent hands of reach x sign(own - opponent strength): [L, G] to [L, H].
 
     All hands, less for each own card the hands with that card. The hand itself is taken off twice,
@@ -178,7 +178,7 @@ class _View:
     blocked = dot(self.sign, grouped).reshape(-1, leaves)
     return everyone - (blocked[self.own_at[0]] + blocked[self.own_at[1]]).T
 
-  def disjoint(self, reach: jax.Array) -> jax.Array:
+  def disjoint(self, reach: Array) -> Array:
     """Sum of reach over the opponent's disjoint hands: [L, G] to [L, H], by inclusion and exclusion."""
     by_card = dot(reach, self.opponent_has)
     everyone = by_card.sum(1, keepdims=True) / 2
@@ -202,8 +202,8 @@ class ShowdownLeaves:
 
   kind: ClassVar[str] = "showdown"
   views: tuple[_View, _View]
-  stake: jax.Array
-  constant: jax.Array
+  stake: Array
+  constant: Array
 
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "ShowdownLeaves":
@@ -211,7 +211,7 @@ class ShowdownLeaves:
     total = compatible_weight(form)
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     view = self.views[player]
     showdowns, folds = (reach * view.weight for reach in opponent_reach)

@@ -32,7 +32,7 @@ class TreePolicy(openspiel_policy.Policy):
     self,
     game: pyspiel.Game,
     labels: Labels,
-    strategies: Sequence[Strategy],
+    strategies: Sequence[Sequence[Any]],
     info: Mapping[str, Any] | None = None,
   ):
     """`strategies` may be of any float type; they are brought to float64 and made to sum to one."""

@@ -1,6 +1,7 @@
 """Working in float32 or float64, whatever JAX's global default is."""
 
 import contextlib
+import importlib
 from typing import Any
 
 import jax
@@ -19,10 +20,8 @@ def check_dtype(dtype: str) -> str:
 
 def precision(dtype: str) -> contextlib.AbstractContextManager:
   """A context in which arrays of `dtype` can be made and computed with."""
-  if hasattr(jax, "enable_x64"):
-    return jax.enable_x64(dtype == "float64")
-  from jax.experimental import enable_x64  # JAX before 0.8
-
+  # Experimental in JAX before 0.8, and gone from there since.
+  enable_x64 = getattr(jax, "enable_x64", None) or importlib.import_module("jax.experimental").enable_x64
   return enable_x64(dtype == "float64")
 
 

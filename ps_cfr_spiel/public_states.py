@@ -50,7 +50,7 @@ def public_observer(game: pyspiel.Game):
     raise ValueError(_no_observer(game)) from error
   if observer is None or observer.string_from(game.new_initial_state(), 0) is None:
     raise ValueError(_no_observer(game))
-  return lambda state: observer.string_from(state, 0)
+  return lambda state: str(observer.string_from(state, 0))
 
 
 def _no_observer(game: pyspiel.Game) -> str:
@@ -80,8 +80,8 @@ def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], so
   if len(wrong):
     both = [_describe(histories, int(h)) for h in (first[of[wrong[0]]], wrong[0])]
     raise ValueError(
-      f"{game} has no public states: it is not common knowledge who moves; one would hold these two histories: "
-      f"{both[0]}; {both[1]}. public_states='none' solves it without."
+      f"{game} has no public states: it is not common knowledge who moves; one would hold these two "
+      f"histories: {both[0]}; {both[1]}. public_states='none' solves it without."
     )
   above = histories.parent[first]
   parent = np.where(above >= 0, of[above], -1)

@@ -13,11 +13,11 @@ import dataclasses
 import math
 from typing import Any, Protocol
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.traverse import sum_actions
+from ps_cfr_spiel.tree import Array
 
 Shape = tuple[int, int, int]
 
@@ -30,10 +30,10 @@ class Rule(Protocol):
 
   def init(self, shape: Shape, dtype: Any) -> Any: ...  # noqa: D102
 
-  def update(self, state: Any, regret: jax.Array, t: jax.Array) -> tuple[Any, jax.Array]: ...  # noqa: D102
+  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]: ...  # noqa: D102
 
 
-def normalise(weights: jax.Array) -> jax.Array:
+def normalise(weights: Array) -> Array:
   """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero."""
   total = sum_actions(weights)
   positive = total > 0
@@ -41,7 +41,7 @@ def normalise(weights: jax.Array) -> jax.Array:
   return jnp.where(positive, weights * scale, 1 / weights.shape[0])
 
 
-def positive_part(x: jax.Array) -> jax.Array:
+def positive_part(x: Array) -> Array:
   """max(x, 0)."""
   return jnp.maximum(x, 0)
 
@@ -92,7 +92,7 @@ class RMPlus(RM):
     return total, normalise(total)
 
 
-def _discount(t: jax.Array, exponent: float, dtype: Any) -> jax.Array:
+def _discount(t: Array, exponent: float, dtype: Any) -> Array:
   """u^e / (u^e + 1) with u = t - 1, the weight of what was collected before iteration t.
 
   Written as 1 / (1 + u^-e), which is right at e = +-inf and at u = 0 (where R is 0 anyway).

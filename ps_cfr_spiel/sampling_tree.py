@@ -1,9 +1,9 @@
 """All histories of a game as one table, from which trajectories are sampled.
 
-The public tree keeps what the players know and folds chance into the leaves; to sample one needs the histories
-themselves. They come from where the public tree came from: the walk over a game, or its Bayesian form. In
-the latter the nodes are the betting tree, and a history is a node together with the two types that were
-dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal.
+The public tree keeps what the players know and folds chance into the leaves; to sample, the histories
+themselves are needed. They come from where the public tree came from: the walk over a game, or its
+Bayesian form. In the latter the nodes are the betting tree, and a history is a node together with the two
+types that were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal.
 
 Strategies, regrets and baselines are stored by *cell*, an infostate in which its player decides: tables have
 the shape [A, S], with S cells of both players and A the most actions of any. Cells are

@@ -15,8 +15,9 @@ from absl import flags
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel import charts
-from ps_cfr_spiel.build import LEAVES
+from ps_cfr_spiel.build import LEAVES, LIMIT
 from ps_cfr_spiel.precision import DTYPES
+from ps_cfr_spiel.public_states import SOURCES
 from ps_cfr_spiel.rules import RULES, rule_header
 from ps_cfr_spiel.solver import CHUNK_SECONDS, PSCFRSolver
 from ps_cfr_spiel.spots import has_spots, number_text, pot_of, spot, unit_of, with_unit
@@ -41,7 +42,15 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_bool("alternating", True, "Update the players in turns rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  define_tree(values)
+
+
+def define_tree(values: flags.FlagValues) -> None:
+  """Defines the flags that say how a game is compiled."""
+  into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_enum("leaves", "auto", list(LEAVES), _HELP["leaves"], **into)
+  flags.DEFINE_enum("public_states", "closure", list(SOURCES), _HELP["public_states"], **into)
+  flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
 
 
 _HELP = {
@@ -55,7 +64,13 @@ _HELP = {
   "iterations in poker but has no proof of convergence. The others are published.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
   "(for poker with many hands), sparse (for any game), or auto, which chooses.",
+  "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "
+  "none, for games that have none.",
+  "limit": "Most histories to visit of a game that does not describe itself.",
 }
+
+
+_FIXED = ("rule", "alternating", "skip", "dtype", "leaves", "public_states", "limit")  # for a resumed run
 
 
 class Point(NamedTuple):
@@ -174,12 +189,20 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> PSCFRSolver:
   game = load_game(words)
   with user_errors():
     return PSCFRSolver(
-      game, values.rule, values.alternating, values.dtype, leaves=values.leaves, skip=values.skip
+      game,
+      values.rule,
+      values.alternating,
+      values.dtype,
+      leaves=values.leaves,
+      skip=values.skip,
+      public_states=values.public_states,
+      limit=values.limit,
+      progress=not values.quiet,
     )
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PSCFRSolver:
-  fixed = [f"--{name}" for name in ("rule", "alternating", "skip", "dtype", "leaves") if values[name].present]
+  fixed = [f"--{name}" for name in _FIXED if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume goes on with the game and settings of the saved run; leave out {what}.")
@@ -224,8 +247,7 @@ def _target(text: str | None, pot: float | None) -> float:
 def _compile(run: _Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
-  run.solver._advance(0)
-  run.solver.evaluation()
+  run.solver.compile()
   run.setup_seconds += time.perf_counter() - started
 
 

@@ -63,6 +63,11 @@ class IterativeSolver(abc.ABC):
     """Iterations done so far."""
     return int(self._state.iteration)
 
+  def compile(self) -> None:
+    """Compiles what `run` and `evaluation` need, so that later times are those of the work alone."""
+    self._advance(0)
+    self.evaluation()
+
   def evaluate_and_update_policy(self) -> None:
     """One iteration, as OpenSpiel's solvers call it; `run` is faster for many."""
     self._advance(1)
@@ -73,7 +78,7 @@ class IterativeSolver(abc.ABC):
     *,
     progress: bool = False,
     every: int | None = None,
-    callback: Callable[["PSCFRSolver"], object] | None = None,
+    callback: Callable[[Any], object] | None = None,
     checkpoint: str | os.PathLike | None = None,
     checkpoint_seconds: float = 60.0,
   ) -> None:
@@ -99,7 +104,7 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
-    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=type(self.rule).__name__)
+    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=type(self).__name__)
     chunk = 1
     try:
       while self.iteration < target:
@@ -195,7 +200,8 @@ class IterativeSolver(abc.ABC):
       raise ValueError(f"{path} holds a {found}, not a {cls.__name__}.")
     try:
       options = {**{key: header[key] for key in header["options"]}, **options}
-      solver = cls(pyspiel.load_game(header["game"]), **options)
+      make: Any = cls  # a subclass, which takes a game and its own options
+      solver = make(pyspiel.load_game(header["game"]), **options)
       solver._restore([arrays[f"state{i}"] for i in range(len(arrays))], header["iteration"])
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{path} is damaged: {error}") from error
@@ -237,6 +243,7 @@ class PSCFRSolver(IterativeSolver):
     skip: int = 0,
     public_states: str = "closure",
     limit: int = LIMIT,
+    progress: bool = False,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -249,6 +256,7 @@ class PSCFRSolver(IterativeSolver):
       skip: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
+      progress: show a progress bar while walking.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -261,7 +269,7 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = bool(alternating)
     self.skip = _check_count("skip", skip)
     self.public_states, self.limit = public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit)
+    self.tree = build_tree(game, leaves, public_states, limit, progress)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype)

@@ -32,7 +32,8 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
   try:
     with os.fdopen(handle, "wb") as file:
-      np.savez(file, header=np.array(json.dumps(header)), **{k: np.asarray(v) for k, v in arrays.items()})
+      content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
+      np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **content)
       file.flush()
       os.fsync(file.fileno())
     os.chmod(temporary, 0o666 & ~_umask())

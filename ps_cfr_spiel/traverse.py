@@ -6,13 +6,12 @@ strategies and sequence values [A, rows, H], sequence reaches [A * rows, H].
 
 from collections.abc import Callable, Sequence
 
-import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.tree import PlayerTree
+from ps_cfr_spiel.tree import Array, PlayerTree
 
 
-def sum_actions(x: jax.Array) -> jax.Array:
+def sum_actions(x: Array) -> Array:
   """Sums [A, rows, H] over actions, keeping the axis.
 
   Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
@@ -24,7 +23,7 @@ def sum_actions(x: jax.Array) -> jax.Array:
   return total
 
 
-def max_actions(x: jax.Array) -> jax.Array:
+def max_actions(x: Array) -> Array:
   """Maximum of [A, rows, H] over actions, keeping the axis; see `sum_actions`."""
   best = x[:1]
   for a in range(1, x.shape[0]):
@@ -32,7 +31,7 @@ def max_actions(x: jax.Array) -> jax.Array:
   return best
 
 
-def sequence_reach(tree: PlayerTree, strategy: Sequence[jax.Array]) -> list[jax.Array]:
+def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
   """Reach of every sequence: product of the own probabilities on the way.
 
   Args:
@@ -55,9 +54,9 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[jax.Array]) -> list[jax.
 
 def sequence_values(
   tree: PlayerTree,
-  leaf_values: Sequence[jax.Array],
-  backup: Callable[[int, jax.Array], jax.Array],
-) -> tuple[list[jax.Array], jax.Array]:
+  leaf_values: Sequence[Array],
+  backup: Callable[[int, Array], Array],
+) -> tuple[list[Array], Array]:
   """Counterfactual values of every action, from the leaves up.
 
   Args:

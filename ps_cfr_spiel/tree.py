@@ -27,13 +27,14 @@ the public tree is needed on the device; the rest is kept in `Labels`, on the ho
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-Parts = Sequence[jax.Array]  # arrays [n_k, H], one for each block; rows count through all of them
+Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
+Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
 
 
 @jax.tree_util.register_dataclass
@@ -47,7 +48,7 @@ class Link:
     children: rows in each part of the child side; they sum to m.
   """
 
-  index: jax.Array
+  index: Array
   parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
   children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
 
@@ -60,12 +61,12 @@ class Link:
       raise ValueError(f"Link indices must be 0..{sum(parents) - 1}, got {index.min()}..{index.max()}.")
     return cls(np.asarray(index, np.int32), tuple(parents), tuple(children))
 
-  def pull(self, parents: Parts) -> list[jax.Array]:
+  def pull(self, parents: Parts) -> list[Array]:
     """Copies parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
     rows = jnp.concatenate(list(parents))[self.index]
     return jnp.split(rows, np.cumsum(self.children)[:-1])
 
-  def push(self, children: Parts) -> list[jax.Array]:
+  def push(self, children: Parts) -> list[Array]:
     """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
     rows = jax.ops.segment_sum(jnp.concatenate(list(children)), self.index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
@@ -122,7 +123,7 @@ class LeafEvaluator(Protocol):
 
   kind: ClassVar[str]
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[jax.Array]:
+  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
     """Values of all leaves for one player.
 
     Args:

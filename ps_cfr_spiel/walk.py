@@ -104,7 +104,9 @@ def walk(
   numbers = (_Numbers(), _Numbers())
   legal_sets, public_strings = _Numbers(), _Numbers()
   stack = [(game.new_initial_state(), -1, -1, 0, 0, 1.0)]
-  with tqdm(disable=not progress, unit=" histories", desc="Walking", unit_scale=True) as bar:
+  with tqdm(
+    disable=not progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
+  ) as bar:
     while stack:
       state, above, move, number, length, probability = stack.pop()
       here = len(parent)

@@ -7,9 +7,9 @@ import pyspiel
 def random_game(seed: int) -> pyspiel.Game:
   """A two-player zero-sum game with a few hundred histories at most.
 
-  Chance deals one of a few situations, each player sees a random function of it; then up to four moves,
-  each either seen by the opponent or hidden, with a player and a number of actions that are common knowledge. Information is made from what a player saw and did, so that recall is perfect; everyone
-  sees that a move was made.
+  Chance deals one of a few situations, each player sees a random function of it; then up to four moves, each
+  seen by the opponent or hidden, with a player and a number of actions that are common knowledge. Information
+  is made from what a player saw and did, so that recall is perfect; everyone sees that a move was made.
   """
   rng = np.random.default_rng(seed)
   situations = int(rng.integers(2, 5))

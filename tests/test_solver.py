@@ -12,7 +12,7 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from reference import policy_table, sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel import NRM, RM, RULES, PSCFRSolver, RMPlus
+from ps_cfr_spiel import RM, RULES, PSCFRSolver, RMPlus
 
 # A dozen combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
 REDUCED = "river_subgame(stack=700,ranges=QQ:0.5 87s A9s:0.25 2d2h;TT:0.7 66 87s:2 AhKd)"

@@ -1,0 +1,83 @@
+"""Baselines: guesses at the values of the moves that a trajectory did not take (Schmid 2021, Section 17.8).
+
+Values of all kinds are utilities to player 0; the game is zero-sum, so player 1's baselines are their
+negatives. A baseline is a small frozen dataclass that says what is guessed and how it is learned; where the
+guesses are kept is the sampler's business.
+"""
+
+import dataclasses
+import math
+from typing import ClassVar, Protocol
+
+
+class Baseline(Protocol):
+  """What sampling asks of a baseline.
+
+  Attributes:
+    name: as users write it.
+    oracle: whether it reads the exact values of all nodes, rather than a table that is learned.
+    decisions, outcomes: whether it has a say at decisions and at chance nodes.
+  """
+
+  name: ClassVar[str]
+  oracle: ClassVar[bool]
+
+  @property
+  def decisions(self) -> bool: ...  # noqa: D102
+
+  @property
+  def outcomes(self) -> bool: ...  # noqa: D102
+
+
+@dataclasses.dataclass(frozen=True)
+class ZeroBaseline:
+  """No guess: outcome sampling (Lanctot et al. 2009; Schmid 2021, Section 17.7.1)."""
+
+  name: ClassVar[str] = "zero"
+  oracle: ClassVar[bool] = False
+  decisions: ClassVar[bool] = False
+  outcomes: ClassVar[bool] = False
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnedBaseline:
+  """The values that were sampled after a move, averaged with exponentially decaying weight.
+
+  b(s, a) <- (1 - decay) b(s, a) + decay v(ha|z), with v the bootstrapped value of eq. 17.17: for
+  decisions an entry for each infostate and action, for chance an entry for each history (chance sees all).
+  Where a batch meets an entry several times, v is the mean over these times: the sum of
+  their steps would overshoot, and diverge as soon as it exceeds 2.
+
+  Attributes:
+    decay: weight of the newest value, from 0 to 1.
+    chance: whether chance nodes have baselines too.
+  """
+
+  name: ClassVar[str] = "learned"
+  oracle: ClassVar[bool] = False
+  decisions: ClassVar[bool] = True
+  decay: float = 0.5
+  chance: bool = True
+
+  def __post_init__(self):
+    number = isinstance(self.decay, int | float) and not isinstance(self.decay, bool)
+    if not (number and not math.isnan(self.decay) and 0 <= self.decay <= 1):
+      raise ValueError(f"decay must be a number from 0 to 1, got {self.decay!r}.")
+
+  @property
+  def outcomes(self) -> bool:
+    """See `Baseline`."""
+    return self.chance
+
+
+@dataclasses.dataclass(frozen=True)
+class OracleBaseline:
+  """The exact value of every history under the current strategies (Schmid 2021, Lemma 28).
+
+  As dear as a full traversal at each step: a bound on what a baseline can do, not a method.
+  """
+
+  name: ClassVar[str] = "oracle"
+  oracle: ClassVar[bool] = True
+  decisions: ClassVar[bool] = True
+  outcomes: ClassVar[bool] = True

@@ -1,0 +1,312 @@
+"""Outcome sampling with baselines: trajectories down a game, estimates of counterfactual values up.
+
+Schmid 2021, Sections 17.7.1 and 17.8 (Schmid et al. 2019; Lanctot et al. 2009). All functions work on B
+trajectories side by side, a level of the game at a time; trajectories that have ended stay where they are.
+
+One player at a time, the *traverser*, is updated. The sampling policy xi explores for the traverser only and
+follows the current policy for the opponent and chance; so the weight of eq. 17.18,
+  P_-i(h) / P_xi(h) = 1 / xi_i(h),
+depends on the traverser's own moves alone. The opponent's average strategy is updated on the way, with the
+same weight: sum over h in s of P_xi(h) / xi_i(h) = P_c(s) pi_j(s), so that in expectation each iteration adds
+its strategy with its own reach, as the average needs (stochastically-weighted averaging, Lanctot 2013).
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.baselines import Baseline, ZeroBaseline
+from ps_cfr_spiel.history_values import history_values, move_policy
+from ps_cfr_spiel.sampling_tree import CHANCE_NODE, SamplingTree, Types, pick
+
+
+class Updates(NamedTuple):
+  """What a batch of trajectories has to say to the tables.
+
+  Attributes:
+    cells: int32[n], cells of the tables; a cell may come several times, or in vain with zeros.
+    regrets: [A, n], to be added to the cell's regrets.
+    averages: [A, n], to be added to its average strategy.
+    entries: int32[m], entries of the learned baseline.
+    targets: [m], the value that was sampled there.
+    visits: [m], 1 if the entry was visited, 0 if not.
+  """
+
+  cells: jax.Array
+  regrets: jax.Array
+  averages: jax.Array
+  entries: jax.Array
+  targets: jax.Array
+  visits: jax.Array
+
+
+class Step(NamedTuple):
+  """Where the trajectories stand at one depth, and their next moves.
+
+  Attributes:
+    kind, first, count: int32[B], of the node; see `SamplingTree`.
+    child: int32[B], the next node; the same node at the end.
+    cell: int32[B], the acting infostate's, anything where nobody acts; None at levels without decisions, as
+      are the following but `weight`.
+    action: int32[B], number of the move.
+    policy: [A, B], current policy.
+    chosen: [B], probability xi with which the move was sampled; 1 where nobody acts.
+    weight: [B], 1 / xi_i of the traverser's moves before.
+  """
+
+  kind: jax.Array
+  first: jax.Array
+  count: jax.Array
+  child: jax.Array
+  cell: jax.Array | None
+  action: jax.Array | None
+  policy: jax.Array | None
+  chosen: jax.Array | None
+  weight: jax.Array
+
+
+def matched(regrets: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array]:
+  """Regret matching and uniform play over each column's first `count` actions.
+
+  Args:
+    regrets: [A, B], zero beyond.
+    count: int32[B].
+
+  Returns:
+    [A, B] and [A, B].
+  """
+  positive = jnp.maximum(regrets, 0)
+  total = row_sum(positive)
+  some = total > 0
+  legal = jax.lax.broadcasted_iota(jnp.int32, regrets.shape, 0) < count[None]
+  uniform = jnp.where(legal, 1 / jnp.maximum(count, 1).astype(regrets.dtype)[None], 0)
+  scale = 1 / jnp.where(some, total, 1)
+  return jnp.where(some[None], positive * scale[None], uniform), uniform
+
+
+def row_sum(table: jax.Array) -> jax.Array:
+  """[A, B] summed over A, as additions that XLA fuses into their surroundings."""
+  return sum(table[1:], start=table[0])
+
+
+def at(table: jax.Array, row: jax.Array) -> jax.Array:
+  """[A, B] at int32[B] rows: [B]."""
+  return row_sum(jnp.where(jax.lax.broadcasted_iota(jnp.int32, table.shape, 0) == row[None], table, 0))
+
+
+def descend(
+  tree: SamplingTree,
+  regrets: jax.Array,
+  types: Types,
+  traverser: jax.Array,
+  exploration: float,
+  choose: Callable[[int, jax.Array, jax.Array], jax.Array],
+) -> tuple[list[Step], jax.Array]:
+  """Follows trajectories from the root to the end.
+
+  Args:
+    tree: the histories.
+    regrets: [A, S].
+    types: of the trajectories.
+    traverser: int32[], who explores: xi = exploration / count + (1 - exploration) policy.
+    exploration: in [0, 1].
+    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where nobody acts.
+
+  Returns:
+    The steps, and the last nodes int32[B].
+  """
+  node = jnp.zeros_like(types[0])
+  weight = jnp.ones(node.shape, regrets.dtype)
+  steps = []
+  for depth, level in enumerate(tree.levels[:-1]):
+    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
+    if not level.decides:
+      child = choose(depth, node, jnp.zeros((0, *node.shape), regrets.dtype))
+      steps.append(Step(kind, first, count, child, None, None, None, None, weight))
+      node = child
+      continue
+    acts, explores = kind < CHANCE_NODE, kind == traverser
+    cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(kind == 0, *types)
+    policy, uniform = matched(regrets[:, cell], count)
+    xi = jnp.where(explores[None], exploration * uniform + (1 - exploration) * policy, policy)
+    child = choose(depth, node, xi)
+    chosen = jnp.where(acts, at(xi, child - first), 1)
+    steps.append(Step(kind, first, count, child, cell, child - first, policy, chosen, weight))
+    weight = jnp.where(explores, weight / chosen, weight)
+    node = child
+  return steps, node
+
+
+def chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
+  """For `descend`: samples from xi and from chance by uniform numbers [depth, B]."""
+
+  def choose(depth: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+    level, uniform = tree.levels[depth], uniforms[depth]
+    first, count, kind = tree.first[node], tree.count[node], tree.kind[node]
+    child = node
+    if level.outcomes:
+      outcome = pick(tree.cumulative, first, count, level.outcomes, uniform)
+      child = jnp.where(kind == CHANCE_NODE, outcome, child)
+    if level.decides:
+      # u < 1 times the last sum is less than it, so that no action of probability 0 is chosen.
+      sums = [xi[0]]
+      for a in range(1, xi.shape[0]):
+        sums.append(sums[-1] + xi[a])
+      height = uniform * sums[-1]
+      action = sum(((height >= s).astype(jnp.int32) for s in sums[:-1]), start=jnp.zeros_like(node))
+      child = jnp.where(kind < CHANCE_NODE, first + action, child)
+    return child
+
+  return choose
+
+
+def baseline_size(tree: SamplingTree, baseline: Baseline) -> int:
+  """Entries of a learned baseline: A * S for the decisions and N for what chance leads to."""
+  if baseline.oracle:
+    return 0
+  return baseline.decisions * tree.actions * tree.cells + baseline.outcomes * len(tree.kind)
+
+
+def ascend(
+  tree: SamplingTree,
+  steps: list[Step],
+  end: jax.Array,
+  types: Types,
+  traverser: jax.Array,
+  baseline: Baseline,
+  known: jax.Array,
+) -> Updates:
+  """Estimates along trajectories, from the end up (Schmid 2021, eqs. 17.16-17.18).
+
+  At a decision h with sampled move s and baselines b,
+    q~(h, a) = b(a) + [a = s] (v~(hs) - b(s)) / xi(h, s),   v~(h) = sum_a pi(h, a) q~(h, a),
+  and at chance nodes, where pi = xi, v~(h) = sum_a chance(a) b(a) + v~(hs) - b(s).
+
+  Args:
+    tree: the histories.
+    steps: of `descend`.
+    end: int32[B], the last nodes.
+    types: of the trajectories.
+    traverser: int32[], who is updated.
+    baseline: the kind of baseline.
+    known: its values: the learned table, or of an oracle `history_values`, [N] or [B, N]; see `oracle_values`.
+
+  Returns:
+    The updates; n = m' B with m' the levels with decisions.
+  """
+  values = tree.end_utility(end, types)
+  sign = (1 - 2 * traverser).astype(values.dtype)
+  beside = jnp.arange(len(end)) * len(tree.kind) if known.ndim == 2 else 0  # where each one's values begin
+  guesses, after_chance = known.ravel(), tree.actions * tree.cells
+  cells, regrets, averages, entries, targets, visits = [], [], [], [], [], []
+
+  def learn(entry, visited):
+    if not baseline.oracle:
+      entries.append(entry)
+      targets.append(values)
+      visits.append(visited.astype(values.dtype))
+
+  for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
+    before = values
+    if level.outcomes and baseline.outcomes:
+      offset = beside if baseline.oracle else after_chance
+      mean = jnp.zeros_like(values)
+      for a in range(level.outcomes):
+        child = step.first + jnp.minimum(a, jnp.maximum(step.count - 1, 0))
+        mean += jnp.where(a < step.count, tree.chance[child] * guesses[offset + child], 0)
+      here = step.kind == CHANCE_NODE
+      learn(offset + step.child, here)
+      before = jnp.where(here, mean + values - guesses[offset + step.child], before)
+    if level.decides:
+      assert step.policy is not None and step.cell is not None and step.action is not None
+      acts = step.kind < CHANCE_NODE
+      number = jax.lax.broadcasted_iota(jnp.int32, step.policy.shape, 0)
+      taken = number == step.action[None]
+      guess = jnp.zeros_like(step.policy)
+      if baseline.decisions:
+        places = (
+          beside + step.first[None] + number if baseline.oracle else number * tree.cells + step.cell[None]
+        )
+        guess = guesses[places]
+        learn(at(places, step.action), acts)
+      correction = (values - at(guess, step.action)) / step.chosen
+      moves = guess + jnp.where(taken, correction[None], 0)
+      mean = row_sum(step.policy * moves)
+      legal = number < step.count[None]
+      weight = jnp.where(step.kind == traverser, sign * step.weight, 0)
+      cells.append(step.cell)
+      regrets.append(jnp.where(legal, (moves - mean[None]) * weight[None], 0))
+      averages.append(step.policy * jnp.where(step.kind == 1 - traverser, step.weight, 0)[None])
+      before = jnp.where(acts, mean, before)
+    values = before
+  return Updates(
+    cells=jnp.concatenate(cells),
+    regrets=jnp.concatenate(regrets, 1),
+    averages=jnp.concatenate(averages, 1),
+    entries=jnp.concatenate(entries) if entries else jnp.zeros(0, jnp.int32),
+    targets=jnp.concatenate(targets) if entries else jnp.zeros(0, values.dtype),
+    visits=jnp.concatenate(visits) if entries else jnp.zeros(0, values.dtype),
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class OutcomeSampling:
+  """Samples single trajectories; with another baseline than zero this is VR-MCCFR.
+
+  Attributes:
+    baseline: of the moves not taken.
+    exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+  """
+
+  baseline: Baseline = ZeroBaseline()
+  exploration: float = 0.6
+
+  @property
+  def decay(self) -> float:
+    """Weight of the newest value in a learned baseline."""
+    return getattr(self.baseline, "decay", 0.0)
+
+  def draws(self, tree: SamplingTree) -> int:
+    """Uniform numbers for a trajectory."""
+    return tree.depth + (2 if tree.deal is not None else 0)
+
+  def entries(self, tree: SamplingTree) -> int:
+    """Size of the table that `__call__` takes as `learned`."""
+    return baseline_size(tree, self.baseline)
+
+  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
+    """Samples B trajectories under one strategy.
+
+    Args:
+      tree: the histories.
+      regrets: [A, S].
+      learned: [entries], the learned baseline.
+      traverser: int32[], who is updated.
+      uniforms: [draws, B].
+    """
+    types = deal_types(tree, uniforms[tree.depth :])
+    steps, end = descend(
+      tree, regrets, types, traverser, self.exploration, chooser(tree, uniforms[: tree.depth])
+    )
+    known = oracle_values(tree, regrets, types) if self.baseline.oracle else learned
+    return ascend(tree, steps, end, types, traverser, self.baseline, known)
+
+
+def deal_types(tree: SamplingTree, uniforms: jax.Array) -> Types:
+  """Types for trajectories from uniform numbers [2, B]; zeros without a deal."""
+  if tree.deal is None:
+    zeros = jnp.zeros(uniforms.shape[1], jnp.int32)
+    return zeros, zeros
+  return tree.deal.sample(uniforms)
+
+
+def oracle_values(tree: SamplingTree, regrets: jax.Array, types: Types) -> jax.Array:
+  """Exact values under the current strategies: [N], or [B, N] where types are dealt."""
+  policy = matched(regrets, tree.legal)[0]
+  if tree.deal is None:
+    none = (jnp.zeros((), jnp.int32),) * 2
+    return history_values(tree, move_policy(tree, policy, none), none)
+  return jax.vmap(lambda *pair: history_values(tree, move_policy(tree, policy, pair), pair))(*types)
