@@ -20,9 +20,10 @@ def check_dtype(dtype: str) -> str:
 
 def precision(dtype: str) -> contextlib.AbstractContextManager:
   """A context in which arrays of `dtype` can be made and computed with."""
+  if hasattr(jax, "enable_x64"):
+    return jax.enable_x64(dtype == "float64")
   # Experimental in JAX before 0.8, and gone from there since.
-  enable_x64 = getattr(jax, "enable_x64", None) or importlib.import_module("jax.experimental").enable_x64
-  return enable_x64(dtype == "float64")
+  return importlib.import_module("jax.experimental").enable_x64(dtype == "float64")
 
 
 def to_device(tree: Any, dtype: str) -> Any:
