@@ -29,10 +29,8 @@ Parameters (`ValueError` for any other value):
   first_player: Who discards first; -1 lets chance choose.
 """
 
-import functools
 from typing import Any
 
-import numpy as np
 import pyspiel
 
 from . import cheat_rules as rules
@@ -101,9 +99,6 @@ class CheatGame(pyspiel.Game):
     self.rules = chosen
     self.discards = discards
     self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
-    counts = [[cards.count(rank) for rank in range(chosen.ranks)] for cards in discards]
-    self._counts = np.array(counts, np.uint8)
-    self.discards_from = functools.lru_cache(maxsize=10_000)(self._discards_from)
 
   def new_initial_state(self) -> "CheatState":
     """Returns the state before the deal."""
@@ -124,10 +119,9 @@ class CheatGame(pyspiel.Game):
     """Returns the ranks of the cards that a discard lays down."""
     return self.discards[action - rules.FIRST_DISCARD]
 
-  def _discards_from(self, hand: bytes) -> tuple[int, ...]:
-    """Returns the discards of cards in a hand, ascending; `discards_from` remembers some."""
-    held = np.frombuffer(hand, np.uint8)
-    return tuple((np.flatnonzero((self._counts <= held).all(axis=1)) + rules.FIRST_DISCARD).tolist())
+  def discards_from(self, hand: bytes) -> tuple[int, ...]:
+    """Returns the discards of cards in a hand, ascending."""
+    return rules.discards_from(hand, self.rules.max_discard)
 
 
 class CheatState(pyspiel.State):
@@ -199,9 +193,9 @@ class CheatState(pyspiel.State):
     chosen = self.get_game().rules
     if self.first == NOBODY:
       return [(player, 1 / chosen.players) for player in range(chosen.players)]
-    left = [chosen.suits - sum(self.hands[rank :: chosen.ranks]) for rank in range(chosen.ranks)]
-    cards = sum(left)
-    return [(rank, count / cards) for rank, count in enumerate(left) if count]
+    cards = chosen.ranks * chosen.suits - sum(self.hands)
+    held = map(sum, zip(*map(self.hand, range(chosen.players)), strict=True))
+    return [(rank, (chosen.suits - count) / cards) for rank, count in enumerate(held) if count < chosen.suits]
 
   def _apply_action(self, action: int) -> None:
     """Makes a move; raises ValueError if illegal, which OpenSpiel does not check."""
@@ -219,10 +213,12 @@ class CheatState(pyspiel.State):
         self._end_turn()
 
   def _check_legal(self, action: int) -> None:
-    if self.player == _CHANCE:
-      legal = [outcome for outcome, _ in self.chance_outcomes()]
+    if self.player == _TERMINAL:
+      legal = []
+    elif self.player != _CHANCE:
+      legal = self._legal_actions(self.player)
     else:
-      legal = self._legal_actions(self.player) if self.player != _TERMINAL else []
+      legal = [outcome for outcome, _ in self.chance_outcomes()]
     if action not in legal:
       shown = legal if len(legal) <= 20 else "the discards of cards in the hand"
       raise ValueError(f"illegal action {action} at {self}; legal are {shown}")

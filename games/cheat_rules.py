@@ -1,9 +1,12 @@
 """Cheat's cards and parameters: ranks, discards as multisets of ranks, and what is allowed."""
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 RANKS = "A23456789TJQK"
 RANDOM_FIRST = -1
@@ -75,6 +78,7 @@ def parse_rules(params: Mapping[str, Any]) -> Rules:
   return rules
 
 
+@functools.lru_cache(maxsize=16)
 def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
   """Returns every multiset of 1 to `max_discard` ranks, smaller ones first, then alphabetically."""
   return tuple(
@@ -82,6 +86,26 @@ def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
     for size in range(1, max_discard + 1)
     for cards in itertools.combinations_with_replacement(range(ranks), size)
   )
+
+
+@functools.lru_cache(maxsize=16)
+def _discard_counts(ranks: int, max_discard: int) -> np.ndarray:
+  """Returns uint8[number of discards, ranks], how often each rank is in each of `discards`."""
+  rows = [[cards.count(rank) for rank in range(ranks)] for cards in discards(ranks, max_discard)]
+  return np.array(rows, np.uint8)
+
+
+@functools.lru_cache(maxsize=10_000)
+def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
+  """Returns the actions that discard cards of a hand, ascending.
+
+  Args:
+    hand: How many cards there are of each rank.
+    max_discard: Most cards in a discard.
+  """
+  held = np.frombuffer(hand, np.uint8)
+  possible = (_discard_counts(len(hand), max_discard) <= held).all(axis=1)
+  return tuple((np.flatnonzero(possible) + FIRST_DISCARD).tolist())
 
 
 def cards_of(counts: Iterable[int]) -> tuple[int, ...]:

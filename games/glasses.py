@@ -100,7 +100,7 @@ class GlassesGame(pyspiel.Game):
     super().__init__(_GAME_TYPE, info, params)
     self.chase = chase
     self.max_moves = max_moves
-    self.chaser_actions = functools.lru_cache(maxsize=100_000)(self._chaser_actions)
+    self._chaser_actions: dict[tuple[int, ...], tuple[int, ...]] = {}
 
   def new_initial_state(self) -> "GlassesState":
     """Returns the state before the first move."""
@@ -122,8 +122,13 @@ class GlassesGame(pyspiel.Game):
       stones.append(node)
     return tuple(reversed(stones))
 
-  def _chaser_actions(self, stones: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the chaser's legal actions, ascending; `chaser_actions` remembers them."""
+  def chaser_actions(self, stones: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the chaser's legal actions, ascending, found once for every position of the stones."""
+    if stones not in self._chaser_actions:
+      self._chaser_actions[stones] = self._find_chaser_actions(stones)
+    return self._chaser_actions[stones]
+
+  def _find_chaser_actions(self, stones: tuple[int, ...]) -> tuple[int, ...]:
     neighbours, nodes = self.chase.neighbours, len(self.chase.neighbours)
     if self.chase.all_move:
       ways = [neighbours[node] + (node,) * self.chase.stay for node in stones]

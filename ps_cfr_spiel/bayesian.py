@@ -121,5 +121,5 @@ def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np
     decisions=tuple(decisions),
     types=form.types,
     histories=1 + len(states) * int(disjoint.sum()),
-    source=Deals((disjoint.argmax(1), disjoint.argmax(0))),
+    source=Deals((disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum())),
   )

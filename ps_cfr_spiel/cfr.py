@@ -137,6 +137,7 @@ def solve(
   return SolverState(t, players)
 
 
+@jax.jit
 def average_strategy(state: PlayerState) -> Blocks:
   """The average strategy, [A, rows, H] for each block; uniform where the player never came."""
   return tuple(normalise(s) for s in state.average)

@@ -15,6 +15,7 @@ from absl import app, flags
 
 from ps_cfr_spiel import charts, solve_command
 from ps_cfr_spiel.build import build_tree
+from ps_cfr_spiel.certificate import certificate
 from ps_cfr_spiel.evaluate import evaluate_policy
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.spots import has_spots, spot, unit_of, with_unit
@@ -141,10 +142,26 @@ def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
+def _define_summary(values: flags.FlagValues) -> None:
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_bool("tree", False, "Print the public tree, too.", **into)
+  flags.DEFINE_bool("infostates", False, "In the tree, list what each player may know.", **into)
+  flags.DEFINE_integer("depth", None, "Leave out what lies deeper in the tree.", lower_bound=0, **into)
+  flags.DEFINE_string("png", None, "Draw the public tree to this file.", **into)
+  solve_command.define_tree(values)
+
+
 def _summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   game = load_game(words)
   with user_errors():
-    print(build_tree(game, values.leaves, values.public_states, values.limit, progress=True).summary())
+    pictures = load_pictures() if values.png else None
+    tree = build_tree(game, values.leaves, values.public_states, values.limit, progress=True)
+    print(tree.summary())
+    if values.tree:
+      print("\n" + certificate(game, tree, values.depth, infostates=values.infostates))
+    if pictures:
+      pictures.public_tree(game, tree, values.depth).savefig(values.png)
+      print(f"{'saved:':21}{values.png}")
   return 0
 
 
@@ -198,9 +215,14 @@ COMMANDS = (
     name="summary",
     arguments="[GAME]",
     summary="Print how large a game is",
-    text="GAME is written as for solve. Prints how many histories, public states and infostates it has.",
-    examples=("summary 'river_subgame(bets=0.5 1 2 a)'", "summary leduc_poker"),
-    define=solve_command.define_tree,
+    text="GAME is written as for solve. Prints how many histories, public states and infostates it has; with "
+    "--tree also the public tree itself, a line for each public state.",
+    examples=(
+      "summary 'river_subgame(bets=0.5 1 2 a)'",
+      "summary kuhn_poker --tree --infostates",
+      "summary leduc_poker --depth=5 --png=tree.png",
+    ),
+    define=_define_summary,
     run=_summary,
   ),
 )

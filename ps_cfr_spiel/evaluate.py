@@ -8,7 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.cfr import action_values
-from ps_cfr_spiel.policy import strategies_of
+from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.traverse import max_actions, sequence_reach, sequence_values
 from ps_cfr_spiel.tree import Array, PublicTree
@@ -51,28 +51,31 @@ def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluat
   return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
 
 
-def evaluate_policy(game: pyspiel.Game, policy: Any, dtype: str = "float64") -> Evaluation:
+def evaluate_policy(game: pyspiel.Game, policy: Any, dtype: str = "float64", **options: Any) -> Evaluation:
   """Evaluates any OpenSpiel policy on the device, for games too large for OpenSpiel's own tools.
 
   Args:
     game: any game that `build_tree` takes.
     policy: any OpenSpiel policy, Python or C++, of both players.
     dtype: "float32" or "float64".
+    **options: of `build_tree`; by default those with which a `TreePolicy` was made.
 
   Returns:
     The `Evaluation`, as Python floats.
 
   Raises:
-    ValueError: the policy is not one of this game, or `dtype` is unknown.
+    ValueError: the policy is not one of this game, or `dtype` or an option is unknown.
     TypeError: `policy` is not a policy.
   """
   dtype = check_dtype(dtype)
-  tree = build_tree(game)
+  if isinstance(policy, TreePolicy):
+    options = {**policy.tree_options, **options}
+  tree = build_tree(game, **options)
   strategies = strategies_of(tree, game, policy)
   with precision(dtype):
     return jax.tree.map(float, evaluate(*to_device((tree, strategies), dtype)))
 
 
-def exploitability(game: pyspiel.Game, policy: Any, dtype: str = "float64") -> float:
+def exploitability(game: pyspiel.Game, policy: Any, dtype: str = "float64", **options: Any) -> float:
   """NashConv / 2 of any OpenSpiel policy; see `evaluate_policy` for arguments and errors."""
-  return evaluate_policy(game, policy, dtype).exploitability
+  return float(evaluate_policy(game, policy, dtype, **options).exploitability)

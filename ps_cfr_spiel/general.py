@@ -224,7 +224,7 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
     decisions=tuple(decisions),
     types=(_type_names(histories, layout, 0), _type_names(histories, layout, 1)),
     histories=len(histories.parent),
-    source=Walked(histories),
+    source=Walked(histories, None if partition is None else partition.of),
   )
   return PublicTree((forests[0], forests[1]), evaluator, labels)
 

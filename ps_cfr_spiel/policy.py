@@ -60,6 +60,11 @@ class TreePolicy(openspiel_policy.Policy):
     """The acting player's strategy in a row, float64 [A, H]; actions as in `legal_actions`."""
     return self.strategies[state.player][state.block][:, state.row]
 
+  @property
+  def tree_options(self) -> dict[str, Any]:
+    """The options of `build_tree` with which the policy's tree was made."""
+    return {key: self.info[key] for key in ("leaves", "public_states", "limit") if key in self.info}
+
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state, as OpenSpiel's policies give it.
 
@@ -89,10 +94,20 @@ class TreePolicy(openspiel_policy.Policy):
     return super().to_tabular(states)
 
   def to_pyspiel(self) -> pyspiel.TabularPolicy:
-    """OpenSpiel's C++ table, made from the infostates alone."""
-    return pyspiel.TabularPolicy(
-      {name: list(self._probabilities(s, h).items()) for s, h, name in self.labels.infostates()}
-    )
+    """OpenSpiel's C++ table, made from the infostates alone.
+
+    Raises:
+      ValueError: two infostates have one string (phantom_ttt's players share theirs), and the table has no
+        other key.
+    """
+    table: dict[str, list[tuple[int, float]]] = {}
+    for state, h, name in self.labels.infostates():
+      if name in table:
+        raise ValueError(
+          f"{self.labels.game}: two players' infostates are called {name!r}; use the lazy policy."
+        )
+      table[name] = list(self._probabilities(state, h).items())
+    return pyspiel.TabularPolicy(table)
 
   def save(self, path: str | os.PathLike) -> None:
     """Saves the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
@@ -147,10 +162,15 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
   """
   labels = tree.labels
   assert labels is not None
-  if isinstance(policy, TreePolicy) and policy.labels.game == labels.game:
+  shapes = [player.block_shapes for player in tree.players]
+  if (
+    isinstance(policy, TreePolicy)
+    and policy.labels.game == labels.game
+    and [[block.shape for block in blocks] for blocks in policy.strategies] == shapes
+  ):
     return policy.strategies
   look_up = _lookup(labels, game, policy)
-  strategies = tuple(tuple(np.zeros(shape) for shape in player.block_shapes) for player in tree.players)
+  strategies = tuple(tuple(np.zeros(shape) for shape in blocks) for blocks in shapes)
   for state, h, name in labels.infostates():
     column = look_up(state, h, name)
     values = np.array([column.get(action, 0.0) for action in state.legal_actions], float)

@@ -13,6 +13,7 @@ and b a baseline for each child and type that estimates v / w.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -22,44 +23,359 @@ import numpy as np
 from ps_cfr_spiel.baselines import Baseline, ZeroBaseline
 from ps_cfr_spiel.history_values import levels_down, levels_up, sum_children
 from ps_cfr_spiel.leaves import BlockLeaves
-from ps_cfr_spiel.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Ends, Nodes, SamplingTree, first_cells, sort_nodes
-from ps_cfr_spiel.trajectories import Updates, at, matched, row_sum
-from ps_cfr_spiel.tree import PublicState, PublicTree
+from ps_cfr_spiel.sampling_tree import CHANCE_NODE, Ends, Nodes, SamplingTree, first_cells, sort_nodes
+from ps_cfr_spiel.trajectories import Updates, matched, row_sum
+from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.walk import CHANCE, TERMINAL
 
 
 def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
-  """The public states of a compiled Bayesian game as a tree to sample from, with NumPy arrays.
+  """The public moves of a compiled game as a tree to sample from, with NumPy arrays.
+
+  A node is a public state with a decision at or below it, or a leaf of the public tree.
 
   Raises:
-    ValueError: moves are not public, or the game has no public states.
+    ValueError: the game has no public states, a public state of several rows, or moves that are not public.
   """
   labels = tree.labels
   assert labels is not None
-  states = labels.public_states
-  children: list[list[int]] = [[] for _ in states]
-  for number, state in enumerate(states):
-    if state.parent >= 0:
-      children[state.parent].append(number)
-  for below in children:
-    below.sort(key=lambda number: states[number].action)
-  _check_public(tree, children)
-  alive = _before_decisions(states, children)
-  kept = [n for n, s in enumerate(states) if s.parent < 0 or alive[s.parent]]
-  place = {n: k for k, n in enumerate(kept)}
-  cell = np.zeros(len(states), int)
-  cell[[decision.public_state for decision in labels.decisions]] = first_cells(tree)
-  leaf = _leaf_numbers(tree, children, kept, alive)
-  siblings = np.array([len(children[states[n].parent]) if states[n].parent >= 0 else 1 for n in kept])
-  by_chance = np.array([states[n].parent >= 0 and states[states[n].parent].player == CHANCE for n in kept])
-  nodes = Nodes(
-    parent=np.array([place.get(states[n].parent, -1) for n in kept]),
-    kind=np.array([states[n].player if alive[n] else TERMINAL for n in kept]),
-    cell=cell[kept],
-    chance=np.where(by_chance, 1 / siblings, 1.0),
-    utility=np.zeros(len(kept)),
+  wrong = ValueError(
+    f"{labels.game}: trajectories='public' needs a game whose private information is dealt once and whose "
+    f"moves are all public, compiled with its public states; use trajectories='histories'."
   )
-  # Children of one node must follow each other by ascending action: number them so.
-  sampling_tree, order = sort_nodes(tree, nodes)
-  ends = Ends(dataclasses.replace(tree, labels=None), leaf[order], _shares(leaf)[order])
-  return dataclasses.replace(sampling_tree, ends=ends)
+  states, below = labels.public_states, _alive_children(tree)
+  if not states or any(state.player >= 0 and len(state.decisions) != 1 for state in states):
+    raise wrong
+  ends = zip(*(player.leaf.index.tolist() for player in tree.players), strict=True)
+  leaves = {pair: number for number, pair in enumerate(ends)}
+  cells, sequences = first_cells(tree), _first_sequences(tree)
+  rows, used = [], []
+  stack = [(0, (0, 0), -1, 1.0)]  # (state or -1 for a leaf, last sequences, parent, chance)
+  while stack:
+    state, last, parent, chance = stack.pop()
+    here = len(rows)
+    if state < 0:
+      used.append(leaves.get(last, -1))
+      rows.append((parent, TERMINAL, 0, chance, used[-1]))
+      continue
+    player = states[state].player
+    if player < 0:
+      moves = [(child, last) for child in below[state]]
+      if last in leaves:
+        moves.append((-1, last))  # some outcomes end the game
+      rows.append((parent, CHANCE, 0, chance, 0))
+    else:
+      row = states[state].decisions[0]
+      decision = labels.decisions[row]
+      first, stride = sequences[row]
+      moves = []
+      for a, action in enumerate(decision.legal_actions):
+        after = (first + a * stride, last[1]) if player == 0 else (last[0], first + a * stride)
+        found = [child for child in below[state] if states[child].action == action]
+        moves.append((found[0] if len(found) == 1 else -1, after))
+      rows.append((parent, player, cells[row], chance, 0))
+    share = 1 / len(moves) if player < 0 else 1.0
+    stack += [(child, after, here, share) for child, after in reversed(moves)]
+  if sorted(used) != list(range(len(leaves))):
+    raise wrong
+  parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))
+  sampling_tree, order = sort_nodes(tree, Nodes(parent, kind, cell, chance, np.zeros(len(rows))))
+  public = dataclasses.replace(tree, labels=None)
+  return dataclasses.replace(sampling_tree, ends=Ends(public, leaf[order].astype(np.int32)))
+
+
+def _alive_children(tree: PublicTree) -> list[list[int]]:
+  """For each public state its children with a decision at or below them, by ascending action."""
+  assert tree.labels is not None
+  states = tree.labels.public_states
+  alive = [state.player >= 0 for state in states]
+  children: list[list[int]] = [[] for _ in states]
+  for number in reversed(range(1, len(states))):
+    if alive[number]:
+      alive[states[number].parent] = True
+      children[states[number].parent].append(number)
+  return [sorted(numbers, key=lambda n: states[n].action) for numbers in children]
+
+
+def _first_sequences(tree: PublicTree) -> list[tuple[int, int]]:
+  """For each row of `tree.labels.decisions` the number of its first sequence, and how far apart its are."""
+  assert tree.labels is not None
+  starts = []
+  for player in tree.players:
+    sizes = [actions * rows for actions, rows, _ in player.block_shapes]
+    starts.append(1 + np.cumsum([0, *sizes]))
+  return [
+    (int(starts[d.player][d.block]) + d.row, tree.players[d.player].block_shapes[d.block][1])
+    for d in tree.labels.decisions
+  ]
+
+
+def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
+  """Counterfactual values of leaves to the traverser.
+
+  Args:
+    ends: of the tree.
+    leaf: int32[B].
+    traverser: int32[].
+    reach: [H, B] of the opponent's types; H is the larger number of types of the two players.
+
+  Returns:
+    [H, B], zero beyond the traverser's types.
+  """
+  evaluator = ends.public.leaves
+  parts = 1
+  if hasattr(evaluator, "stake"):  # showdowns and others, in this order
+    showdowns, others = len(evaluator.stake), len(evaluator.constant)
+    stake = jnp.pad(evaluator.stake, (0, others))[leaf]
+    constant = jnp.pad(evaluator.constant, (showdowns, 0))[leaf]
+    evaluator, parts = dataclasses.replace(evaluator, stake=stake, constant=constant), 2
+  else:
+    evaluator = dataclasses.replace(evaluator, utility=evaluator.utility[leaf])
+  most = len(reach)
+
+  def of(player: int):
+    def values(reach):
+      opponent = ends.public.players[1 - player].types
+      found = sum(evaluator(player, [reach[:opponent].T] * parts)).T
+      return jnp.pad(found, ((0, most - len(found)), (0, 0)))
+
+    return values
+
+  return jax.lax.cond(traverser == 0, of(0), of(1), reach)
+
+
+class Step(NamedTuple):
+  """Where the trajectories stand at one depth, and their next moves; K is the most moves at this depth.
+
+  Attributes:
+    kind, first, count, child: int32[B]; see `trajectories.Step`.
+    factor: [K, H, B], what a move's values are multiplied by: the policy for the traverser's, else 1.
+    after: [K, B], the opponent's reach after each move, summed over types.
+    cells: int32[H, B], of the acting player's types; None at levels without decisions, as are the next two.
+    exist: bool[H, B], whether the acting player has these types.
+    policy: [A, H, B], of the acting player.
+    reach: [H, B], of the opponent's types.
+    weight: [B], 1 / xi of all moves before.
+  """
+
+  kind: jax.Array
+  first: jax.Array
+  count: jax.Array
+  child: jax.Array
+  factor: jax.Array
+  after: jax.Array
+  cells: jax.Array | None
+  exist: jax.Array | None
+  policy: jax.Array | None
+  reach: jax.Array
+  weight: jax.Array
+
+
+def most_types(tree: SamplingTree) -> int:
+  """H, the larger number of types of the two players."""
+  assert tree.ends is not None
+  return max(player.types for player in tree.ends.public.players)
+
+
+def spread(x: jax.Array, axis: int, size: int) -> jax.Array:
+  """Repeats an array along a new axis."""
+  shape = list(x.shape)
+  shape.insert(axis, size)
+  return jnp.broadcast_to(jnp.expand_dims(x, axis), shape)
+
+
+def descend(
+  tree: SamplingTree,
+  regrets: jax.Array,
+  traverser: jax.Array,
+  roots: jax.Array,
+  choose: Callable[[int, jax.Array], jax.Array],
+) -> tuple[list[Step], jax.Array, jax.Array]:
+  """Follows trajectories from the root to the end.
+
+  Args:
+    tree: of `build_public_sampling_tree`.
+    regrets: [A, S].
+    traverser: int32[].
+    roots: int32[B], zeros.
+    choose: (depth, nodes int32[B]) -> the next nodes; they are taken to be sampled uniformly.
+
+  Returns:
+    The steps; the last nodes int32[B], and the opponent's reach [H, B] there.
+  """
+  assert tree.ends is not None
+  sizes = jnp.array([player.types for player in tree.ends.public.players])
+  types = most_types(tree)
+  node, batch, dtype = roots, len(roots), regrets.dtype
+  reach, weight = jnp.ones((types, batch), dtype), jnp.ones(batch, dtype)
+  reach = jnp.where(jnp.arange(types)[:, None] < sizes[1 - traverser], reach, 0)
+  steps = []
+  for depth, level in enumerate(tree.levels[:-1]):
+    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
+    child = choose(depth, node)
+    wide = max(level.width, tree.actions if level.decides else 1)
+    factor = jnp.ones((wide, types, batch), dtype)
+    after = spread(row_sum(reach), 0, wide)
+    cells = exist = policy = None
+    before = reach
+    if level.decides:
+      own = kind == traverser
+      other = kind == 1 - traverser
+      number = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
+      exist = (number < sizes[jnp.clip(kind, 0, 1)][None]) & (own | other)[None]
+      cells = tree.cell[node][None] + jnp.where(exist, number, 0)
+      policy, _ = matched(regrets[:, cells.ravel()], spread(count, 0, types).ravel())
+      policy = jnp.where(exist[None], policy.reshape(-1, types, batch), 0)
+      padded = jnp.pad(policy, ((0, wide - tree.actions), (0, 0), (0, 0)))
+      factor = jnp.where(own[None, None], padded, factor)
+      after = jnp.where(other[None], (padded * reach[None]).sum(1), after)
+      moved = jnp.arange(tree.actions)[:, None] == (child - first)[None]
+      chosen = row_sum(jnp.where(moved[:, None], policy, 0))
+      reach = jnp.where(other[None], reach * chosen, reach)
+    steps.append(Step(kind, first, count, child, factor, after, cells, exist, policy, before, weight))
+    weight = weight * jnp.maximum(count, 1)
+    node = child
+  return steps, node, reach
+
+
+def uniform_chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array], jax.Array]:
+  """For `descend`: moves by uniform numbers [depth, B]."""
+
+  def choose(depth: int, node: jax.Array) -> jax.Array:
+    count = tree.count[node]
+    number = jnp.minimum((uniforms[depth] * count).astype(jnp.int32), count - 1)
+    return jnp.where(count > 0, tree.first[node] + number, node)
+
+  return choose
+
+
+def ascend(
+  tree: SamplingTree,
+  steps: list[Step],
+  values: jax.Array,
+  traverser: jax.Array,
+  baseline: Baseline,
+  known: jax.Array,
+) -> Updates:
+  """Estimates along trajectories, from the end up; the formula stands at the top of this file.
+
+  Args:
+    tree: of `build_public_sampling_tree`.
+    steps: of `descend`.
+    values: [H, B], of the last nodes.
+    traverser: int32[], who is updated.
+    baseline: the kind of baseline.
+    known: its values: the learned table, or of an oracle the exact values [N, H].
+  """
+  types, (batch,), nodes = most_types(tree), steps[0].kind.shape, len(tree.kind)
+  guesses = known.ravel()
+  begin = 0 if baseline.oracle else traverser * nodes
+  h = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
+  cells, regrets, averages, entries, targets, visits = [], [], [], [], [], []
+  for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
+    wide = len(step.factor)
+    number = jax.lax.broadcasted_iota(jnp.int32, (wide, types, batch), 0)
+    exists = number < step.count[None, None]
+    taken = number == (step.child - step.first)[None, None]
+    says = (step.kind < CHANCE_NODE) & baseline.decisions | (step.kind == CHANCE_NODE) & baseline.outcomes
+    after = spread(step.after, 1, types)
+    guess = jnp.zeros_like(step.factor)
+    if baseline.decisions:
+      child = begin + step.first[None, None] + number
+      guess = jnp.where(exists & says[None, None], guesses[child * types + h[None]], 0)
+      guess = guess if baseline.oracle else guess * after
+    correction = (values - row_sum(jnp.where(taken, guess, 0))) * step.count[None]
+    moves = guess + jnp.where(taken, correction[None], 0)
+    mean = row_sum(jnp.where(exists, step.factor * moves, 0))
+    if baseline.decisions and not baseline.oracle:
+      reach = row_sum(jnp.where(taken, after, 0))
+      met = (reach > 0) & says[None] & (step.count > 0)[None]
+      entries.append(((begin + step.child)[None] * types + h).ravel())
+      targets.append(jnp.where(met, values / jnp.where(met, reach, 1), 0).ravel())
+      visits.append(met.astype(values.dtype).ravel())
+    if level.decides:
+      assert step.cells is not None and step.policy is not None and step.exist is not None
+      own = (step.kind == traverser)[None, None] & step.exist[None] & exists[: tree.actions]
+      other = (step.kind == 1 - traverser)[None, None]
+      gain = (moves - mean[None])[: tree.actions] * step.weight[None, None]
+      strategy = step.policy * (step.reach * step.weight[None])[None]
+      cells.append(step.cells.ravel())
+      regrets.append(jnp.where(own, gain, 0).reshape(tree.actions, -1))
+      averages.append(jnp.where(other, strategy, 0).reshape(tree.actions, -1))
+    values = jnp.where((step.count > 0)[None], mean, values)
+  return Updates(
+    cells=jnp.concatenate(cells),
+    regrets=jnp.concatenate(regrets, 1),
+    averages=jnp.concatenate(averages, 1),
+    entries=jnp.concatenate(entries) if entries else jnp.zeros(0, jnp.int32),
+    targets=jnp.concatenate(targets) if entries else jnp.zeros(0, values.dtype),
+    visits=jnp.concatenate(visits) if entries else jnp.zeros(0, values.dtype),
+  )
+
+
+class Exact(NamedTuple):
+  """Full pass over the public moves, for one traverser; an entry for each node, [N, H].
+
+  Attributes:
+    factor: what the values of the move to the node are multiplied by.
+    reach: of the opponent's types.
+    values: counterfactual, of the traverser's types.
+  """
+
+  factor: jax.Array
+  reach: jax.Array
+  values: jax.Array
+
+
+def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -> Exact:
+  """Counterfactual values of all nodes under the current strategies."""
+  assert tree.ends is not None
+  types, nodes = most_types(tree), len(tree.kind)
+  sizes = jnp.array([player.types for player in tree.ends.public.players])
+  policy = matched(regrets, tree.legal)[0]
+  parent = jnp.maximum(tree.parent, 0)
+  kind = jnp.where(tree.parent >= 0, tree.kind[parent], CHANCE_NODE)
+  h = jax.lax.broadcasted_iota(jnp.int32, (nodes, types), 1)
+  exists = h < sizes[jnp.clip(kind, 0, 1)][:, None]
+  rank = jnp.clip(jnp.arange(nodes) - tree.first[parent], 0, tree.actions - 1)
+  chosen = policy[rank[:, None], tree.cell[parent][:, None] + jnp.where(exists, h, 0)]
+  chosen = jnp.where(exists, chosen, 0)
+  factor = jnp.where((kind == traverser)[:, None], chosen, 1)
+  reach = levels_down(tree, jnp.where((kind == 1 - traverser)[:, None], chosen, 1))
+  reach = jnp.where(h < sizes[1 - traverser], reach, 0)
+  ended = (tree.count == 0)[:, None]
+  at_end = jnp.where(ended, leaf_values(tree.ends, tree.ends.leaf, traverser, reach.T).T, 0)
+  values = levels_up(tree, lambda d, s, below: sum_children(tree, d, factor[s] * below), at_end)
+  return Exact(factor, reach, values)
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicSampling:
+  """Samples lines of public moves, uniformly.
+
+  Attributes:
+    baseline: of the moves not taken.
+  """
+
+  baseline: Baseline = ZeroBaseline()
+
+  @property
+  def decay(self) -> float:
+    """Weight of the newest value in a learned baseline."""
+    return getattr(self.baseline, "decay", 0.0)
+
+  def draws(self, tree: SamplingTree) -> int:
+    """Uniform numbers for a trajectory."""
+    return tree.depth
+
+  def entries(self, tree: SamplingTree) -> int:
+    """Size of the learned table: for each player a value for each node and type."""
+    return 0 if self.baseline.oracle or not self.baseline.decisions else 2 * len(tree.kind) * most_types(tree)
+
+  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
+    """Samples B trajectories under one strategy; arguments as of `trajectories.OutcomeSampling`."""
+    roots = jnp.zeros(uniforms.shape[1], jnp.int32)
+    steps, end, reach = descend(tree, regrets, traverser, roots, uniform_chooser(tree, uniforms))
+    values = leaf_values(tree.ends, tree.ends.leaf[end], traverser, reach)
+    known = exact_values(tree, regrets, traverser).values if self.baseline.oracle else learned
+    return ascend(tree, steps, values, traverser, self.baseline, known)

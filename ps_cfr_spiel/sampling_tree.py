@@ -78,6 +78,20 @@ class Deal:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
+class Ends:
+  """What the ends of a tree of public moves are worth, to vectors of types.
+
+  Attributes:
+    public: the public tree, for its leaf evaluator.
+    leaf: int32[N], the leaf's number, counted through all parts; 0 before the end.
+  """
+
+  public: PublicTree
+  leaf: jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
 class SamplingTree:
   """A game as N nodes sorted by depth, siblings next to each other.
 
@@ -92,6 +106,7 @@ class SamplingTree:
     utility: [N] to player 0; 0 before the end.
     legal: int32[S], number of actions of each cell.
     deal: the types, or None where all chance is among the nodes.
+    ends: of a tree of public moves (`public_sampling`), else None; `utility` is then unused.
     levels: static; for each depth.
     shapes: static; `PlayerTree.block_shapes` of both players.
   """
@@ -106,6 +121,7 @@ class SamplingTree:
   utility: jax.Array
   legal: jax.Array
   deal: Deal | None
+  ends: Ends | None
   levels: tuple[Level, ...] = dataclasses.field(metadata={"static": True})
   shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
 
@@ -230,6 +246,7 @@ def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray
     utility=utility,
     legal=_legal(tree),
     deal=None,
+    ends=None,
     levels=tuple(_level(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
     shapes=tuple(tuple(player.block_shapes) for player in tree.players),
   )

@@ -133,8 +133,7 @@ class IterativeSolver(abc.ABC):
     """Value, best responses and exploitability of the average policy, in the game's utility, as floats."""
     if self._evaluation is None or self._evaluation[0] != self.iteration:
       with precision(self.dtype):
-        strategies = [cfr.average_strategy(player) for player in self._state.players]
-        result = jax.tree.map(float, evaluate(self._tree, strategies))
+        result = jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
       self._evaluation = self.iteration, result
     return self._evaluation[1]
 

@@ -177,12 +177,24 @@ class Decision:
 
 
 class Source(Protocol):
-  """Where histories come from: finds one for each infostate."""
+  """Where histories come from: finds those of an infostate or a public state."""
 
   remark: ClassVar[str]  # on how histories are counted
 
   def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
     """Actions from the start of the game to a history with this infostate."""
+    ...
+
+  def history(self, labels: "Labels", public_state: int) -> list[int]:
+    """Actions from the start of the game to some history of a public state."""
+    ...
+
+  def count(self, labels: "Labels", public_state: int) -> int:
+    """Number of histories in a public state."""
+    ...
+
+  def infostates(self, labels: "Labels", public_state: int) -> tuple[list[str], list[str]]:
+    """What each player may know at a public state, acting or not: augmented infostates."""
     ...
 
 
@@ -192,19 +204,36 @@ class Deals:
 
   Attributes:
     compatible: for each player int[H], a type of the opponent that can be dealt with each type.
+    pairs: number of deals.
   """
 
   remark: ClassVar[str] = " (the deal counted as one event)"
   compatible: tuple[np.ndarray, np.ndarray]
+  pairs: int
 
   def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
     """See `Source`."""
     types = [type_index, int(self.compatible[decision.player][type_index])]
-    moves, state = [], labels.public_states[decision.public_state]
+    return (types if decision.player == 0 else types[::-1]) + self._moves(labels, decision.public_state)
+
+  def _moves(self, labels: "Labels", public_state: int) -> list[int]:
+    moves, state = [], labels.public_states[public_state]
     while state.parent >= 0:
       moves.append(state.action)
       state = labels.public_states[state.parent]
-    return (types if decision.player == 0 else types[::-1]) + moves[::-1]
+    return moves[::-1]
+
+  def history(self, labels: "Labels", public_state: int) -> list[int]:
+    """See `Source`."""
+    return [0, int(self.compatible[0][0]), *self._moves(labels, public_state)]
+
+  def count(self, labels: "Labels", public_state: int) -> int:
+    """See `Source`."""
+    return self.pairs
+
+  def infostates(self, labels: "Labels", public_state: int) -> tuple[list[str], list[str]]:
+    """See `Source`; everything else being public, a type says what its player knows."""
+    return list(labels.types[0]), list(labels.types[1])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -61,14 +61,40 @@ class Histories:
 
 @dataclasses.dataclass(frozen=True)
 class Walked:
-  """Finds the histories of a tree that was made by walking; see `tree.Source`."""
+  """Finds the histories of a tree that was made by walking; see `tree.Source`.
+
+  Attributes:
+    histories: all of them.
+    public: int32[N], the public state of each, or None.
+  """
 
   remark: ClassVar[str] = ""
   histories: Histories
+  public: np.ndarray | None
 
   def path(self, labels: Labels, decision: Decision, type_index: int) -> list[int]:
     """See `tree.Source`."""
     return self.histories.path(decision.examples[type_index])
+
+  def _members(self, public_state: int) -> np.ndarray:
+    assert self.public is not None
+    return np.flatnonzero(self.public == public_state)
+
+  def history(self, labels: Labels, public_state: int) -> list[int]:
+    """See `tree.Source`."""
+    return self.histories.path(int(self._members(public_state)[0]))
+
+  def count(self, labels: Labels, public_state: int) -> int:
+    """See `tree.Source`."""
+    return len(self._members(public_state))
+
+  def infostates(self, labels: Labels, public_state: int) -> tuple[list[str], list[str]]:
+    """See `tree.Source`."""
+    members = self._members(public_state)
+    first, second = (
+      [self.histories.names[i][n] for n in np.unique(self.histories.infostate[i][members])] for i in (0, 1)
+    )
+    return first, second
 
 
 class _Numbers(dict):

@@ -238,3 +238,19 @@ def test_policies_of_general_games(tmp_path):
       np.testing.assert_allclose(block, same, rtol=1e-14)
     python = policy.to_tabular()
     assert ps_cfr_spiel.exploitability(game, python) == pytest.approx(solver.exploitability(), abs=1e-5)
+
+
+def test_policies_of_other_layouts_are_evaluated():
+  dark_hex = pyspiel.load_game("dark_hex(num_rows=2,num_cols=2)")
+  leduc = pyspiel.load_game(GAMES["leduc"])
+  for game, options in ((dark_hex, {"public_states": "none"}), (leduc, {"leaves": "sparse"})):
+    solver = PSCFRSolver(game, dtype="float64", **options)
+    solver.run(3)
+    policy = solver.average_policy()
+    assert ps_cfr_spiel.exploitability(game, policy) == pytest.approx(solver.exploitability(), abs=1e-9)
+    cpp = policy.to_pyspiel()
+    assert ps_cfr_spiel.exploitability(game, cpp, **options) == pytest.approx(
+      solver.exploitability(), abs=1e-9
+    )
+  dense = ps_cfr_spiel.exploitability(leduc, policy, leaves="dense")  # through infostate names
+  assert dense == pytest.approx(solver.exploitability(), abs=1e-9)

@@ -29,8 +29,6 @@ from ps_cfr_spiel.games import chase_graphs
 from reference import sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel.public_states import partition, public_observer
-from ps_cfr_spiel.walk import walk
 
 PATH = "glasses(edges=0-1 1-2 2-3,start=3:0,turns=2)"
 SMALL = {
@@ -58,54 +56,55 @@ def play(game_string, *moves):
   return state
 
 
-def compiled(game_string):
-  """Returns the game's histories and their public states, from the closure and from the observer."""
-  game = pyspiel.load_game(game_string)
-  histories = walk(game, 10**6, False, public_observer(game))
-  return histories, *(partition(game_string, histories, source) for source in ("closure", "observer"))
+def public_states(game):
+  """Returns, for every public string, the acting player's information states, or {None} at an end."""
+  see = make_observation(game, PUBLIC).string_from
+  states = collections.defaultdict(set)
+  for state, _ in all_histories(game):
+    states[see(state, 0)].add(None if state.is_terminal() else state.information_state_string())
+  return states
+
+
+def compiled(game, source):
+  """Returns the tree's number of histories and of public states, and the infostates of those that decide."""
+  labels = ps_cfr_spiel.build_tree(game, public_states=source).labels
+  groups = collections.defaultdict(set)
+  for decision, _, name in labels.infostates():
+    groups[decision.public_state].add(name)
+  return labels.histories, len(labels.public_states), set(map(frozenset, groups.values()))
 
 
 # Sizes and values
 
 
 @pytest.mark.parametrize(
-  ("game_string", "sizes"),
+  ("game_string", "histories", "public", "caught"),
   [
-    ("glasses", {"histories": 5410, "public": 1310, "caught": 400, "escaped": 729, "thesis": 1517}),
-    ("glasses(preset=lens)", {"histories": 55095, "public": 6565}),
+    ("glasses", 5410, 1310, 400),
+    ("glasses(preset=lens)", 55095, 6565, None),
+    *((s, *[None] * 3) for s in SMALL.values()),
   ],
 )
-def test_sizes(game_string, sizes):
-  histories, closure, observer = compiled(game_string)
-  np.testing.assert_array_equal(closure.of, observer.of)  # both number public states by first member
-  found = {"histories": len(histories.parent), "public": len(closure.parent)}
-  ends = collections.defaultdict(set)
-  infostates = collections.defaultdict(set)
-  for public, mover, utility, *names in zip(
-    closure.of, histories.player, histories.utility, *histories.infostate, strict=True
-  ):
-    if mover < 0:
-      ends[public].add(utility)
-    infostates[public].add(names[mover] if mover >= 0 else None)
-  assert all(len(utilities) == 1 for utilities in ends.values())  # the end is announced
-  found["caught"] = sum(utilities == {1.0} for utilities in ends.values())
-  found["escaped"] = sum(utilities == {-1.0} for utilities in ends.values())
-  found["thesis"] = sum(map(len, infostates.values()))
-  assert {name: found[name] for name in sizes} == sizes
-
-
-@each_small_variant
-def test_public_states_of_the_closure_are_those_of_the_observer(game_string):
-  _, closure, observer = compiled(game_string)
-  np.testing.assert_array_equal(closure.of, observer.of)
+def test_public_states(game_string, histories, public, caught):
+  """Those of the closure are those of the observer, and as many as were counted elsewhere."""
+  game = pyspiel.load_game(game_string)
+  seen = public_states(game)
+  deciding = {frozenset(names) for names in seen.values() if None not in names}
+  closure = compiled(game, "closure")
+  assert closure == compiled(game, "observer")
+  assert closure[1:] == (len(seen), deciding)
+  ends = [public for public, names in seen.items() if None in names]
+  assert all(public.split()[-1] in ("caught", "escaped") and len(seen[public]) == 1 for public in ends)
+  assert histories in (None, closure[0])
+  assert public in (None, closure[1])
+  assert caught in (None, sum(public.endswith("caught") for public in ends))
 
 
 def test_the_number_of_states_a_player_can_be_in_varies():
-  """Why this game is here (thesis, Section 12.4.1)."""
-  histories, closure, _ = compiled("glasses")
-  evader = histories.player == 1
-  pairs = set(zip(closure.of[evader].tolist(), histories.infostate[1][evader].tolist(), strict=True))
-  assert set(collections.Counter(public for public, _ in pairs).values()) >= {1, 2, 4}
+  """Why this game is here (thesis, Section 12.4.1). Counted as its Table 13.3 does, there are 1,517."""
+  sizes = [len(names) for names in public_states(pyspiel.load_game("glasses")).values()]
+  assert set(sizes) >= {1, 2, 4}
+  assert sum(sizes) == 1517
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""The public tree as text: a certificate that can be read, compared and pinned in a test.
+
+One line for each public state, indented by depth: its number, how it is reached, who moves, what each player
+may know there, and the number of histories. After the certificates of OpenSpiel's `infostate_tree.h`.
+"""
+
+import pyspiel
+
+from ps_cfr_spiel.tree import Labels, PublicTree
+
+
+def certificate(
+  game: pyspiel.Game, tree: PublicTree, depth: int | None = None, infostates: bool = True
+) -> str:
+  """The public tree of a game as indented text.
+
+  Args:
+    game: the game, to name actions.
+    tree: of `build_tree`, with public states.
+    depth: leave out what lies deeper than so many steps below the root.
+    infostates: list both players' infostates at each public state; otherwise only their number.
+
+  Raises:
+    ValueError: the tree has no public states.
+  """
+  labels = labels_of(tree)
+  below = children_of(labels)
+  lines, stack = [], [(0, 0)]
+  while stack:
+    number, level = stack.pop()
+    lines.append("  " * level + describe(game, labels, number, infostates))
+    if depth is None or level < depth:
+      stack += [(child, level + 1) for child in reversed(below[number])]
+  return "\n".join(lines)
+
+
+def children_of(labels: Labels) -> list[list[int]]:
+  """The children of each public state, ascending."""
+  below: list[list[int]] = [[] for _ in labels.public_states]
+  for number, state in enumerate(labels.public_states):
+    if state.parent >= 0:
+      below[state.parent].append(number)
+  return below
+
+
+def describe(game: pyspiel.Game, labels: Labels, number: int, infostates: bool = True) -> str:
+  """One public state in a line; see `certificate`."""
+  state = labels.public_states[number]
+  who = {0: "player 0", 1: "player 1", int(pyspiel.PlayerId.CHANCE): "chance"}.get(state.player, "end")
+  known = labels.source.infostates(labels, number)
+  sets = [
+    "{" + ", ".join(map(repr, sorted(names))) + "}" if infostates else f"{len(names):,}" for names in known
+  ]
+  what = " x ".join(sets)
+  return f"#{number} {action_name(game, labels, number)}: {who}, {what}, {_count(labels, number)}"
+
+
+def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
+  """How a public state is reached from its parent, in the game's words; "..." where moves are hidden."""
+  state = labels.public_states[number]
+  if state.parent < 0:
+    return "root"
+  if state.action < 0:
+    return "..."
+  above = game.new_initial_state()
+  for action in labels.source.history(labels, state.parent):
+    above.apply_action(action)
+  return above.action_to_string(above.current_player(), state.action)
+
+
+def _count(labels: Labels, number: int) -> str:
+  count = labels.source.count(labels, number)
+  return f"{count:,} {'history' if count == 1 else 'histories'}"
+
+
+def labels_of(tree: PublicTree) -> Labels:
+  """The tree's labels; ValueError if it has no public states."""
+  if tree.labels is None or not tree.labels.public_states:
+    raise ValueError("This tree has no public states: it was built with public_states='none'.")
+  return tree.labels
