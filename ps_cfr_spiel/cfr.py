@@ -4,7 +4,6 @@ PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own 
 values from the opponent's reach, values up, regrets to the rule.
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.precision import to_device
 from ps_cfr_spiel.rules import Rule, normalise
 from ps_cfr_spiel.traverse import sequence_reach, sequence_values, sum_actions
@@ -96,7 +96,7 @@ def _advance(state: PlayerState, reach, regrets, rule: Rule, t: Array, skip: Arr
   return PlayerState(tuple(strategy), average, tuple(rules))
 
 
-@functools.partial(jax.jit, static_argnames=("rule", "alternating"))
+@jit(static_argnames=("rule", "alternating"))
 def solve(
   tree: PublicTree,
   state: SolverState,

@@ -13,7 +13,7 @@ from typing import Any
 
 from absl import app, flags
 
-from ps_cfr_spiel import charts, solve_command
+from ps_cfr_spiel import charts, play_command, solve_command
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.certificate import certificate
 from ps_cfr_spiel.evaluate import evaluate_policy
@@ -210,6 +210,20 @@ COMMANDS = (
     examples=("evaluate runs/river_subgame/run.npz",),
     define=lambda _: None,
     run=_evaluate,
+  ),
+  Command(
+    name="play",
+    arguments="GAME",
+    summary="Play a game in the terminal",
+    text="You play one seat, a bot or a saved policy the other. You see what your player knows, and type an "
+    "action's name or number; 'quit' ends the game.",
+    examples=(
+      "play glasses --seat=1",
+      "play cheat --opponent=naive",
+      "play river_subgame --opponent=runs/river_subgame/run.npz",
+    ),
+    define=play_command.define,
+    run=play_command.play_game,
   ),
   Command(
     name="summary",

@@ -8,6 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.cfr import action_values
+from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.traverse import max_actions, sequence_reach, sequence_values
@@ -42,7 +43,7 @@ def best_response_values(
   return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
 
 
-@jax.jit
+@jit()
 def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
   """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block."""
   best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]

@@ -6,8 +6,8 @@ many slots as the widest that any sample can lead to, filled from the first: was
 the price of having no recursion.
 
 What is sampled has its own probability, so no weights are needed: the traverser's regrets are
-q(h, a) - v(h), and the opponent's strategy is added to its average wherever a traversal meets it, which happens
-with probability P_c(s) pi_j(s) in sum over the histories of s. A depth has one random number for
+q(h, a) - v(h), and the opponent's strategy is added to its average wherever a traversal meets it, which
+happens with probability P_c(s) pi_j(s) in sum over the histories of s. A depth has one random number for
 all of a traversal's histories: what the traverser did then makes no difference to the opponent's luck.
 """
 
@@ -137,7 +137,7 @@ def expand(
 
 
 def _parents(stops: jax.Array, slot: jax.Array) -> jax.Array:
-  """The first row whose stop is beyond each slot, by binary search: int32[W, B], int32[V, B] to int32[V, B]."""
+  """The first of W rows whose stop is beyond each slot: int32[W, B] and int32[V, B] to int32[V, B]."""
   low, high = jnp.zeros_like(slot), jnp.full_like(slot, len(stops) - 1)
   for _ in range((len(stops) - 1).bit_length()):
     middle = (low + high) // 2
@@ -151,7 +151,7 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
   dtype = tree.utility.dtype
   sign = (1 - 2 * traverser).astype(dtype)
   values = jnp.zeros((1, len(types[0])), dtype)
-  cells, regrets, averages = [], [], []
+  cells, sampled, regrets, averages = [], [], [], []
   for frontier, level in reversed(list(zip(frontiers, tree.levels, strict=True))):
     node, policy = frontier.node, frontier.policy
     kind, count = tree.kind[node], tree.count[node]
@@ -164,11 +164,17 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
       own = (frontier.full & (kind == traverser))[None] & (number < count[None])
       other = (frontier.full & (kind == 1 - traverser))[None]
       cells.append(frontier.cell.ravel())
+      sampled.append(jnp.where(own, moves, 0).reshape(tree.actions, -1))
       regrets.append(jnp.where(own, moves - mean[None], 0).reshape(tree.actions, -1))
       averages.append(jnp.where(other, policy, 0).reshape(tree.actions, -1))
     values = jnp.where(kind < TERMINAL_NODE, mean, ended)
   nothing = jnp.zeros(0, dtype)
   return Updates(
-    jnp.concatenate(cells), jnp.concatenate(regrets, 1), jnp.concatenate(averages, 1),
-    jnp.zeros(0, jnp.int32), nothing, nothing,
-  )  # fmt: skip
+    cells=jnp.concatenate(cells),
+    values=jnp.concatenate(sampled, 1),
+    regrets=jnp.concatenate(regrets, 1),
+    averages=jnp.concatenate(averages, 1),
+    entries=jnp.zeros(0, jnp.int32),
+    targets=nothing,
+    visits=nothing,
+  )

@@ -112,7 +112,7 @@ def solve(
     def turn(n: jax.Array, tables):
       traverser = n % 2
       updates = sampler(tree, tables[0], tables[2], traverser, uniforms[n - 2 * begin])
-      share = ((n // 2 + 1) / close).astype(dtype) if plus else jnp.ones((), dtype)
+      share = ratio(n // 2 + 1, close, dtype) if plus else jnp.ones((), dtype)
       return add(tables, updates, share, sampler.decay, batch, plus)
 
     stop = jnp.minimum(close, end)
@@ -126,9 +126,14 @@ def solve(
   return jax.lax.while_loop(lambda s: s.iteration < end, block, state)
 
 
+def ratio(a: jax.Array, b: jax.Array, dtype) -> jax.Array:
+  """a / b of integers, in the full precision of `dtype`."""
+  return a.astype(dtype) / b.astype(dtype)
+
+
 def merged(average, recent, begin, close, plus: bool) -> jax.Array:
   """Sum of strategies by the end of a block: weight 1 each, or with `plus` t / close in iteration t."""
-  return average * (begin / close).astype(average.dtype) + recent if plus else average + recent
+  return average * ratio(begin, close, average.dtype) + recent if plus else average + recent
 
 
 def add(tables, updates: Updates, share: jax.Array, decay: float, batch: int, plus: bool):

@@ -8,8 +8,8 @@ game whose private information is dealt once and whose moves are all public. For
 
 Chance and the opponent's reach are folded into the values at the end, so that at node n, with sampled move s,
   v~(n) = sum_a f_a q~(a),   q~(a) = b_a w_a + [a = s] (v~(ns) - b_s w_s) / xi,
-f_a the policy where the traverser acts and 1 elsewhere, w_a the opponent's reach after the move summed over types,
-and b a baseline for each child and type that estimates v / w.
+f_a the policy where the traverser acts and 1 elsewhere, w_a the opponent's reach after the move, summed over
+types, and b a baseline for each child and type of the traverser that estimates v / w.
 """
 
 import dataclasses
@@ -18,96 +18,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from ps_cfr_spiel.baselines import Baseline, ZeroBaseline
+from ps_cfr_spiel.baselines import Baseline
 from ps_cfr_spiel.history_values import levels_down, levels_up, sum_children
-from ps_cfr_spiel.leaves import BlockLeaves
-from ps_cfr_spiel.sampling_tree import CHANCE_NODE, Ends, Nodes, SamplingTree, first_cells, sort_nodes
+from ps_cfr_spiel.sampling_tree import CHANCE_NODE, Ends, SamplingTree
 from ps_cfr_spiel.trajectories import Updates, matched, row_sum
-from ps_cfr_spiel.tree import PublicTree
-from ps_cfr_spiel.walk import CHANCE, TERMINAL
-
-
-def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
-  """The public moves of a compiled game as a tree to sample from, with NumPy arrays.
-
-  A node is a public state with a decision at or below it, or a leaf of the public tree.
-
-  Raises:
-    ValueError: the game has no public states, a public state of several rows, or moves that are not public.
-  """
-  labels = tree.labels
-  assert labels is not None
-  wrong = ValueError(
-    f"{labels.game}: trajectories='public' needs a game whose private information is dealt once and whose "
-    f"moves are all public, compiled with its public states; use trajectories='histories'."
-  )
-  states, below = labels.public_states, _alive_children(tree)
-  if not states or any(state.player >= 0 and len(state.decisions) != 1 for state in states):
-    raise wrong
-  ends = zip(*(player.leaf.index.tolist() for player in tree.players), strict=True)
-  leaves = {pair: number for number, pair in enumerate(ends)}
-  cells, sequences = first_cells(tree), _first_sequences(tree)
-  rows, used = [], []
-  stack = [(0, (0, 0), -1, 1.0)]  # (state or -1 for a leaf, last sequences, parent, chance)
-  while stack:
-    state, last, parent, chance = stack.pop()
-    here = len(rows)
-    if state < 0:
-      used.append(leaves.get(last, -1))
-      rows.append((parent, TERMINAL, 0, chance, used[-1]))
-      continue
-    player = states[state].player
-    if player < 0:
-      moves = [(child, last) for child in below[state]]
-      if last in leaves:
-        moves.append((-1, last))  # some outcomes end the game
-      rows.append((parent, CHANCE, 0, chance, 0))
-    else:
-      row = states[state].decisions[0]
-      decision = labels.decisions[row]
-      first, stride = sequences[row]
-      moves = []
-      for a, action in enumerate(decision.legal_actions):
-        after = (first + a * stride, last[1]) if player == 0 else (last[0], first + a * stride)
-        found = [child for child in below[state] if states[child].action == action]
-        moves.append((found[0] if len(found) == 1 else -1, after))
-      rows.append((parent, player, cells[row], chance, 0))
-    share = 1 / len(moves) if player < 0 else 1.0
-    stack += [(child, after, here, share) for child, after in reversed(moves)]
-  if sorted(used) != list(range(len(leaves))):
-    raise wrong
-  parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))
-  sampling_tree, order = sort_nodes(tree, Nodes(parent, kind, cell, chance, np.zeros(len(rows))))
-  public = dataclasses.replace(tree, labels=None)
-  return dataclasses.replace(sampling_tree, ends=Ends(public, leaf[order].astype(np.int32)))
-
-
-def _alive_children(tree: PublicTree) -> list[list[int]]:
-  """For each public state its children with a decision at or below them, by ascending action."""
-  assert tree.labels is not None
-  states = tree.labels.public_states
-  alive = [state.player >= 0 for state in states]
-  children: list[list[int]] = [[] for _ in states]
-  for number in reversed(range(1, len(states))):
-    if alive[number]:
-      alive[states[number].parent] = True
-      children[states[number].parent].append(number)
-  return [sorted(numbers, key=lambda n: states[n].action) for numbers in children]
-
-
-def _first_sequences(tree: PublicTree) -> list[tuple[int, int]]:
-  """For each row of `tree.labels.decisions` the number of its first sequence, and how far apart its are."""
-  assert tree.labels is not None
-  starts = []
-  for player in tree.players:
-    sizes = [actions * rows for actions, rows, _ in player.block_shapes]
-    starts.append(1 + np.cumsum([0, *sizes]))
-  return [
-    (int(starts[d.player][d.block]) + d.row, tree.players[d.player].block_shapes[d.block][1])
-    for d in tree.labels.decisions
-  ]
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
@@ -194,7 +109,7 @@ def descend(
   """Follows trajectories from the root to the end.
 
   Args:
-    tree: of `build_public_sampling_tree`.
+    tree: of `public_moves`.
     regrets: [A, S].
     traverser: int32[].
     roots: int32[B], zeros.
@@ -260,7 +175,7 @@ def ascend(
   """Estimates along trajectories, from the end up; the formula stands at the top of this file.
 
   Args:
-    tree: of `build_public_sampling_tree`.
+    tree: of `public_moves`.
     steps: of `descend`.
     values: [H, B], of the last nodes.
     traverser: int32[], who is updated.
@@ -271,7 +186,7 @@ def ascend(
   guesses = known.ravel()
   begin = 0 if baseline.oracle else traverser * nodes
   h = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
-  cells, regrets, averages, entries, targets, visits = [], [], [], [], [], []
+  cells, sampled, regrets, averages, entries, targets, visits = ([] for _ in range(7))
   for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
     wide = len(step.factor)
     number = jax.lax.broadcasted_iota(jnp.int32, (wide, types, batch), 0)
@@ -297,14 +212,17 @@ def ascend(
       assert step.cells is not None and step.policy is not None and step.exist is not None
       own = (step.kind == traverser)[None, None] & step.exist[None] & exists[: tree.actions]
       other = (step.kind == 1 - traverser)[None, None]
+      worth = moves[: tree.actions] * step.weight[None, None]
       gain = (moves - mean[None])[: tree.actions] * step.weight[None, None]
       strategy = step.policy * (step.reach * step.weight[None])[None]
       cells.append(step.cells.ravel())
+      sampled.append(jnp.where(own, worth, 0).reshape(tree.actions, -1))
       regrets.append(jnp.where(own, gain, 0).reshape(tree.actions, -1))
       averages.append(jnp.where(other, strategy, 0).reshape(tree.actions, -1))
     values = jnp.where((step.count > 0)[None], mean, values)
   return Updates(
     cells=jnp.concatenate(cells),
+    values=jnp.concatenate(sampled, 1),
     regrets=jnp.concatenate(regrets, 1),
     averages=jnp.concatenate(averages, 1),
     entries=jnp.concatenate(entries) if entries else jnp.zeros(0, jnp.int32),
@@ -357,7 +275,7 @@ class PublicSampling:
     baseline: of the moves not taken.
   """
 
-  baseline: Baseline = ZeroBaseline()
+  baseline: Baseline
 
   @property
   def decay(self) -> float:

@@ -12,7 +12,7 @@ numbered so that a block of the public tree is a slice of a table (`blocks`).
 
 import dataclasses
 import itertools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -238,13 +238,19 @@ def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray
   running = np.cumsum(chance)
   cumulative = running - np.append(0, running)[first[parent]]
   ends = (first + np.maximum(count, 1) - 1)[parent]
-  integers = [column.astype(np.int32) for column in (kind, first, count, parent, cell)]
+  arrays: dict[str, Any] = {
+    "kind": kind.astype(np.int32),
+    "first": first.astype(np.int32),
+    "count": count.astype(np.int32),
+    "parent": parent.astype(np.int32),
+    "cell": cell.astype(np.int32),
+    "chance": chance,
+    "cumulative": cumulative / cumulative[ends],
+    "utility": utility,
+    "legal": _legal(tree),
+  }
   sampling_tree = SamplingTree(
-    *integers,
-    chance=chance,
-    cumulative=cumulative / cumulative[ends],
-    utility=utility,
-    legal=_legal(tree),
+    **arrays,
     deal=None,
     ends=None,
     levels=tuple(_level(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
@@ -305,9 +311,10 @@ def _deal(form: BayesianForm, order: np.ndarray) -> Deal:
   """The types of a Bayesian form whose public states are taken in some order."""
   prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
-  return Deal(
-    first=first / first[-1],
-    second=(second / second[:, -1:]).ravel(),
-    strength=(form.strength[0].astype(np.int32), form.strength[1].astype(np.int32)),
-    stake=form.stake[order],
-  )
+  arrays: dict[str, Any] = {
+    "first": first / first[-1],
+    "second": (second / second[:, -1:]).ravel(),
+    "strength": (form.strength[0].astype(np.int32), form.strength[1].astype(np.int32)),
+    "stake": form.stake[order],
+  }
+  return Deal(**arrays)

@@ -1,6 +1,7 @@
 """Files of this package: one .npz with a JSON header, written whole or not at all."""
 
 import contextlib
+import io
 import json
 import os
 import tempfile
@@ -29,11 +30,13 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   """
   path = Path(path)
   header = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **header}
+  content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
+  packed = io.BytesIO()  # an archive that fails halfway would try to write on when it is cleaned up
+  np.savez(packed, header=np.array(json.dumps(header)), **content)
   handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
   try:
     with os.fdopen(handle, "wb") as file:
-      content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
-      np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **content)
+      file.write(packed.getbuffer())
       file.flush()
       os.fsync(file.fileno())
     os.chmod(temporary, 0o666 & ~_umask())

