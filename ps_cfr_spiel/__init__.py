@@ -13,7 +13,13 @@ from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
-from ps_cfr_spiel.solver import PSCFRSolver, load_policy
+from ps_cfr_spiel.sampling_solvers import (
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  VRMCCFRSolver,
+  sampling_runs,
+)
+from ps_cfr_spiel.solver import PSCFRSolver, load_policy, load_solver
 from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.version import __version__
 
@@ -24,15 +30,20 @@ __all__ = [
   "RM",
   "RULES",
   "Evaluation",
+  "ExternalSamplingSolver",
+  "OutcomeSamplingSolver",
   "PCFRPlus",
   "PDCFRPlus",
   "PSCFRSolver",
   "PublicTree",
   "RMPlus",
   "TreePolicy",
+  "VRMCCFRSolver",
   "__version__",
   "build_tree",
   "evaluate_policy",
   "exploitability",
   "load_policy",
+  "load_solver",
+  "sampling_runs",
 ]

@@ -155,7 +155,7 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
   for frontier, level in reversed(list(zip(frontiers, tree.levels, strict=True))):
     node, policy = frontier.node, frontier.policy
     kind, count = tree.kind[node], tree.count[node]
-    ended = sign * tree.end_utility(node, tuple(h[None] for h in types))
+    ended = sign * tree.end_utility(node, (types[0][None], types[1][None]))
     number = jax.lax.broadcasted_iota(jnp.int32, policy.shape, 0)
     slots = jnp.clip(frontier.start[None] + number, 0, len(values) - 1)
     moves = jnp.take_along_axis(values[None], slots, 1)

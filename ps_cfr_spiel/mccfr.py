@@ -1,4 +1,4 @@
-"""The Monte Carlo CFR loop: one jitted function for every game, sampler and batch size.
+"""The Monte Carlo CFR loop: `solve`, one jitted function for every game, sampler and batch size.
 
 An iteration lets each player in turn be the traverser: B trajectories are sampled under one strategy profile,
 the mean of their estimates is added to the traverser's regrets (Schmid 2021, eq. 17.11, with alternating
@@ -7,13 +7,14 @@ trajectories; with B = 1 it is what OpenSpiel calls one.
 """
 
 import functools
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.cfr import Blocks
+from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.precision import to_device
 from ps_cfr_spiel.rules import normalise
 from ps_cfr_spiel.sampling_tree import SamplingTree
@@ -57,12 +58,11 @@ class SamplingState(NamedTuple):
 
 def init(tree: SamplingTree, sampler: Sampler, seed: int, dtype: str) -> SamplingState:
   """The state before the first iteration."""
-  table = np.zeros((tree.actions, tree.cells), dtype)
-  key = jax.random.key_data(jax.random.key(seed, impl="threefry2x32"))
-  learned = np.zeros(sampler.entries(tree), dtype)
-  return to_device(
-    SamplingState(np.zeros((), np.int32), np.asarray(key), table, table, table, learned), dtype
-  )
+  table: Any = np.zeros((tree.actions, tree.cells), dtype)
+  key: Any = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
+  iteration: Any = np.zeros((), np.int32)
+  learned: Any = np.zeros(sampler.entries(tree), dtype)
+  return to_device(SamplingState(iteration, key, table, table, table, learned), dtype)
 
 
 def block_length(tree: SamplingTree, sampler: Sampler, batch: int) -> int:
@@ -70,8 +70,7 @@ def block_length(tree: SamplingTree, sampler: Sampler, batch: int) -> int:
   return max(16, UNIFORMS // (2 * batch * max(sampler.draws(tree), 1)))
 
 
-@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
-def solve(
+def run(
   tree: SamplingTree,
   state: SamplingState,
   iterations: jax.Array | int,
@@ -126,8 +125,11 @@ def solve(
   return jax.lax.while_loop(lambda s: s.iteration < end, block, state)
 
 
+solve = jit(static_argnames=("sampler", "batch", "plus"))(run)
+
+
 def ratio(a: jax.Array, b: jax.Array, dtype) -> jax.Array:
-  """a / b of integers, in the full precision of `dtype`."""
+  """Quotient of integers, in the full precision of `dtype`."""
   return a.astype(dtype) / b.astype(dtype)
 
 
@@ -165,11 +167,13 @@ def add(tables, updates: Updates, share: jax.Array, decay: float, batch: int, pl
   return regrets, recent, learned
 
 
+@jax.jit
 def current_strategy(tree: SamplingTree, state: SamplingState) -> list[Blocks]:
   """The current strategies, [A, rows, H] for each player and block."""
   return [tuple(normalise(jnp.maximum(r, 0)) for r in blocks) for blocks in tree.blocks(state.regrets)]
 
 
+@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
 def average_strategy(
   tree: SamplingTree, state: SamplingState, *, sampler: Sampler, batch: int, plus: bool
 ) -> list[Blocks]:

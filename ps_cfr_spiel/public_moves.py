@@ -1,6 +1,7 @@
 """The public moves of a game as a tree to sample from, for `public_sampling`."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,8 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))
   sampling_tree, order = sort_nodes(tree, Nodes(parent, kind, cell, chance, np.zeros(len(rows))))
   public = dataclasses.replace(tree, labels=None)
-  return dataclasses.replace(sampling_tree, ends=Ends(public, leaf[order].astype(np.int32)))
+  leaf_numbers: Any = leaf[order].astype(np.int32)
+  return dataclasses.replace(sampling_tree, ends=Ends(public, leaf_numbers))
 
 
 def _alive_children(tree: PublicTree) -> list[list[int]]:

@@ -14,7 +14,7 @@ types, and b a baseline for each child and type of the traverser that estimates 
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +37,7 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
   Returns:
     [H, B], zero beyond the traverser's types.
   """
-  evaluator = ends.public.leaves
+  evaluator: Any = ends.public.leaves
   parts = 1
   if hasattr(evaluator, "stake"):  # showdowns and others, in this order
     showdowns, others = len(evaluator.stake), len(evaluator.constant)
@@ -51,7 +51,7 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
   def of(player: int):
     def values(reach):
       opponent = ends.public.players[1 - player].types
-      found = sum(evaluator(player, [reach[:opponent].T] * parts)).T
+      found = row_sum(jnp.stack(evaluator(player, [reach[:opponent].T] * parts))).T
       return jnp.pad(found, ((0, most - len(found)), (0, 0)))
 
     return values

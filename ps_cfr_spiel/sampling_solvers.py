@@ -12,7 +12,8 @@ import pyspiel
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.build import LIMIT, build_tree
-from ps_cfr_spiel.evaluate import Evaluation, evaluate
+from ps_cfr_spiel.compilation import jit
+from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.external_sampling import ExternalSampling
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.public_moves import build_public_sampling_tree
@@ -46,6 +47,10 @@ class SamplingSolver(IterativeSolver):
   alternating = True
   _sampling_tree: SamplingTree
 
+  def __init__(self, game: pyspiel.Game, **options: Any):
+    """Options as of the subclasses."""
+    raise TypeError(f"{type(self).__name__} is what the sampling solvers share; make one of them.")
+
   def _set_up(self, game, plus, batch, seed, dtype, leaves, public_states, limit) -> None:
     """Checks the common options and builds the public tree."""
     self.game = game
@@ -78,14 +83,6 @@ class SamplingSolver(IterativeSolver):
     if average:
       return mccfr.average_strategy(self._sampling_tree, self._state, **self._method)
     return mccfr.current_strategy(self._sampling_tree, self._state)
-
-  def evaluation(self) -> Evaluation:
-    """Value, best responses and exploitability of the average policy, in the game's utility, as floats."""
-    if self._evaluation is None or self._evaluation[0] != self.iteration:
-      with precision(self.dtype):
-        result = jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
-      self._evaluation = self.iteration, result
-    return self._evaluation[1]
 
   def variance(self) -> float:
     """Mean variance of the sampled counterfactual values at present; see `sampling_variance`."""
@@ -287,16 +284,17 @@ def sampling_runs(
 _STATES = mccfr.SamplingState(iteration=None, key=0, regrets=0, average=0, recent=0, learned=0)  # pyright: ignore[reportArgumentType]
 
 
-@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
+@jit(static_argnames=("sampler", "batch", "plus"))
 def _solve_all(tree, states, iterations, **method):
-  run = functools.partial(mccfr.solve, **method)
+  run = functools.partial(mccfr.run, **method)
   return jax.vmap(run, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
 
 
 @functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
 def _exploitability_all(public_tree, tree, states, **method):
   def of(state):
-    return evaluate(public_tree, mccfr.average_strategy(tree, state, **method)).exploitability
+    strategies = mccfr.average_strategy(tree, state, **method)
+    return sum(best_response_values(public_tree, i, strategies[1 - i])[1].sum() for i in (0, 1)) / 2
 
   return jax.vmap(of, in_axes=(_STATES,))(states)
 

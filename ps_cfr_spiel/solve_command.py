@@ -18,8 +18,14 @@ from ps_cfr_spiel import charts
 from ps_cfr_spiel.build import LEAVES, LIMIT
 from ps_cfr_spiel.precision import DTYPES
 from ps_cfr_spiel.public_states import SOURCES
-from ps_cfr_spiel.rules import RULES, rule_header
-from ps_cfr_spiel.solver import CHUNK_SECONDS, PSCFRSolver
+from ps_cfr_spiel.rules import RULES
+from ps_cfr_spiel.sampling_solvers import (
+  BASELINES,
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  VRMCCFRSolver,
+)
+from ps_cfr_spiel.solver import CHUNK_SECONDS, IterativeSolver, PSCFRSolver, load_solver
 from ps_cfr_spiel.spots import has_spots, number_text, pot_of, spot, unit_of, with_unit
 from ps_cfr_spiel.user_input import UserError, load_game, load_pictures, quiet_stderr, user_errors
 
@@ -38,10 +44,16 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
+  flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
   flags.DEFINE_enum("rule", "nrm", list(RULES), _HELP["rule"], **into)
   flags.DEFINE_bool("alternating", True, "Update the players in turns rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
+  flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
+  flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
+  flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
+  flags.DEFINE_integer("seed", 0, "Sampling: seed of the random numbers.", **least)
   define_tree(values)
 
 
@@ -54,6 +66,8 @@ def define_tree(values: flags.FlagValues) -> None:
 
 
 _HELP = {
+  "solver": "ps-cfr goes through the whole public tree in each iteration; the others sample it, and need many "
+  "more, but much cheaper iterations.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
@@ -70,7 +84,19 @@ _HELP = {
 }
 
 
-_FIXED = ("rule", "alternating", "skip", "dtype", "leaves", "public_states", "limit")  # for a resumed run
+_COMMON = ("dtype", "leaves", "public_states", "limit")  # flags that every solver has
+_SAMPLING = ("plus", "batch", "seed")
+SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
+  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip")),
+  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING)),
+  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
+  "external-sampling": (ExternalSamplingSolver, _SAMPLING),
+}
+_FIXED = (
+  "solver",
+  *dict.fromkeys(n for _, names in SOLVERS.values() for n in names),
+  *_COMMON,
+)  # on resuming
 
 
 class Point(NamedTuple):
@@ -106,7 +132,7 @@ class _Run:
     seconds: time of the iterations of this run.
   """
 
-  solver: PSCFRSolver
+  solver: IterativeSolver
   points: list[Point]
   folder: Path
   target: float
@@ -138,7 +164,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
-  run.say(run.solver.tree.summary(), f"{'method:':21}{_method(run.solver)}", "")
+  run.say(run.solver.tree.summary(), f"{'method:':21}{run.solver.description}", "")
   interrupted = False
   try:
     _compile(run)
@@ -185,32 +211,30 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
   return run
 
 
-def _new(values: flags.FlagValues, words: Sequence[str]) -> PSCFRSolver:
+def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   game = load_game(words)
+  kind, own = SOLVERS[values.solver]
+  foreign = sorted({name for _, names in SOLVERS.values() for name in names} - set(own))
+  wrong = [f"--{name}" for name in foreign if values[name].present]
+  if wrong:
+    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
+  options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON)}
+  if kind is PSCFRSolver:
+    options["progress"] = not values.quiet
   with user_errors():
-    return PSCFRSolver(
-      game,
-      values.rule,
-      values.alternating,
-      values.dtype,
-      leaves=values.leaves,
-      skip=values.skip,
-      public_states=values.public_states,
-      limit=values.limit,
-      progress=not values.quiet,
-    )
+    return kind(game, **options)
 
 
-def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PSCFRSolver:
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   fixed = [f"--{name}" for name in _FIXED if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume goes on with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
-    return PSCFRSolver.load(values.resume)
+    return load_solver(values.resume)
 
 
-def _folder(values: flags.FlagValues, solver: PSCFRSolver) -> Path:
+def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
   """The folder for the results, made and tried now rather than after a long run."""
   if values.output is not None:
     folder = Path(values.output)
@@ -263,7 +287,7 @@ def _iterate(run: _Run, iterations: int) -> None:
       solver.save(run.file)
       saved_at = time.monotonic()
 
-  name = type(solver.rule).__name__
+  name = solver.name
   with tqdm(total=iterations, desc=name, unit="it", disable=True if run.quiet else None) as bar:
     while solver.iteration < end and not run.reached:
       before, started = solver.iteration, time.perf_counter()
@@ -305,13 +329,6 @@ def _is_round(iteration: int) -> bool:
 # --- What is printed ----------------------------------------------------------------------------
 
 
-def _method(solver: PSCFRSolver) -> str:
-  header = rule_header(solver.rule)
-  parameters = ", ".join(f"{key}={value:g}" for key, value in header.items() if key != "name")
-  order = "alternating" if solver.alternating else "simultaneous"
-  return f"{header['name']}({parameters}), {order} updates, {solver.dtype}"
-
-
 def _table_head(run: _Run) -> str:
   share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
   return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
@@ -346,7 +363,7 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
   files = [RUN, POINTS]
   if pictures is None:
     return files
-  name, game = type(run.solver.rule).__name__, run.solver.game
+  name, game = run.solver.name, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
   policy = run.solver.average_policy()
   if has_spots(policy) and charts.has_hands(spot(policy)):

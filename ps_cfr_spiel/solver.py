@@ -59,6 +59,19 @@ class IterativeSolver(abc.ABC):
     """The constructor's arguments after the game, as JSON values; saved in files."""
 
   @property
+  def name(self) -> str:
+    """What to call the method in a line or a legend."""
+    return type(self).__name__.removesuffix("Solver")
+
+  @property
+  def description(self) -> str:
+    """The method with its options, for people."""
+    options = {
+      k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
+    }
+    return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
+
+  @property
   def iteration(self) -> int:
     """Iterations done so far."""
     return int(self._state.iteration)
@@ -104,7 +117,7 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
-    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=type(self).__name__)
+    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=self.name)
     chunk = 1
     try:
       while self.iteration < target:
@@ -273,6 +286,18 @@ class PSCFRSolver(IterativeSolver):
       self._tree = to_device(self.tree, self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype)
 
+  @property
+  def name(self):
+    """See `IterativeSolver`."""
+    return type(self.rule).__name__
+
+  @property
+  def description(self):
+    """See `IterativeSolver`."""
+    parameters = ", ".join(f"{k}={v:g}" for k, v in rule_header(self.rule).items() if k != "name")
+    order = "alternating" if self.alternating else "simultaneous"
+    return f"{self.name}({parameters}), {order} updates, {self.dtype}"
+
   def _step(self, state, iterations):
     return cfr.solve(self._tree, state, iterations, self.skip, rule=self.rule, alternating=self.alternating)
 
@@ -305,6 +330,16 @@ def _check_count(name: str, value: Any, least: int = 0) -> int:
   return int(value)
 
 
+def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:
+  """A solver of any kind from its file; see `IterativeSolver.load`."""
+  header, _ = storage.read(path)
+  solvers = {kind.__name__: kind for kind in _subclasses(IterativeSolver)}
+  if header["kind"] != "solver" or header.get("solver") not in solvers:
+    found = header.get("solver") if header["kind"] == "solver" else header["kind"]
+    raise ValueError(f"{path} holds a {found}, not a solver's run.")
+  return solvers[header["solver"]].load(path, **options)
+
+
 def load_policy(path: str | os.PathLike) -> TreePolicy:
   """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file.
 
@@ -314,10 +349,7 @@ def load_policy(path: str | os.PathLike) -> TreePolicy:
   """
   header, arrays = storage.read(path)
   if header["kind"] == "solver":
-    solvers = {kind.__name__: kind for kind in _subclasses(IterativeSolver)}
-    if header.get("solver") not in solvers:
-      raise ValueError(f"{path} is of an unknown solver {header.get('solver')!r}.")
-    return solvers[header["solver"]].load(path).average_policy()
+    return load_solver(path).average_policy()
   return TreePolicy.from_file(header, arrays, path)
 
 

@@ -224,7 +224,8 @@ def ascend(
       learn(offset + step.child, here)
       before = jnp.where(here, mean + values - guesses[offset + step.child], before)
     if level.decides:
-      assert step.policy is not None and step.cell is not None and step.action is not None
+      assert step.policy is not None and step.cell is not None
+      assert step.action is not None and step.chosen is not None
       acts = step.kind < CHANCE_NODE
       number = jax.lax.broadcasted_iota(jnp.int32, step.policy.shape, 0)
       taken = number == step.action[None]
@@ -312,6 +313,6 @@ def oracle_values(tree: SamplingTree, regrets: jax.Array, types: Types) -> jax.A
   """Exact values under the current strategies: [N], or [B, N] where types are dealt."""
   policy = matched(regrets, tree.legal)[0]
   if tree.deal is None:
-    none = (jnp.zeros((), jnp.int32),) * 2
-    return history_values(tree, move_policy(tree, policy, none), none)
+    zero = jnp.zeros((), jnp.int32)
+    return history_values(tree, move_policy(tree, policy, (zero, zero)), (zero, zero))
   return jax.vmap(lambda *pair: history_values(tree, move_policy(tree, policy, pair), pair))(*types)

@@ -1,0 +1,123 @@
+"""Redraws Figs. 17.7 and 17.8 of Schmid 2021: convergence and variance of MCCFR variants on Leduc poker.
+
+  python benchmarks/vr_mccfr.py [--runs 100] [--iterations 1000000] [--trajectories histories]
+
+All runs of a method go side by side. Exploitability is exact, of the average policies; ribbons are the 5th to
+95th percentile over runs. The published figures were made with the vector form (public trajectories, uniform
+sampling; Schmid et al. 2019, appendix), the default here. Variance is exact too (`sampling_variance`).
+Plain MCCFR goes on for --longer times as many iterations, to tell how many of them VR-MCCFR+ saves.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+from machine import describe
+
+from ps_cfr_spiel.sampling_solvers import Runs, sampling_runs
+
+METHODS = {
+  "MCCFR": {"baseline": "zero"},
+  "MCCFR+": {"baseline": "zero", "plus": True},
+  "VR-MCCFR": {},
+  "VR-MCCFR+": {"plus": True},
+  "VR-MCCFR+, oracle": {"baseline": "oracle", "plus": True},
+}
+PLAIN, FAST = "MCCFR", "VR-MCCFR+"
+
+
+def marks(last: int) -> list[int]:
+  """Eight iterations a decade from 100 to `last`."""
+  return sorted({int(10 ** (k / 8)) for k in range(16, int(8 * np.log10(last)) + 1)} | {last})
+
+
+def reached(runs: Runs, level: float) -> float:
+  """Iterations at which the median exploitability falls to a level, interpolated on logarithmic scales."""
+  median = np.minimum.accumulate(np.median(runs.exploitability, 0))
+  if not median[-1] <= level <= median[0]:
+    return np.nan
+  return float(np.exp(np.interp(-np.log(level), -np.log(median), np.log(runs.iterations))))
+
+
+def print_factors(results: dict[str, Runs]) -> None:
+  """How many times as many iterations plain MCCFR needs."""
+  plain, fast = results[PLAIN], results[FAST]
+  print(f"\nexploitability   {PLAIN:>12}   {FAST:>12}   factor (iterations, medians)")
+  for column in range(len(plain.iterations) - 1, 0, -4):
+    level = float(np.median(plain.exploitability[:, column]))
+    needed = reached(fast, level)
+    if np.isfinite(needed):
+      count = plain.iterations[column]
+      print(f"{level:14.4f}   {count:12,}   {needed:12,.0f}   {count / needed:6.1f}")
+
+
+def draw(results: dict[str, Runs], field: str, label: str, path: Path) -> None:
+  """A curve and a ribbon for each method."""
+  from matplotlib.figure import Figure
+
+  figure = Figure(figsize=(7, 5), layout="constrained")
+  axes = figure.subplots()
+  for name, runs in results.items():
+    values = getattr(runs, field)
+    if values.max() < 1e-6:
+      continue  # the oracle's variance
+    low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
+    (line,) = axes.loglog(runs.iterations, middle, label=name)
+    axes.fill_between(runs.iterations, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+  count = len(next(iter(results.values())).exploitability)
+  axes.set_title(f"Leduc poker: median and 5th to 95th percentile of {count} runs")
+  axes.set_xlabel("iterations")
+  axes.set_ylabel(label)
+  axes.grid(alpha=0.3)
+  axes.legend()
+  figure.savefig(path, dpi=120)
+  print(f"drawn: {path}")
+
+
+def main() -> None:
+  """Runs all methods, prints medians and factors, draws both figures."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--game", default="leduc_poker")
+  parser.add_argument("--runs", type=int, default=100)
+  parser.add_argument("--iterations", type=int, default=1_000_000)
+  parser.add_argument("--longer", type=int, default=10, help="plain MCCFR runs this many times as long")
+  parser.add_argument("--trajectories", choices=("public", "histories"), default="public")
+  parser.add_argument("--output", type=Path, default=Path("docs"), help="folder for the pictures")
+  options = parser.parse_args()
+  print(describe())
+  print(f"{options.game}, {options.runs} runs of {options.iterations:,} iterations, {options.trajectories}")
+  game, results = pyspiel.load_game(options.game), {}
+  for name, method in METHODS.items():
+    last = options.iterations * (options.longer if name == PLAIN else 1)
+    started = time.perf_counter()
+    results[name] = runs = sampling_runs(
+      game,
+      {**method, "trajectories": options.trajectories},
+      range(options.runs),
+      last,
+      marks(last),
+      with_variance=True,
+    )
+    print(
+      f"\n{name}: {time.perf_counter() - started:.0f} s\niterations, exploitability (5th, 95th), variance"
+    )
+    for column in range(len(runs.iterations) - 1, -1, -8):
+      low, middle, high = np.percentile(runs.exploitability[:, column], (5, 50, 95))
+      noise = np.median(runs.variance[:, column])
+      print(
+        f"{runs.iterations[column]:12,}  {middle:8.4f} ({low:.4f}, {high:.4f})  {noise:10.3g}", flush=True
+      )
+  print_factors(results)
+  suffix = "" if options.trajectories == "public" else "_histories"
+  options.output.mkdir(parents=True, exist_ok=True)
+  for field, label in (
+    ("exploitability", "exploitability of the average policy"),
+    ("variance", "variance of sampled counterfactual values"),
+  ):
+    draw(results, field, label, options.output / f"vr_mccfr_{field}{suffix}.png")
+
+
+if __name__ == "__main__":
+  main()
