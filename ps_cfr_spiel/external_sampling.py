@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.sampling_tree import TERMINAL_NODE, SamplingTree, Types
-from ps_cfr_spiel.trajectories import Updates, chooser, deal_types, matched, row_sum
+from ps_cfr_spiel.trajectories import Updates, chooser, deal_types, join, matched, nothing, row_sum
 
 MOST_SLOTS = 1_000_000  # of the frontiers of all depths
 
@@ -151,7 +151,7 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
   dtype = tree.utility.dtype
   sign = (1 - 2 * traverser).astype(dtype)
   values = jnp.zeros((1, len(types[0])), dtype)
-  cells, sampled, regrets, averages = [], [], [], []
+  parts = []
   for frontier, level in reversed(list(zip(frontiers, tree.levels, strict=True))):
     node, policy = frontier.node, frontier.policy
     kind, count = tree.kind[node], tree.count[node]
@@ -163,18 +163,9 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
     if level.decides:
       own = (frontier.full & (kind == traverser))[None] & (number < count[None])
       other = (frontier.full & (kind == 1 - traverser))[None]
-      cells.append(frontier.cell.ravel())
-      sampled.append(jnp.where(own, moves, 0).reshape(tree.actions, -1))
-      regrets.append(jnp.where(own, moves - mean[None], 0).reshape(tree.actions, -1))
-      averages.append(jnp.where(other, policy, 0).reshape(tree.actions, -1))
+      columns = [jnp.where(own, moves, 0), jnp.where(own, moves - mean[None], 0), jnp.where(other, policy, 0)]
+      part = nothing(tree.actions, dtype)._replace(cells=frontier.cell.ravel())
+      rows = (column.reshape(tree.actions, -1) for column in columns)
+      parts.append(part._replace(**dict(zip(("values", "regrets", "averages"), rows, strict=True))))
     values = jnp.where(kind < TERMINAL_NODE, mean, ended)
-  nothing = jnp.zeros(0, dtype)
-  return Updates(
-    cells=jnp.concatenate(cells),
-    values=jnp.concatenate(sampled, 1),
-    regrets=jnp.concatenate(regrets, 1),
-    averages=jnp.concatenate(averages, 1),
-    entries=jnp.zeros(0, jnp.int32),
-    targets=nothing,
-    visits=nothing,
-  )
+  return join(parts)

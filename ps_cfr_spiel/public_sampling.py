@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from ps_cfr_spiel.baselines import Baseline
 from ps_cfr_spiel.history_values import levels_down, levels_up, sum_children
 from ps_cfr_spiel.sampling_tree import CHANCE_NODE, Ends, SamplingTree
-from ps_cfr_spiel.trajectories import Updates, matched, row_sum
+from ps_cfr_spiel.trajectories import Updates, join, matched, nothing, row_sum
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
@@ -66,7 +66,7 @@ class Step(NamedTuple):
     kind, first, count, child: int32[B]; see `trajectories.Step`.
     factor: [K, H, B], what a move's values are multiplied by: the policy for the traverser's, else 1.
     after: [K, B], the opponent's reach after each move, summed over types.
-    cells: int32[H, B], of the acting player's types; None at levels without decisions, as are the next two.
+    cells: int32[H, B], of the acting player's types; unset at levels without decisions, as are the next two.
     exist: bool[H, B], whether the acting player has these types.
     policy: [A, H, B], of the acting player.
     reach: [H, B], of the opponent's types.
@@ -79,9 +79,9 @@ class Step(NamedTuple):
   child: jax.Array
   factor: jax.Array
   after: jax.Array
-  cells: jax.Array | None
-  exist: jax.Array | None
-  policy: jax.Array | None
+  cells: Any
+  exist: Any
+  policy: Any
   reach: jax.Array
   weight: jax.Array
 
@@ -183,51 +183,52 @@ def ascend(
     known: its values: the learned table, or of an oracle the exact values [N, H].
   """
   types, (batch,), nodes = most_types(tree), steps[0].kind.shape, len(tree.kind)
-  guesses = known.ravel()
   begin = 0 if baseline.oracle else traverser * nodes
   h = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
-  cells, sampled, regrets, averages, entries, targets, visits = ([] for _ in range(7))
+  parts = []
   for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
-    wide = len(step.factor)
-    number = jax.lax.broadcasted_iota(jnp.int32, (wide, types, batch), 0)
+    number = jax.lax.broadcasted_iota(jnp.int32, step.factor.shape, 0)
     exists = number < step.count[None, None]
     taken = number == (step.child - step.first)[None, None]
-    says = (step.kind < CHANCE_NODE) & baseline.decisions | (step.kind == CHANCE_NODE) & baseline.outcomes
     after = spread(step.after, 1, types)
     guess = jnp.zeros_like(step.factor)
     if baseline.decisions:
-      child = begin + step.first[None, None] + number
-      guess = jnp.where(exists & says[None, None], guesses[child * types + h[None]], 0)
-      guess = guess if baseline.oracle else guess * after
+      says = jnp.where(step.kind == CHANCE_NODE, baseline.outcomes, step.kind < CHANCE_NODE)
+      entry = (begin + step.first[None, None] + number) * types + h[None]
+      guess = jnp.where(exists & says[None, None], known.ravel()[entry], 0)
+      if not baseline.oracle:
+        guess *= after
+        reach = row_sum(jnp.where(taken, after, 0))
+        met = (reach > 0) & says[None]
+        lesson = nothing(tree.actions, values.dtype)._replace(
+          entries=((begin + step.child)[None] * types + h).ravel(),
+          targets=jnp.where(met, values / jnp.where(met, reach, 1), 0).ravel(),
+          visits=met.astype(values.dtype).ravel(),
+        )
+        parts.append(lesson)
     correction = (values - row_sum(jnp.where(taken, guess, 0))) * step.count[None]
     moves = guess + jnp.where(taken, correction[None], 0)
     mean = row_sum(jnp.where(exists, step.factor * moves, 0))
-    if baseline.decisions and not baseline.oracle:
-      reach = row_sum(jnp.where(taken, after, 0))
-      met = (reach > 0) & says[None] & (step.count > 0)[None]
-      entries.append(((begin + step.child)[None] * types + h).ravel())
-      targets.append(jnp.where(met, values / jnp.where(met, reach, 1), 0).ravel())
-      visits.append(met.astype(values.dtype).ravel())
     if level.decides:
-      assert step.cells is not None and step.policy is not None and step.exist is not None
-      own = (step.kind == traverser)[None, None] & step.exist[None] & exists[: tree.actions]
-      other = (step.kind == 1 - traverser)[None, None]
-      worth = moves[: tree.actions] * step.weight[None, None]
-      gain = (moves - mean[None])[: tree.actions] * step.weight[None, None]
-      strategy = step.policy * (step.reach * step.weight[None])[None]
-      cells.append(step.cells.ravel())
-      sampled.append(jnp.where(own, worth, 0).reshape(tree.actions, -1))
-      regrets.append(jnp.where(own, gain, 0).reshape(tree.actions, -1))
-      averages.append(jnp.where(other, strategy, 0).reshape(tree.actions, -1))
+      parts.append(_update(step, moves[: tree.actions], mean, traverser))
     values = jnp.where((step.count > 0)[None], mean, values)
-  return Updates(
-    cells=jnp.concatenate(cells),
-    values=jnp.concatenate(sampled, 1),
-    regrets=jnp.concatenate(regrets, 1),
-    averages=jnp.concatenate(averages, 1),
-    entries=jnp.concatenate(entries) if entries else jnp.zeros(0, jnp.int32),
-    targets=jnp.concatenate(targets) if entries else jnp.zeros(0, values.dtype),
-    visits=jnp.concatenate(visits) if entries else jnp.zeros(0, values.dtype),
+  return join(parts)
+
+
+def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
+  """What a level's decisions say, from the estimates [A, H, B] of their moves and their mean [H, B]."""
+  number = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0)
+  own = (step.kind == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
+  other = (step.kind == 1 - traverser)[None, None]
+  weight = step.weight[None, None]
+  values = jnp.where(own, moves * weight, 0)
+  regrets = jnp.where(own, (moves - mean[None]) * weight, 0)
+  averages = jnp.where(other, step.policy * step.reach[None] * weight, 0)
+  return nothing(len(moves), moves.dtype)._replace(
+    cells=step.cells.ravel(),
+    values=values.reshape(len(moves), -1),
+    regrets=regrets.reshape(len(moves), -1),
+    averages=averages.reshape(len(moves), -1),
   )
 
 

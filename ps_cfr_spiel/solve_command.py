@@ -66,8 +66,8 @@ def define_tree(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "solver": "ps-cfr goes through the whole public tree in each iteration; the others sample it, and need many "
-  "more, but much cheaper iterations.",
+  "solver": "ps-cfr goes through the whole public tree in each iteration; the others sample it, and need "
+  "many more, but much cheaper iterations.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "

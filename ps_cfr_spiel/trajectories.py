@@ -12,8 +12,8 @@ its strategy with its own reach, as the average needs (stochastically-weighted a
 """
 
 import dataclasses
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -45,13 +45,25 @@ class Updates(NamedTuple):
   visits: jax.Array
 
 
+def nothing(actions: int, dtype) -> Updates:
+  """Updates of n = 0 and m = 0."""
+  no_entry, no_number = jnp.zeros(0, jnp.int32), jnp.zeros(0, dtype)
+  no_row = jnp.zeros((actions, 0), dtype)
+  return Updates(no_entry, no_row, no_row, no_row, no_entry, no_number, no_number)
+
+
+def join(parts: Sequence[Updates]) -> Updates:
+  """All in one."""
+  return Updates(*(jnp.concatenate(columns, -1) for columns in zip(*parts, strict=True)))
+
+
 class Step(NamedTuple):
   """Where the trajectories stand at one depth, and their next moves.
 
   Attributes:
     kind, first, count: int32[B], of the node; see `SamplingTree`.
     child: int32[B], the next node; the same node at the end.
-    cell: int32[B], the acting infostate's, anything where nobody acts; None at levels without decisions, as
+    cell: int32[B], the acting infostate's, anything where nobody acts; unset at levels without decisions, as
       are the following but `weight`.
     action: int32[B], number of the move.
     policy: [A, B], current policy.
@@ -63,10 +75,10 @@ class Step(NamedTuple):
   first: jax.Array
   count: jax.Array
   child: jax.Array
-  cell: jax.Array | None
-  action: jax.Array | None
-  policy: jax.Array | None
-  chosen: jax.Array | None
+  cell: Any
+  action: Any
+  policy: Any
+  chosen: Any
   weight: jax.Array
 
 
@@ -200,62 +212,62 @@ def ascend(
     The updates; n = m' B with m' the levels with decisions.
   """
   values = tree.end_utility(end, types)
-  sign = (1 - 2 * traverser).astype(values.dtype)
-  # Where each trajectory's values begin, if they have their own.
+  # Where an oracle's values begin for each trajectory, if they are its own.
   beside = jnp.arange(len(end)) * (len(tree.kind) if known.ndim == 2 else 0)
-  guesses, after_chance = known.ravel(), tree.actions * tree.cells
-  cells, sampled, regrets, averages, entries, targets, visits = ([] for _ in range(7))
-
-  def learn(entry, visited):
-    if not baseline.oracle:
-      entries.append(entry)
-      targets.append(values)
-      visits.append(visited.astype(values.dtype))
-
+  guesses, parts = known.ravel(), []
   for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
     before = values
     if level.outcomes and baseline.outcomes:
-      offset = beside if baseline.oracle else after_chance
-      mean = jnp.zeros_like(values)
-      for a in range(level.outcomes):
-        child = step.first + jnp.minimum(a, jnp.maximum(step.count - 1, 0))
-        mean += jnp.where(a < step.count, tree.chance[child] * guesses[offset + child], 0)
-      here = step.kind == CHANCE_NODE
-      learn(offset + step.child, here)
-      before = jnp.where(here, mean + values - guesses[offset + step.child], before)
+      offset = beside if baseline.oracle else jnp.full_like(beside, tree.actions * tree.cells)
+      here, entry = step.kind == CHANCE_NODE, offset + step.child
+      mean = _chance_mean(tree, step, level.outcomes, guesses, offset)
+      before = jnp.where(here, mean + values - guesses[entry], before)
+      if not baseline.oracle:
+        parts.append(_lesson(tree, entry, values, here))
     if level.decides:
-      assert step.policy is not None and step.cell is not None
-      assert step.action is not None and step.chosen is not None
-      acts = step.kind < CHANCE_NODE
-      number = jax.lax.broadcasted_iota(jnp.int32, step.policy.shape, 0)
-      taken = number == step.action[None]
-      guess = jnp.zeros_like(step.policy)
-      if baseline.decisions:
-        places = (
-          (beside + step.first)[None] + number if baseline.oracle else number * tree.cells + step.cell[None]
-        )
-        guess = guesses[places]
-        learn(at(places, step.action), acts)
+      acts, guess = step.kind < CHANCE_NODE, jnp.zeros_like(step.policy)
+      number = jax.lax.broadcasted_iota(jnp.int32, guess.shape, 0)
+      if baseline.oracle:
+        guess = guesses[(beside + step.first)[None] + number]
+      elif baseline.decisions:
+        entry = number * tree.cells + step.cell[None]
+        guess = guesses[entry]
+        parts.append(_lesson(tree, at(entry, step.action), values, acts))
       correction = (values - at(guess, step.action)) / step.chosen
-      moves = guess + jnp.where(taken, correction[None], 0)
+      moves = guess + jnp.where(number == step.action[None], correction[None], 0)
       mean = row_sum(step.policy * moves)
-      legal = number < step.count[None]
-      weight = jnp.where(step.kind == traverser, sign * step.weight, 0)
-      cells.append(step.cell)
-      sampled.append(jnp.where(legal, moves * weight[None], 0))
-      regrets.append(jnp.where(legal, (moves - mean[None]) * weight[None], 0))
-      averages.append(step.policy * jnp.where(step.kind == 1 - traverser, step.weight, 0)[None])
+      parts.append(_update(step, moves, mean, traverser))
       before = jnp.where(acts, mean, before)
     values = before
-  return Updates(
-    cells=jnp.concatenate(cells),
-    values=jnp.concatenate(sampled, 1),
-    regrets=jnp.concatenate(regrets, 1),
-    averages=jnp.concatenate(averages, 1),
-    entries=jnp.concatenate(entries) if entries else jnp.zeros(0, jnp.int32),
-    targets=jnp.concatenate(targets) if entries else jnp.zeros(0, values.dtype),
-    visits=jnp.concatenate(visits) if entries else jnp.zeros(0, values.dtype),
+  return join(parts)
+
+
+def _chance_mean(tree: SamplingTree, step: Step, outcomes: int, guesses: jax.Array, offset: jax.Array):
+  """Mean over chance's moves of the baseline, whose entries for the nodes begin at int32[B] `offset`: [B]."""
+  number = jax.lax.broadcasted_iota(jnp.int32, (outcomes, len(offset)), 0)
+  child = step.first[None] + jnp.minimum(number, jnp.maximum(step.count - 1, 0)[None])
+  weighted = tree.chance[child] * guesses[offset[None] + child]
+  return jnp.where(number < step.count[None], weighted, 0).sum(0)
+
+
+def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
+  """What a level's decisions say, from the estimates [A, B] of their moves and their mean [B]."""
+  legal = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0) < step.count[None]
+  sign = (1 - 2 * traverser).astype(moves.dtype)
+  weight = jnp.where(step.kind == traverser, sign * step.weight, 0)
+  other = jnp.where(step.kind == 1 - traverser, step.weight, 0)
+  return nothing(len(moves), moves.dtype)._replace(
+    cells=step.cell,
+    values=jnp.where(legal, moves * weight[None], 0),
+    regrets=jnp.where(legal, (moves - mean[None]) * weight[None], 0),
+    averages=step.policy * other[None],
   )
+
+
+def _lesson(tree: SamplingTree, entries: jax.Array, targets: jax.Array, visited: jax.Array) -> Updates:
+  """What a level says to the learned baseline."""
+  lesson = nothing(tree.actions, targets.dtype)
+  return lesson._replace(entries=entries, targets=targets, visits=visited.astype(targets.dtype))
 
 
 @dataclasses.dataclass(frozen=True)
