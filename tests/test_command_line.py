@@ -162,6 +162,16 @@ def test_a_reader_that_leaves_is_no_error(solved):
 # --- In this process ----------------------------------------------------------------------------
 
 
+def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
+  words = ["solve", "kuhn_poker", "--solver=external-sampling", "--iterations=200", "--seed=3", "--noplot"]
+  assert command_line.run([*words, f"--output={tmp_path}", "--quiet"]) == 0
+  run = tmp_path / "run.npz"
+  assert command_line.run(["solve", f"--resume={run}", "--iterations=100", "--noplot", "--quiet"]) == 0
+  capfd.readouterr()
+  assert command_line.run(["evaluate", str(run)]) == 0
+  assert "300 iterations of ExternalSamplingSolver" in capfd.readouterr().out
+
+
 def words_of(text, solved, tmp_path):
   return [word.format(run=solved[0] / "run.npz", tmp=tmp_path) for word in text.split("|")]
 
@@ -169,7 +179,7 @@ def words_of(text, solved, tmp_path):
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, summary"),
+    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, play, summary"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("solve|river_subgame(", "Missing closing bracket"),
     ("solve|river_subgame(pot=3)", "pot=3"),
@@ -183,6 +193,10 @@ def words_of(text, solved, tmp_path):
     ("solve|--iterations=many", "--iterations=many"),
     ("solve|--itertions=3", "Did you mean: iterations"),
     ("solve|--skip=-1", "-1 is not a non-negative integer"),
+    ("solve|--solver=mcts", "value should be one of <ps-cfr|vr-mccfr|outcome-sampling|external-sampling>"),
+    ("solve|kuhn_poker|--solver=outcome-sampling|--rule=rm", "--solver=outcome-sampling has no --rule"),
+    ("solve|kuhn_poker|--limit=10", "more than 10 histories"),
+    ("solve|dark_hex(num_rows=2,num_cols=2)", "has no public states"),
     ("solve|--target=nan", "--target=nan: expected a number such as 0.2 or a share of the pot such as 0.1%"),
     ("solve|kuhn_poker|--target=1%", "this game has no pot"),
     ("solve|--output={run}", "Cannot write to the folder"),
