@@ -73,7 +73,7 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
 
 
 def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> LeafEvaluator:
-  """The leaf evaluator called `kind`; "auto" chooses (measured: benchmarks/leaves.py)."""
+  """The leaf evaluator called `kind`; "auto" chooses."""
   if kind == "auto":
     small = len(form.types[0]) * len(form.types[1]) <= 150_000
     kind = "dense" if small or jax.default_backend() != "cpu" else "showdown"

@@ -26,11 +26,13 @@ class PlayerState(NamedTuple):
   Attributes:
     strategy: [A, rows, H], the current strategy.
     average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array.
+    excess: [A, rows, H], by how much rounding has made `average` too large (Kahan summation).
     rule: the rule's own state.
   """
 
   strategy: Blocks
   average: Blocks
+  excess: Blocks
   rule: tuple[Any, ...]
 
 
@@ -53,6 +55,7 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
     return PlayerState(
       strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
       average=tuple(np.zeros(shape, dtype) for shape in shapes),
+      excess=tuple(np.zeros(shape, dtype) for shape in shapes),
       rule=tuple(rule.init(shape, dtype) for shape in shapes),
     )
 
@@ -83,17 +86,22 @@ def _advance(state: PlayerState, reach, regrets, rule: Rule, t: Array, skip: Arr
   """Puts the current strategy into the average and asks the rule for the next.
 
   The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
-  growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1).
+  growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1). The sum is compensated: late
+  iterations would otherwise be lost in float32, and exploitability would rise again.
   """
   dtype = state.average[0].dtype if state.average else jnp.float32
-  fade = (1 - 1 / t.astype(dtype)) ** rule.gamma if rule.gamma else jnp.ones((), dtype)
+  time = t.astype(dtype)
+  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / time)) if rule.gamma else jnp.zeros((), dtype)
   counts = (t > skip).astype(dtype)
-  average = tuple(
-    s * fade + counts * r.reshape(s.shape) for s, r in zip(state.average, reach[1:], strict=True)
-  )
+  average, excess = [], []
+  for s, c, r in zip(state.average, state.excess, reach[1:], strict=True):
+    change = counts * r.reshape(s.shape) - faded * s - c
+    total = s + change
+    average.append(total)
+    excess.append((total - s) - change)
   steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
-  return PlayerState(tuple(strategy), average, tuple(rules))
+  return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules))
 
 
 @jit(static_argnames=("rule", "alternating"))

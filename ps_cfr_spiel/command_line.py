@@ -317,6 +317,8 @@ def run(words: Sequence[str]) -> int:
     return INTERRUPTED
   except UserError as error:
     message = str(error)
+  except MemoryError:
+    message = "There is not enough memory for this game."
   except OSError as error:
     message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
   print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)

@@ -44,6 +44,11 @@ _HELP = {
 def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   game = load_game(words)
+  kind = game.get_type()
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not kind.provides_information_state_string:
+    raise UserError(
+      f"{game} cannot be played here: it is not sequential, or has no information state strings."
+    )
   if values.seat >= game.num_players():
     raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
   rng = np.random.RandomState(values.seed)

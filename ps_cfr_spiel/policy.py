@@ -91,6 +91,7 @@ class TreePolicy(openspiel_policy.Policy):
         f"{self.labels.game} has {self.labels.histories:,} histories; OpenSpiel's Python TabularPolicy "
         f"visits each of them, and at most {TABULAR_LIMIT:,} are allowed. to_pyspiel() needs no walk."
       )
+    self._check_names()
     return super().to_tabular(states)
 
   def to_pyspiel(self) -> pyspiel.TabularPolicy:
@@ -100,14 +101,21 @@ class TreePolicy(openspiel_policy.Policy):
       ValueError: two infostates have one string (phantom_ttt's players share theirs), and the table has no
         other key.
     """
-    table: dict[str, list[tuple[int, float]]] = {}
-    for state, h, name in self.labels.infostates():
-      if name in table:
+    self._check_names()
+    return pyspiel.TabularPolicy(
+      {name: list(self._probabilities(s, h).items()) for s, h, name in self.labels.infostates()}
+    )
+
+  def _check_names(self) -> None:
+    """ValueError if a name stands for two infostates."""
+    seen: set[str] = set()
+    for _, _, name in self.labels.infostates():
+      if name in seen:
         raise ValueError(
-          f"{self.labels.game}: two players' infostates are called {name!r}; use the lazy policy."
+          f"{self.labels.game}: two players' infostates are called {name!r}, and a table has no other key; "
+          f"use the lazy policy."
         )
-      table[name] = list(self._probabilities(state, h).items())
-    return pyspiel.TabularPolicy(table)
+      seen.add(name)
 
   def save(self, path: str | os.PathLike) -> None:
     """Saves the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
@@ -194,14 +202,24 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
   if isinstance(policy, pyspiel.Policy):
 
     def by_string(_state, _h, name):
-      found = dict(policy.action_probabilities(name))
+      try:
+        found = dict(policy.action_probabilities(name))
+      except RuntimeError:  # some of OpenSpiel's policies know states only
+        found = dict(policy.action_probabilities(make_state(labels, game, _state, _h)))
       if not found:
         raise ValueError(f"The policy has no entry for information state {name!r}.")
       return found
 
     return by_string
   if isinstance(policy, openspiel_policy.Policy):
-    return lambda state, h, _: policy.action_probabilities(make_state(labels, game, state, h), state.player)
+
+    def by_state(state, h, name):
+      try:
+        return policy.action_probabilities(make_state(labels, game, state, h), state.player)
+      except KeyError as error:
+        raise ValueError(f"The policy has no entry for information state {name!r}.") from error
+
+    return by_state
   raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
 
 

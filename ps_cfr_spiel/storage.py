@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,16 @@ import numpy as np
 
 FORMAT = "ps_cfr_spiel"
 FORMAT_VERSION = 1
+DAMAGE = (
+  ValueError,
+  KeyError,
+  EOFError,
+  AttributeError,
+  TypeError,
+  NotImplementedError,
+  zipfile.BadZipFile,
+  zlib.error,
+)
 
 
 def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -71,7 +82,7 @@ def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]
     known = isinstance(header, dict) and header.get("format") == FORMAT
   except OSError:
     raise
-  except (ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+  except DAMAGE as error:
     raise ValueError(f"{path} is truncated or not a file of {FORMAT}: {error}") from error
   if not known:
     raise ValueError(f"{path} is not a file of {FORMAT}.")

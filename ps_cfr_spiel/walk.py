@@ -129,12 +129,14 @@ def walk(
   parent, action, rank, depth, player, chance, utility, info0, info1, legal, public = columns
   numbers = (_Numbers(), _Numbers())
   legal_sets, public_strings = _Numbers(), _Numbers()
-  stack = [(game.new_initial_state(), -1, -1, 0, 0, 1.0)]
+  # A state is made when it is visited: siblings in waiting would hold most of the memory.
+  stack: list = [(None, -1, -1, 0, 0, 1.0)]
   with tqdm(
     disable=not progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
   ) as bar:
     while stack:
-      state, above, move, number, length, probability = stack.pop()
+      before, above, move, number, length, probability = stack.pop()
+      state = game.new_initial_state() if before is None else before.child(move)
       here = len(parent)
       if here >= limit:
         raise ValueError(
@@ -167,7 +169,7 @@ def walk(
       legal.append(legal_sets[tuple(a for a, _ in moves)])
       for k in range(len(moves) - 1, -1, -1):
         a, q = moves[k]
-        stack.append((state.child(a), here, a, k, length + 1, probability * q))
+        stack.append((state, here, a, k, length + 1, probability * q))
     bar.update(len(parent) - bar.n)
   integers = [np.array(c, np.int32) for c in (parent, action, rank, depth, player, info0, info1, legal)]
   return Histories(

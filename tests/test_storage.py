@@ -87,7 +87,7 @@ def test_full_disk_leaves_the_earlier_file(solver, tmp_path, monkeypatch):
   def full(*_args, **_kwargs):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-  monkeypatch.setattr(np, "savez", full)
+  monkeypatch.setattr(os, "fsync", full)
   with pytest.raises(OSError, match="No space left"):
     solver.save(path)
   assert path.read_bytes() == before
