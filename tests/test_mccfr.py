@@ -203,7 +203,6 @@ def test_estimates_are_unbiased(name, baseline, player):
   [
     *[("kuhn", "auto", baseline) for baseline in BASELINES],
     ("leduc", "auto", "learned"),
-    ("leduc", "auto", "oracle"),
     ("river", "dense", "learned"),
     ("river", "showdown", "learned"),
   ],
@@ -384,8 +383,7 @@ def test_solvers_converge(kind, options):
   assert abs(solver.value() - -1 / 18) < 0.03
 
 
-@pytest.mark.parametrize("name", [GOOFSPIEL, RIVER], ids=["goofspiel", "river"])
-@pytest.mark.parametrize("kind", [VRMCCFRSolver, ExternalSamplingSolver])
+@pytest.mark.parametrize("kind, name", [(VRMCCFRSolver, GOOFSPIEL), (ExternalSamplingSolver, RIVER)])
 def test_other_games_converge(kind, name):
   """A game without private deals whose moves are hidden, and one that is not walked."""
   solver = kind(pyspiel.load_game(name), batch=64, plus=True)
@@ -445,21 +443,17 @@ def test_seeds_make_the_difference():
   assert (results[0] != results[2]).any()
 
 
-@pytest.mark.parametrize("kind", [VRMCCFRSolver, ExternalSamplingSolver])
-def test_runs_are_those_of_the_solver(kind):
-  game = pyspiel.load_game("kuhn_poker")
-  with_variance = kind is VRMCCFRSolver
-  runs = sampling_runs(
-    game, {"plus": True, "dtype": "float64"}, (4, 7), 60, (10, 60), kind, with_variance=with_variance
-  )
+def test_runs_are_those_of_the_solver():
+  game, options = pyspiel.load_game("kuhn_poker"), {"plus": True, "dtype": "float64"}
+  runs = sampling_runs(game, options, (4, 7), 60, (10, 60), with_variance=True)
+  assert runs.variance is not None
   assert runs.iterations.tolist() == [10, 60] and runs.exploitability.shape == (2, 2)
   for row, seed in enumerate((4, 7)):
-    solver = kind(game, plus=True, seed=seed, dtype="float64")
+    solver = VRMCCFRSolver(game, seed=seed, **options)
     for column, iterations in enumerate((10, 50)):
       solver.run(iterations)
       np.testing.assert_allclose(runs.exploitability[row, column], solver.exploitability(), rtol=1e-6)
-      if with_variance:
-        np.testing.assert_allclose(runs.variance[row, column], solver.variance(), rtol=1e-6)
+      np.testing.assert_allclose(runs.variance[row, column], solver.variance(), rtol=1e-6)
 
 
 class Constant(NamedTuple):
