@@ -91,3 +91,37 @@ def random_policy(game, seed):
 
   walk(game.new_initial_state())
   return pyspiel.TabularPolicy(table)
+
+
+def common_knowledge(game):
+  """Groups of decision infostates that common knowledge cannot tell apart, by following chains one by one.
+
+  For games whose information state strings have perfect recall for the idle player too.
+  """
+  histories = []
+
+  def walk(state, depth):
+    if not state.is_terminal():
+      known = [(depth, i, state.information_state_string(i)) for i in (0, 1)]
+      histories.append((known, state.current_player()))
+      for action in state.legal_actions():
+        walk(state.child(action), depth + 1)
+
+  walk(game.new_initial_state(), 0)
+  holders = {}
+  for h, (known, _) in enumerate(histories):
+    for infostate in known:
+      holders.setdefault(infostate, []).append(h)
+  groups, seen = set(), set()
+  for start in range(len(histories)):
+    chain, members = [start], []
+    while chain:
+      h = chain.pop()
+      if h not in seen:
+        seen.add(h)
+        members.append(h)
+        chain += [other for infostate in histories[h][0] for other in holders[infostate]]
+    acting = {histories[h][0][p][2] for h in members if (p := histories[h][1]) >= 0}
+    if acting:
+      groups.add(frozenset(acting))
+  return groups

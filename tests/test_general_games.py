@@ -1,13 +1,18 @@
 """PS-CFR on OpenSpiel's own games: iterates, values and exploitability against OpenSpiel and LPs."""
 
+import dataclasses
+
 import numpy as np
 import pyspiel
 import pytest
 from random_games import random_game
-from reference import sequence_form_value
+from reference import common_knowledge, sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import RM, PSCFRSolver, RMPlus, build_tree
+from ps_cfr_spiel.general import own_choices
+from ps_cfr_spiel.public_states import partition
+from ps_cfr_spiel.walk import last_choices, walk
 
 BATTLESHIP = (
   "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2,"
@@ -170,9 +175,7 @@ def test_random_games(seed):
   """Laws over random games: a valid public tree, exploitability as OpenSpiel's, convergence to the LP."""
   game = random_game(seed)
   tree = build_tree(game)
-  for number, state in enumerate(tree.labels.public_states):
-    assert state.parent < number
-    assert all(tree.labels.decisions[d].public_state == number for d in state.decisions)
+  assert all(state.parent < number for number, state in enumerate(tree.labels.public_states))
   solver = PSCFRSolver(game, dtype="float64")
   policy = solver.average_policy().to_pyspiel()
   assert solver.exploitability() == pytest.approx(pyspiel.exploitability(game, policy), abs=1e-9)
@@ -181,6 +184,30 @@ def test_random_games(seed):
   assert -1e-12 <= evaluation.exploitability < 0.02
   value = sequence_form_value(game)
   assert -evaluation.best_response[1] - 1e-9 <= value <= evaluation.best_response[0] + 1e-9
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "liars_dice_3", "goofspiel_3", "battleship"])
+def test_closure_is_common_knowledge(name):
+  """The decision infostates of a public state, against chains of infostates followed one by one."""
+  game = pyspiel.load_game(GAMES[name])
+  labels = build_tree(game).labels
+  groups = {
+    frozenset(name for d in state.decisions for name in labels.decisions[d].infostates if name)
+    for state in labels.public_states
+    if state.player >= 0
+  }
+  assert groups == common_knowledge(game)
+
+
+def test_invalid_public_states_are_named():
+  kuhn = walk(pyspiel.load_game("kuhn_poker"), 1000)
+  leaky = dataclasses.replace(kuhn, public=kuhn.infostate[0])  # an observer that shows player 0's card
+  with pytest.raises(ValueError, match="kuhn: its public observer shows what player 1 does not know"):
+    partition("kuhn", leaky, own_choices("kuhn", leaky), "observer")
+  forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"), 10**5)
+  choices = [last_choices(forgetful, player) for player in (0, 1)]
+  with pytest.raises(ValueError, match="time itself is not common knowledge"):
+    partition("liars_dice_ir", forgetful, choices, "closure")
 
 
 def test_random_games_are_not_all_alike():
