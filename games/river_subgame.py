@@ -27,13 +27,12 @@ the pot each. When they do not add up to its `potSize`, it pays folds by `potSiz
 the blinds, so it cannot serve as a reference for river subgames in general.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
 
-from . import betting, cards
+from . import betting, cards, observing
 
 _NUM_PLAYERS = 2
 _DECK_SIZE = 52
@@ -306,13 +305,7 @@ class RiverSubgameObserver:
         pieces.append(("betting", (game.max_game_length(), game.num_distinct_actions())))
       else:
         pieces.append(("pot_contribution", (_NUM_PLAYERS,)))
-    self.tensor = np.zeros(sum(math.prod(shape) for _, shape in pieces), np.float32)
-    self.dict = {}
-    start = 0
-    for name, shape in pieces:
-      end = start + math.prod(shape)
-      self.dict[name] = self.tensor[start:end].reshape(shape)
-      start = end
+    self.tensor, self.dict = observing.tensor_with_views(pieces)
 
   def _seats(self, player: int) -> tuple[int, ...]:
     """Returns the players whose hands `player` sees."""
