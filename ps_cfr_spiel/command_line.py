@@ -331,10 +331,20 @@ def _parse(argv: Sequence[str]) -> Sequence[str]:
   return argv[1:]
 
 
+def _run_and_leave(words: Sequence[str]) -> int:
+  """Like `run`, but leaves at once after Ctrl-C: JAX may crash on the way out if it was compiling."""
+  code = run(words)
+  if code == INTERRUPTED:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+  return code
+
+
 def main(argv: Sequence[str] | None = None) -> None:
   """The program: ends the process with its exit code.
 
   Args:
     argv: the program's name and the words after it; those of the process by default.
   """
-  app.run(run, None if argv is None else list(argv), flags_parser=_parse)
+  app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

@@ -284,7 +284,7 @@ def _iterate(run: _Run, iterations: int) -> None:
     nonlocal saved_at
     bar.update(solver.iteration - run.start - bar.n)
     if time.monotonic() - saved_at >= run.checkpoint_seconds:
-      solver.save(run.file)
+      _checkpoint(run)
       saved_at = time.monotonic()
 
   name = solver.name
@@ -356,10 +356,15 @@ def _print_result(run: _Run, files: Sequence[str]) -> None:
 # --- What is saved ------------------------------------------------------------------------------
 
 
-def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
-  """Writes all results; returns the names of the files."""
+def _checkpoint(run: _Run) -> None:
+  """Saves the run and what was measured of it, so that both can be gone on with."""
   run.solver.save(run.file)
   _write_points(run.folder / POINTS, run.points)
+
+
+def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
+  """Writes all results; returns the names of the files."""
+  _checkpoint(run)
   files = [RUN, POINTS]
   if pictures is None:
     return files
@@ -374,10 +379,13 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
 
 
 def _write_points(path: Path, points: Sequence[Point]) -> None:
-  with open(path, "w", newline="") as file:
+  """Writes the table; an earlier one is replaced only by a complete one."""
+  part = path.with_suffix(".part")
+  with open(part, "w", newline="") as file:
     writer = csv.writer(file)
     writer.writerow(Point._fields)
     writer.writerows((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
+  part.replace(path)
 
 
 def _read_points(path: Path, iteration: int) -> list[Point]:
