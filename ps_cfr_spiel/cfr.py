@@ -28,12 +28,15 @@ class PlayerState(NamedTuple):
     average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array.
     excess: [A, rows, H], by how much rounding has made `average` too large (Kahan summation).
     rule: the rule's own state.
+    values: sums of leaf values, weighted as `average` is, [L_k, H] for each part that `tree.leaves.averaged`
+      names (the ends of a limited lookahead), and last the sum of the weights, []; empty elsewhere.
   """
 
   strategy: Blocks
   average: Blocks
   excess: Blocks
   rule: tuple[Any, ...]
+  values: tuple[Array, ...] = ()
 
 
 class SolverState(NamedTuple):
@@ -51,44 +54,63 @@ class SolverState(NamedTuple):
 def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
   """The state before the first iteration: uniform strategies."""
 
-  def player_state(shapes):
+  def player_state(player):
+    shapes = player.block_shapes
+    ends = [(player.leaf.children[k], player.types) for k in averaged_parts(tree)]
     return PlayerState(
       strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
       average=tuple(np.zeros(shape, dtype) for shape in shapes),
       excess=tuple(np.zeros(shape, dtype) for shape in shapes),
       rule=tuple(rule.init(shape, dtype) for shape in shapes),
+      values=tuple(np.zeros(shape, dtype) for shape in (*ends, ())) if ends else (),
     )
 
-  first, second = (player_state(player.block_shapes) for player in tree.players)
+  first, second = (player_state(player) for player in tree.players)
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
+def averaged_parts(tree: PublicTree) -> tuple[int, ...]:
+  """The parts of the leaves whose values `solve` averages; none unless the evaluator names some."""
+  return getattr(tree.leaves, "averaged", ())
+
+
 def action_values(
-  tree: PublicTree, player: int, strategy: Sequence[Array], opponent_reach: Sequence[Array]
-) -> tuple[list[Array], Array]:
-  """Counterfactual action values of one player's strategy against the opponent's sequence reaches.
+  tree: PublicTree, player: int, strategy: Sequence[Array], reach: Sequence[Sequence[Array]]
+) -> tuple[list[Array], Array, list[Array]]:
+  """Counterfactual values of one player's strategy against the opponent's sequence reaches.
+
+  Args:
+    tree: on the device.
+    player: 0 or 1.
+    strategy: [A, rows, H] for each block of the player.
+    reach: both players' `sequence_reach`.
 
   Returns:
-    [A, rows, H] for each block, and the value of the game by type, [H].
+    Action values [A, rows, H] for each block, the values of the roots [roots, H], the values of the leaves.
   """
-  leaf_reach = tree.players[1 - player].leaf.pull(opponent_reach)
-  leaf_values = tree.leaves(player, leaf_reach)
-  return sequence_values(tree.players[player], leaf_values, lambda k, q: sum_actions(strategy[k] * q))
+  own, opponent = (tree.players[i].leaf.pull(reach[i]) for i in (player, 1 - player))
+  leaf_values = tree.leaves(player, opponent, own)
+  values, roots = sequence_values(
+    tree.players[player], leaf_values, lambda k, q: sum_actions(strategy[k] * q)
+  )
+  return values, roots, leaf_values
 
 
-def _regrets(tree, player, strategy, opponent_reach) -> list[Array]:
-  """Instantaneous counterfactual regrets, [A, rows, H] for each block."""
-  values, _ = action_values(tree, player, strategy, opponent_reach)
-  return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
+def _regrets(tree, player, strategy, reach) -> tuple[list[Array], list[Array]]:
+  """Instantaneous counterfactual regrets, [A, rows, H] for each block, and the leaf values to average."""
+  values, _, leaf_values = action_values(tree, player, strategy, reach)
+  regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
+  return regrets, [leaf_values[k] for k in averaged_parts(tree)]
 
 
-def _advance(state: PlayerState, reach, regrets, rule: Rule, t: Array, skip: Array) -> PlayerState:
+def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
   """Puts the current strategy into the average and asks the rule for the next.
 
   The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
   growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1). The sum is compensated: late
   iterations would otherwise be lost in float32, and exploitability would rise again.
   """
+  regrets, ends = step
   dtype = state.average[0].dtype if state.average else jnp.float32
   time = t.astype(dtype)
   faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / time)) if rule.gamma else jnp.zeros((), dtype)
@@ -101,11 +123,12 @@ def _advance(state: PlayerState, reach, regrets, rule: Rule, t: Array, skip: Arr
     excess.append((total - s) - change)
   steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
-  return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules))
+  sums = (*ends, jnp.ones((), dtype)) if ends else ()
+  values = tuple(v + (counts * x - faded * v) for v, x in zip(state.values, sums, strict=True))
+  return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), values)
 
 
-@jit(static_argnames=("rule", "alternating"))
-def solve(
+def iterate(
   tree: PublicTree,
   state: SolverState,
   iterations: Array | int,
@@ -115,6 +138,8 @@ def solve(
   alternating: bool = True,
 ) -> SolverState:
   """Runs CFR for some iterations.
+
+  For use inside a traced function; `solve` is the same, jitted.
 
   Args:
     tree: on the device.
@@ -132,9 +157,9 @@ def solve(
   def iteration(_, carry):
     t, players, reach = carry[0] + 1, list(carry[1]), list(carry[2])
     for turn in turns:
-      regrets = {i: _regrets(tree, i, players[i].strategy, reach[1 - i]) for i in turn}
+      steps = {i: _regrets(tree, i, players[i].strategy, reach) for i in turn}
       for i in turn:
-        players[i] = _advance(players[i], reach[i], regrets[i], rule, t, skip)
+        players[i] = _advance(players[i], reach[i], steps[i], rule, t, skip)
         reach[i] = sequence_reach(tree.players[i], players[i].strategy)
     return t, tuple(players), tuple(reach)
 
@@ -143,6 +168,9 @@ def solve(
   )
   t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
   return SolverState(t, players)
+
+
+solve = jit(static_argnames=("rule", "alternating"))(iterate)
 
 
 @jax.jit

@@ -35,7 +35,7 @@ def best_response_values(
   """Counterfactual action values of a best response to the opponent's strategy.
 
   Returns:
-    [A, rows, H] for each block of `player`, and the value of the game by type, [H].
+    [A, rows, H] for each block of `player`, and the values of the roots, [roots, H].
   """
   opponent = tree.players[1 - player]
   leaf_reach = opponent.leaf.pull(sequence_reach(opponent, opponent_strategy))
@@ -47,7 +47,7 @@ def best_response_values(
 def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
   """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block."""
   best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
-  reach = sequence_reach(tree.players[1], strategies[1])
+  reach = [sequence_reach(player, s) for player, s in zip(tree.players, strategies, strict=True)]
   value = action_values(tree, 0, strategies[0], reach)[1].sum()
   return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
 

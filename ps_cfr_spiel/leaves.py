@@ -53,7 +53,7 @@ class DenseLeaves:
     sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
     return cls(prior * sign, prior, stake, constant)
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     showdown, prior = self.showdown, self.prior
     if player == 0:
@@ -77,7 +77,7 @@ class BlockLeaves:
   kind: ClassVar[str] = "dense"
   utility: Array
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     if player == 0:
@@ -97,7 +97,7 @@ class SparseLeaves:
   kind: ClassVar[str] = "sparse"
   utility: Array
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
@@ -211,7 +211,7 @@ class ShowdownLeaves:
     total = compatible_weight(form)
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     view = self.views[player]
     showdowns, folds = (reach * view.weight for reach in opponent_reach)

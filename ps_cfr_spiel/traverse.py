@@ -10,13 +10,17 @@ import jax.numpy as jnp
 
 from ps_cfr_spiel.tree import Array, PlayerTree
 
+UNROLLED = 200  # most actions that are added one by one
+
 
 def sum_actions(x: Array) -> Array:
   """Sums [A, rows, H] over actions, keeping the axis.
 
   Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
-  kernel of its own.
+  kernel of its own, but the better choice where so many additions would take long to compile.
   """
+  if x.shape[0] > UNROLLED:
+    return x.sum(0, keepdims=True)
   total = x[:1]
   for a in range(1, x.shape[0]):
     total = total + x[a : a + 1]
@@ -25,6 +29,8 @@ def sum_actions(x: Array) -> Array:
 
 def max_actions(x: Array) -> Array:
   """Maximum of [A, rows, H] over actions, keeping the axis; see `sum_actions`."""
+  if x.shape[0] > UNROLLED:
+    return x.max(0, keepdims=True)
   best = x[:1]
   for a in range(1, x.shape[0]):
     best = jnp.maximum(best, x[a : a + 1])
@@ -39,10 +45,11 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
     strategy: [A, rows, H] for each block.
 
   Returns:
-    Parts [1, H] (the empty sequence, all 1) and [A * rows, H] for each block: what `tree.leaf` pulls from.
+    Parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block: what `tree.leaf` pulls
+    from.
   """
   dtype = strategy[0].dtype if len(strategy) else jnp.float32
-  above = [jnp.ones((1, tree.types), dtype)]
+  above = [jnp.ones((tree.roots, tree.types), dtype)]
   reach = list(above)
   blocks = iter(strategy)
   for level in tree.levels:
@@ -66,7 +73,7 @@ def sequence_values(
       the maximum for a best response.
 
   Returns:
-    Action values [A, rows, H] for each block, and the value of the game for each type, [H].
+    Action values [A, rows, H] for each block, and the values of the roots, [roots, H].
   """
   root, *values = tree.leaf.push(leaf_values)
   block = len(values)
@@ -85,4 +92,4 @@ def sequence_values(
       for k, value in enumerate(above, start=start):
         values[k] = values[k] + value
     block = first
-  return values, root[0]
+  return values, root

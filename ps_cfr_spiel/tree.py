@@ -78,7 +78,7 @@ class Level:
   """The rows in which a player makes the decision number d (d = 0, 1, ...).
 
   Attributes:
-    link: from the rows to the sequences of the level above (of level 0: to the empty sequence).
+    link: from the rows to the sequences of the level above (of level 0: to the roots).
       Sequences of a block are numbered action by action: action * rows + row.
     actions: A of each block.
   """
@@ -100,13 +100,19 @@ class PlayerTree:
   Attributes:
     levels: from the first own decision to the last.
     leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
-      the blocks of all levels in order. The parts of the leaves are the leaf evaluator's.
+      the blocks of all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins
+      in several infostates, and has as many empty sequences: its roots.
     types: H.
   """
 
   levels: tuple[Level, ...]
   leaf: Link
   types: int = dataclasses.field(metadata={"static": True})
+
+  @property
+  def roots(self) -> int:
+    """Number of empty sequences: 1 in a whole game, the rows that a subgame begins in otherwise."""
+    return self.leaf.parents[0]
 
   @property
   def block_shapes(self) -> list[tuple[int, int, int]]:
@@ -123,12 +129,14 @@ class LeafEvaluator(Protocol):
 
   kind: ClassVar[str]
 
-  def __call__(self, player: int, opponent_reach: Parts) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """Values of all leaves for one player.
 
     Args:
       player: 0 or 1, known at trace time.
       opponent_reach: parts [L_k, H of the opponent].
+      own_reach: parts [L_k, H of the player], which only the end of a limited lookahead asks for (a value
+        function wants both ranges); None in a best response, which has none.
 
     Returns:
       Parts [L_k, H of the player]: sum over opponent types of chance probability x reach x utility

@@ -70,7 +70,7 @@ def full_traversal(tree, nodes, regrets):
   reach = [sequence_reach(p, policy) for p, policy in zip(tree.players, policies, strict=True)]
   result = []
   for player in (0, 1):
-    values, _ = cfr.action_values(tree, player, policies[player], reach[1 - player])
+    values, _, _ = cfr.action_values(tree, player, policies[player], reach)
     gains = [q - sum_actions(p * q) for p, q in zip(policies[player], values, strict=True)]
     own = [r.reshape(p.shape) for r, p in zip(reach[player][1:], policies[player], strict=True)]
     result.append((values, gains, own))
