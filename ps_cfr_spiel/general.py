@@ -12,6 +12,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.forest import make_forest
+from ps_cfr_spiel.infostate_laws import actions_fault, recall_fault
 from ps_cfr_spiel.leaves import BlockLeaves, SparseLeaves
 from ps_cfr_spiel.public_states import Partition, augmented_infostates
 from ps_cfr_spiel.tree import Decision, Labels, PublicState, PublicTree
@@ -45,8 +46,9 @@ def own_choices(game: str, histories: Histories) -> Choices:
     ValueError: a player of `game` has imperfect recall.
   """
   choices = [last_choices(histories, player) for player in (0, 1)]
-  for player in (0, 1):
-    _check_player(game, histories, player, choices[player])
+  fault = actions_fault(histories) or recall_fault(histories, choices)
+  if fault:
+    raise ValueError(f"{game}: {fault}")
   return choices
 
 
@@ -77,27 +79,6 @@ def build_general(
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories)
   return _assemble(game, histories, partition, choices, layout)
-
-
-def _check_player(game: str, histories: Histories, player: int, choices: np.ndarray) -> None:
-  """ValueError unless the player's infostates have one set of actions and one own past (perfect recall)."""
-  acts = np.flatnonzero(histories.player == player)
-  number = histories.infostate[player][acts]
-  first = np.zeros(len(histories.names[player]), int)
-  first[number[::-1]] = acts[::-1]
-  checks = (
-    ("offers different actions in", histories.legal[acts] != histories.legal[first[number]]),
-    ("forgets what the player did before in", (choices[acts] != choices[first[number]]).any(1)),
-  )
-  for what, wrong in checks:
-    if wrong.any():
-      h = int(acts[np.flatnonzero(wrong)[0]])
-      g = int(first[histories.infostate[player][h]])
-      raise ValueError(
-        f"{game}: imperfect recall or a faulty game; player {player}'s information state "
-        f"{histories.names[player][histories.infostate[player][h]]!r} {what} histories "
-        f"{histories.path(g)} and {histories.path(h)}. Only games of perfect recall can be compiled."
-      )
 
 
 def _sparse_layout(histories: Histories) -> Layout:
@@ -224,7 +205,7 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
     decisions=tuple(decisions),
     types=(_type_names(histories, layout, 0), _type_names(histories, layout, 1)),
     histories=len(histories.parent),
-    source=Walked(histories, None if partition is None else partition.of),
+    source=Walked(histories, None if partition is None else partition.of, layout.type),
   )
   return PublicTree((forests[0], forests[1]), evaluator, labels)
 

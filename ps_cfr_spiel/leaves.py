@@ -11,6 +11,7 @@ utility does not depend on the types (folds). Either may be empty. The joint pri
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 import jax
@@ -20,6 +21,11 @@ import numpy as np
 from ps_cfr_spiel.tree import Array, Parts
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
+
+
+def pick(values: np.ndarray, leaves: np.ndarray, size: int) -> np.ndarray:
+  """Some leaves' values, [L, ...] to [size, ...], padded with zeros."""
+  return np.pad(values[leaves], [(0, size - len(leaves)), *[(0, 0)] * (values.ndim - 1)])
 
 
 def dot(a: Array, b: Array) -> Array:
@@ -64,6 +70,12 @@ class DenseLeaves:
       dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
     ]
 
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "DenseLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(
+      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
+    )
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +96,10 @@ class BlockLeaves:
       return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BlockLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +117,10 @@ class SparseLeaves:
     """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "SparseLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
 
 
 def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
@@ -219,6 +239,12 @@ class ShowdownLeaves:
       view.showdown(showdowns) * self.stake[:, None] * view.scale,
       view.disjoint(folds) * ((1 - 2 * player) * self.constant)[:, None] * view.scale,
     ]
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(
+      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
+    )
 
 
 def compatible_weight(form) -> float:

@@ -144,6 +144,15 @@ class LeafEvaluator(Protocol):
     """
     ...
 
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+    """The same for some of the leaves, for subgames.
+
+    Args:
+      leaves: which, for each part int[l_k].
+      sizes: how many there shall be in each part; the rest are worth nothing.
+    """
+    ...
+
 
 @dataclasses.dataclass(frozen=True)
 class PublicState:
