@@ -10,7 +10,6 @@ detects nearly every lie. How the paper's naive player chooses among random acti
 
 import argparse
 import collections
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -18,7 +17,7 @@ import pyspiel
 from machine import describe
 from ps_cfr_spiel.games.cheat_bots import HeuristicBot, NaiveBot
 
-import ps_cfr_spiel  # noqa: F401  (registers the games)
+from ps_cfr_spiel.matches import wilson
 
 MATCHES = {
   "half deck, 6 cards each (the paper's)": "cheat",
@@ -81,15 +80,6 @@ def report(outcomes: collections.Counter) -> str:
     f"{100 * outcomes['win'] / games:6.2f}% won, 95% interval {100 * low:.2f} to {100 * high:.2f}; "
     f"of {games:,} games {outcomes['draw']} drawn, {outcomes['loss']} lost"
   )
-
-
-def wilson(wins: int, games: int) -> tuple[float, float]:
-  """95% interval of a probability (Wilson 1927), which is right near 0 and 1 too."""
-  z = 1.96
-  share, spread = wins / games, z**2 / games
-  middle = (share + spread / 2) / (1 + spread)
-  half = z * math.sqrt(share * (1 - share) / games + spread / (4 * games)) / (1 + spread)
-  return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def naive_lengths(game: pyspiel.Game, games: int) -> tuple[list[int], int]:

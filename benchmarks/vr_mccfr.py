@@ -16,6 +16,7 @@ import numpy as np
 import pyspiel
 from machine import describe
 
+from ps_cfr_spiel import pictures
 from ps_cfr_spiel.sampling_solvers import Runs, sampling_runs
 
 METHODS = {
@@ -51,29 +52,6 @@ def print_factors(results: dict[str, Runs]) -> None:
     if np.isfinite(needed):
       count = plain.iterations[column]
       print(f"{level:14.4f}   {count:12,}   {needed:12,.0f}   {count / needed:6.1f}")
-
-
-def draw(results: dict[str, Runs], field: str, label: str, path: Path) -> None:
-  """A curve and a ribbon for each method."""
-  from matplotlib.figure import Figure
-
-  figure = Figure(figsize=(7, 5), layout="constrained")
-  axes = figure.subplots()
-  for name, runs in results.items():
-    values = getattr(runs, field)
-    if values.max() < 1e-6:
-      continue  # the oracle's variance
-    low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
-    (line,) = axes.loglog(runs.iterations, middle, label=name)
-    axes.fill_between(runs.iterations, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-  count = len(next(iter(results.values())).exploitability)
-  axes.set_title(f"Leduc poker: median and 5th to 95th percentile of {count} runs")
-  axes.set_xlabel("iterations")
-  axes.set_ylabel(label)
-  axes.grid(alpha=0.3)
-  axes.legend()
-  figure.savefig(path, dpi=120)
-  print(f"drawn: {path}")
 
 
 def main() -> None:
@@ -112,11 +90,10 @@ def main() -> None:
   print_factors(results)
   suffix = "" if options.trajectories == "public" else "_histories"
   options.output.mkdir(parents=True, exist_ok=True)
-  for field, label in (
-    ("exploitability", "exploitability of the average policy"),
-    ("variance", "variance of sampled counterfactual values"),
-  ):
-    draw(results, field, label, options.output / f"vr_mccfr_{field}{suffix}.png")
+  for what in ("exploitability", "variance"):
+    path = options.output / f"vr_mccfr_{what}{suffix}.png"
+    pictures.bands(game, results, what).savefig(path)
+    print(f"drawn: {path}")
 
 
 if __name__ == "__main__":

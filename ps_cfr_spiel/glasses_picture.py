@@ -1,10 +1,12 @@
-"""A picture of a position in Glasses: the graph, the stones, and where the chaser must fear the evader to be.
+"""Pictures of positions in Glasses: the graph, the stones, and where the chaser must fear the evader to be.
 
-The figure is made without pyplot, so no display is needed and nothing global is touched.
+Part of `pictures`, which is where to take them from. The figures are made
+without pyplot, so no display is needed and nothing global is touched.
 """
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -113,7 +115,10 @@ def _distances(neighbours: tuple[tuple[int, ...], ...]) -> np.ndarray:
 
 
 def position(
-  state: pyspiel.State, policy: openspiel_policy.Policy | None = None, show_evader: bool = False
+  state: pyspiel.State,
+  policy: openspiel_policy.Policy | None = None,
+  show_evader: bool = False,
+  belief: Mapping[int, float] | None = None,
 ) -> Figure:
   """Draws a position: nodes shaded by the chaser's belief about the evader, and the stones.
 
@@ -121,6 +126,7 @@ def position(
     state: of glasses.
     policy: the evader's strategy; see `evader_belief`.
     show_evader: also mark where it is.
+    belief: probability of each node, in place of what follows from the policy: of a search's range, say.
 
   Returns:
     A figure; save it with `figure.savefig("name.png")`.
@@ -128,25 +134,83 @@ def position(
   Raises:
     ValueError: the state is of another game.
   """
-  belief = evader_belief(state, policy)
-  game: Any = state.get_game()
-  place = layout(game.chase.neighbours)
+  return _positions([state], policy, show_evader, None if belief is None else [belief], SINGLE)
+
+
+def chase(
+  state: pyspiel.State,
+  policy: openspiel_policy.Policy | None = None,
+  show_evader: bool = True,
+  beliefs: Sequence[Mapping[int, float]] | None = None,
+) -> Figure:
+  """Draws all positions of a play, from the start to `state`, row by row; arguments as of `position`.
+
+  Args:
+    state: of glasses.
+    policy: the evader's strategy; see `evader_belief`.
+    show_evader: also mark where it is.
+    beliefs: probability of each node, for every position in place of what follows from the policy.
+
+  Raises:
+    ValueError: the state is of another game, or there are not as many beliefs as positions.
+  """
+  states = [state.get_game().new_initial_state()]
+  for action in state.history():
+    states.append(states[-1].child(action))
+  if beliefs is not None and len(beliefs) != len(states):
+    raise ValueError(f"Expected {len(states)} beliefs, one for each position, got {len(beliefs)}.")
+  return _positions(states, policy, show_evader, beliefs, SERIES)
+
+
+def _positions(
+  states: Sequence[Any],
+  policy: openspiel_policy.Policy | None,
+  show_evader: bool,
+  beliefs: Sequence[Mapping[int, float]] | None,
+  style: "_Style",
+) -> Figure:
+  """A panel for each state; an inch is about the length of an edge."""
+  columns = style.columns
+  beliefs = [evader_belief(state, policy) for state in states] if beliefs is None else beliefs
+  place = layout(states[0].get_game().chase.neighbours)
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   size = np.maximum((high - low) * 1.05, (4.5, 1.5))
-  figure = Figure(figsize=(size[0], size[1] + 0.9), dpi=150, facecolor="white")
+  rows, height = -(-len(states) // columns), size[1] + TITLE
+  figure = Figure(figsize=(columns * size[0], rows * height), dpi=style.dpi, facecolor="white")
   FigureCanvasAgg(figure)
-  axes = figure.add_axes((0.02, 0.02, 0.96, size[1] / (size[1] + 0.9)))
-  _draw_graph(axes, place, game.chase.neighbours, belief)
-  _draw_stones(axes, place, state)
-  if show_evader:
-    x, y = place[state.evader]
-    axes.add_patch(Circle((x, y), NEAR + 0.09, fill=False, linewidth=2, linestyle=":", edgecolor=INK))
-  axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-  axes.axis("off")
-  figure.text(0.04, 0.95, _title(state), fontsize=12, color=INK, weight="bold", va="top")
-  note = "orange: how likely the evader is there;   blue rings: stones"
-  figure.text(0.04, 0.95 - 0.3 / (size[1] + 0.9), note, fontsize=9, color=SOFT, va="top")
+  for number, (state, belief) in enumerate(zip(states, beliefs, strict=True)):
+    row, column = divmod(number, columns)
+    left, top = column / columns, 1 - row / rows
+    down = 1 / (rows * height)  # an inch
+    axes = figure.add_axes(
+      (left + 0.02 / columns, top - (height - 0.02) * down, 0.96 / columns, size[1] * down)
+    )
+    _draw_graph(axes, place, state.get_game().chase.neighbours, belief, style.text)
+    _draw_stones(axes, place, state)
+    if show_evader:
+      x, y = place[state.evader]
+      axes.add_patch(Circle((x, y), NEAR + 0.09, fill=False, linewidth=2, linestyle=":", edgecolor=INK))
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.axis("off")
+    title = {"fontsize": 12 * style.text, "color": INK, "weight": "bold", "va": "top"}
+    note = NOTE + (EVADER_NOTE if show_evader else "")
+    left += 0.04 / columns
+    figure.text(left, top - 0.2 * down, _title(state), **title)
+    figure.text(left, top - 0.55 * down, note, fontsize=9 * style.text, color=SOFT, va="top")
   return figure
+
+
+class _Style(NamedTuple):
+  """How positions are arranged: panels in a row, dots an inch, size of text relative to the usual."""
+
+  columns: int
+  dpi: int
+  text: float
+
+
+SINGLE, SERIES = _Style(1, 150, 1.0), _Style(2, 75, 1.45)
+TITLE = 0.9  # inches above each position
+NOTE, EVADER_NOTE = "orange: how likely the evader is there;  blue: stones", ";  dotted: evader"
 
 
 def _title(state: pyspiel.State) -> str:
@@ -155,7 +219,9 @@ def _title(state: pyspiel.State) -> str:
   return f"After {moves}: {turn}"
 
 
-def _draw_graph(axes: Axes, place: np.ndarray, neighbours, belief: dict[int, float]) -> None:
+def _draw_graph(
+  axes: Axes, place: np.ndarray, neighbours, belief: Mapping[int, float], text: float = 1.0
+) -> None:
   for node, near in enumerate(neighbours):
     for other in near:
       if node < other:
@@ -163,12 +229,15 @@ def _draw_graph(axes: Axes, place: np.ndarray, neighbours, belief: dict[int, flo
   for node, (x, y) in enumerate(place):
     share = belief.get(node, 0.0)
     axes.add_patch(Circle((x, y), NEAR, facecolor=BELIEF(share), edgecolor=EDGE, linewidth=1.5, zorder=2))
+    style = {"ha": "center", "va": "center", "zorder": 4}
     if share:
-      text = f"{share:.0%}" if share >= 0.005 else "<1%"
-      axes.text(x, y - 0.07, text, ha="center", va="center", fontsize=10, color=INK, zorder=4)
-    axes.text(
-      x, y + 0.19 * bool(share), str(node), ha="center", va="center", fontsize=8, color=SOFT, zorder=4
-    )
+      shown = f"{share:.0%}" if share >= 0.005 else "<1%"
+      axes.text(x, y - 0.07, shown, fontsize=10 * text, color=INK, **style)
+    ink = INK if share > DARK else SOFT
+    axes.text(x, y + 0.19 * bool(share), str(node), fontsize=8.5 * text, color=ink, **style)
+
+
+DARK = 0.3  # a belief from which on grey would not be read
 
 
 def _draw_stones(axes: Axes, place: np.ndarray, state: Any) -> None:

@@ -1,19 +1,23 @@
-"""Pictures with matplotlib: hand charts in the colours of poker tools, exploitability curves, public trees.
+"""Pictures with matplotlib, all of them: hand charts in the colours of poker tools, exploitability curves,
+bands over many runs, public trees, and where the evader of Glasses may be.
 
 Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
 `figure.savefig("name.png")`.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import certificate, charts
+from ps_cfr_spiel.curves import DPI, INK, LINES, bands, exploitability_curve, iterations_and_seconds
+from ps_cfr_spiel.glasses_picture import chase as glasses_chase
+from ps_cfr_spiel.glasses_picture import evader_belief
+from ps_cfr_spiel.glasses_picture import position as glasses_position
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.spots import Spot, board_of, pot_of, spot, unit_of
+from ps_cfr_spiel.spots import Spot, board_of, pot_of, spot
 from ps_cfr_spiel.tree import Labels, PublicTree
 
 try:
@@ -21,16 +25,25 @@ try:
   from matplotlib.colors import LinearSegmentedColormap
   from matplotlib.figure import Figure
   from matplotlib.patches import Patch, Rectangle
-  from matplotlib.ticker import FuncFormatter
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
-DPI = 150
+__all__ = [
+  "action_colors",
+  "bands",
+  "evader_belief",
+  "exploitability_curve",
+  "glasses_chase",
+  "glasses_position",
+  "hand_chart",
+  "iterations_and_seconds",
+  "public_tree",
+]
+
 FOLD, PASSIVE = "#7d93ab", "#79b26a"  # blue grey; green, for checks and calls
 BETS = LinearSegmentedColormap.from_list("bets", ["#f2a48b", "#d9483b", "#7c1420"])
-NEVER, INK, SOFT, FAINT = "#e9eaec", "#22262b", "#6b727b", "#c4c8cd"
+NEVER, SOFT, FAINT = "#e9eaec", "#6b727b", "#c4c8cd"
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
-LINES = ("#c0392b", "#2f6690", "#3a7d44", "#8e6c8a", "#d08c2f", "#5c6b73", "#16a3a3")
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
 
 
@@ -121,57 +134,6 @@ def _draw_legend(figure: Figure, here: Spot) -> None:
   )
   note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
   figure.text(0.065, 0.028, note, fontsize=9, color=SOFT, va="center")
-
-
-class Measured(Protocol):
-  """A point of a run; see `solve_command.Point`."""
-
-  @property
-  def iteration(self) -> int: ...  # noqa: D102
-
-  @property
-  def exploitability(self) -> float: ...  # noqa: D102
-
-
-def exploitability_curve(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> Figure:
-  """Exploitability over iterations, both logarithmic; in percent of the pot too where there is one.
-
-  Args:
-    game: the game, for the title and the unit.
-    runs: measured points under the name of each run; those at iteration 0 are left out.
-  """
-  figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
-  axes = figure.add_subplot()
-  for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
-    shown = [point for point in points if point.iteration and point.exploitability > 0]
-    x, y = [point.iteration for point in shown], [point.exploitability for point in shown]
-    axes.loglog(x, y, color=color, linewidth=2, marker="o", markersize=3.5, label=name)
-  axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
-  axes.set_xlabel("iterations", color=INK)
-  axes.set_ylabel(f"exploitability ({unit_of(game)})", color=INK)
-  axes.grid(which="major", color="#d9dce0", linewidth=0.8)
-  axes.grid(which="minor", color="#eef0f2", linewidth=0.5)
-  axes.spines[["top", "right"]].set_visible(False)
-  axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-  axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}"))
-  if pot := pot_of(game):
-    _add_pot_axis(axes, pot)
-  if len(runs) > 1:
-    axes.legend(frameon=False)
-  return figure
-
-
-def _add_pot_axis(axes: Axes, pot: float) -> None:
-  scale = (lambda chips: 100 * chips / pot, lambda percent: percent * pot / 100)
-  right = axes.secondary_yaxis("right", functions=scale)
-  right.set_ylabel("% of the pot", color=INK)
-  right.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}%"))
-  right.spines["right"].set_visible(False)
-
-
-def _curve_title(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> str:
-  name = game.get_type().short_name
-  return f"{name}, {next(iter(runs))}" if len(runs) == 1 else name
 
 
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import numpy as np
 import pyspiel
@@ -21,6 +21,14 @@ BOTS: Mapping[str, Callable[[int, np.random.RandomState], pyspiel.Bot]] = {
 ONLY_IN_CHEAT = ("naive", "heuristic")
 MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
+
+
+class Lines(Protocol):
+  """What a person types; a text file that is open for reading is one."""
+
+  def readline(self) -> str:
+    """Returns the next line, empty at the end."""
+    ...
 
 
 class QuitError(Exception):
@@ -87,7 +95,7 @@ def play(
   game: pyspiel.Game,
   human: int,
   opponent: Callable[[int], pyspiel.Bot],
-  input: TextIO,
+  input: Lines,
   output: TextIO,
   rng: np.random.RandomState | None = None,
 ) -> pyspiel.State:
@@ -151,7 +159,7 @@ def _result_text(won: float) -> str:
 # --- The person's move ---------------------------------------------------------------------------
 
 
-def ask(state: pyspiel.State, input: TextIO, output: TextIO) -> int:
+def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
   """Asks for one of the legal actions until it gets one; raises `QuitError` if the person quits."""
   names = {action: state.action_to_string(action) for action in state.legal_actions()}
   _list(names, output, MAX_LISTED)

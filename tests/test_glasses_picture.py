@@ -5,6 +5,7 @@ from matplotlib.patches import Circle
 from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games import chase_graphs
 from test_glasses import play
+from test_pictures import assert_nothing_cut_off
 
 from ps_cfr_spiel import glasses_picture
 
@@ -96,6 +97,36 @@ def test_stones_on_one_node_are_two_rings():
   first, second = circles(glasses_picture.position(play("glasses(start=5:1 0)", (0, 0))))[11:]
   assert first.center == second.center
   assert first.radius < second.radius
+
+
+def test_a_given_belief_is_drawn():
+  figure = glasses_picture.position(play("glasses", (1, 9), 4), belief={3: 0.25, 6: 0.75})
+  nodes = circles(figure)[:11]
+  assert nodes[6].get_facecolor() == glasses_picture.BELIEF(0.75)
+  assert nodes[4].get_facecolor() == glasses_picture.BELIEF(0.0)
+  assert {"25%", "75%"} <= {text.get_text() for text in figure.axes[0].texts}
+
+
+def test_a_chase_has_a_panel_for_every_position():
+  state = play("glasses", (1, 9), 4, (1, 7), 2)
+  figure = glasses_picture.chase(state)
+  assert len(figure.axes) == 5
+  titles = [text.get_text() for text in figure.texts if text.get_text().startswith("After")]
+  assert titles[0] == "After 0 of 5 moves: chaser to move"
+  assert titles[-1] == "After 4 of 5 moves: chaser to move"
+  evaders = [[p for p in axes.patches if isinstance(p, Circle)][-1].center for axes in figure.axes]
+  place = glasses_picture.layout(state.get_game().chase.neighbours)
+  np.testing.assert_allclose(evaders, place[[5, 5, 4, 4, 2]])
+  assert_nothing_cut_off(figure)
+
+
+def test_beliefs_of_a_chase_are_one_for_each_position():
+  state = play("glasses", (1, 9), 4)
+  beliefs = [{5: 1.0}, {5: 1.0}, {4: 0.5, 6: 0.5}]
+  figure = glasses_picture.chase(state, beliefs=beliefs)
+  assert "50%" in {text.get_text() for text in figure.axes[2].texts}
+  with pytest.raises(ValueError, match="Expected 3 beliefs, one for each position, got 1"):
+    glasses_picture.chase(state, beliefs=beliefs[:1])
 
 
 def test_other_games_are_rejected():

@@ -9,6 +9,9 @@ from matplotlib.text import Text
 from random_policies import random_policy
 
 from ps_cfr_spiel import charts, pictures
+from ps_cfr_spiel.comparison import Point as TimedPoint
+from ps_cfr_spiel.comparison import Run
+from ps_cfr_spiel.sampling_solvers import Runs
 from ps_cfr_spiel.solve_command import Point
 from ps_cfr_spiel.spots import spot
 
@@ -85,6 +88,55 @@ def test_the_curve_names_its_units(game, unit, tmp_path):
 def test_a_curve_without_points_is_still_a_picture(tmp_path):
   figure = pictures.exploitability_curve(pyspiel.load_game(SMALL), {"NRM": [Point(0, 0.0, 30.0, 0.0)]})
   figure.savefig(tmp_path / "curve.png")
+
+
+def test_iterations_and_seconds_share_the_axis_of_exploitability():
+  ours = Run(1.0, tuple(TimedPoint(n, n / 1000, 1 / n) for n in (1, 10, 100)))
+  theirs = Run(0.0, tuple(TimedPoint(n, n / 10, 1 / n) for n in (1, 10)))
+  game = pyspiel.load_game("leduc_poker")
+  figure = pictures.iterations_and_seconds(game, {"CFR": ours, "NRM": ours, "OpenSpiel CFR": theirs})
+  left, right = figure.axes
+  assert left.get_ylim() == right.get_ylim()
+  assert left.get_ylabel() == "exploitability (utility)"
+  assert (left.get_xlabel(), right.get_xlabel().split()[0]) == ("iterations", "seconds")
+  np.testing.assert_allclose(left.lines[2].get_xdata(), [1, 10])
+  np.testing.assert_allclose(right.lines[2].get_xdata(), [0.1, 1])
+  colors = [line.get_color() for line in left.lines]
+  assert colors[0] == colors[2] != colors[1]
+  assert left.lines[2].get_linestyle() != left.lines[0].get_linestyle()
+  assert_nothing_cut_off(figure)
+
+
+def test_bands_are_percentiles():
+  values = np.linspace(1, 2, 21)[:, None] * np.array([[1.0, 0.1]])
+  runs = Runs(np.array([10, 100]), values, np.zeros((21, 2)))
+  game = pyspiel.load_game("leduc_poker")
+  figure = pictures.bands(game, {"VR-MCCFR": runs})
+  np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [1.5, 0.15])
+  corners = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+  assert (corners.min(), corners.max()) == pytest.approx((0.105, 1.95))
+  assert "21 runs" in figure.axes[0].get_title(loc="left")
+  assert_nothing_cut_off(figure)
+  assert not pictures.bands(game, {"oracle": runs}, "variance").axes[0].lines  # it vanishes
+
+
+def test_bands_of_what_was_not_measured():
+  game, runs = pyspiel.load_game("leduc_poker"), Runs(np.array([1]), np.ones((2, 1)), None)
+  with pytest.raises(ValueError, match="MCCFR: the variance was not measured"):
+    pictures.bands(game, {"MCCFR": runs}, "variance")
+  with pytest.raises(ValueError, match="what must be one of 'exploitability', 'variance', got 'bias'"):
+    pictures.bands(game, {"MCCFR": runs}, "bias")
+
+
+@pytest.mark.parametrize("module", ["pictures", "curves", "glasses_picture"])
+def test_without_matplotlib_an_error_says_what_to_install(module):
+  code = (
+    "import sys; sys.modules['matplotlib.axes'] = sys.modules['matplotlib.figure'] = None\n"
+    f"try: import ps_cfr_spiel.{module}\n"
+    "except ModuleNotFoundError as error: print(error)"
+  )
+  done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+  assert "pip install 'ps_cfr_spiel[plot]'" in done.stdout
 
 
 def test_no_global_state_of_matplotlib_is_touched():
