@@ -10,6 +10,8 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
 
 from ps_cfr_spiel import games as games
 from ps_cfr_spiel.build import build_tree
+from ps_cfr_spiel.check import check_game
+from ps_cfr_spiel.check_report import Report
 from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
@@ -37,10 +39,12 @@ __all__ = [
   "PSCFRSolver",
   "PublicTree",
   "RMPlus",
+  "Report",
   "TreePolicy",
   "VRMCCFRSolver",
   "__version__",
   "build_tree",
+  "check_game",
   "evaluate_policy",
   "exploitability",
   "load_policy",

@@ -1,8 +1,11 @@
 """From a pyspiel game to a `PublicTree`: the one door through which games come in."""
 
+from collections.abc import Sequence
+
 import pyspiel
 
 from ps_cfr_spiel.bayesian import build_bayesian
+from ps_cfr_spiel.game_laws import check_kind, check_limit
 from ps_cfr_spiel.general import build_general, own_choices
 from ps_cfr_spiel.public_states import SOURCES, partition, public_observer
 from ps_cfr_spiel.tree import PublicTree
@@ -38,13 +41,15 @@ def build_tree(
     The tree, its arrays still NumPy's, in float64.
 
   Raises:
-    ValueError: the game is not two-player, zero-sum, sequential and of perfect recall; it has more than
-      `limit` histories or no valid public states; or an option is unknown or does not fit the game.
+    TypeError: `game` is not a game.
+    ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
+      (`check_game` tells all that is wrong with it); it has more than `limit` histories or no valid
+      public states; or an option is unknown or does not fit the game.
   """
-  _check_game(game)
-  for name, value, allowed in (("leaves", leaves, LEAVES), ("public_states", public_states, SOURCES)):
-    if value not in allowed:
-      raise ValueError(f"Unknown {name} {value!r}; choose one of {', '.join(map(repr, allowed))}.")
+  check_kind(game)
+  check_limit(limit)
+  check_option("leaves", leaves, LEAVES)
+  check_option("public_states", public_states, SOURCES)
   if hasattr(game, "bayesian_form") and leaves != "sparse" and public_states == "closure":
     return build_bayesian(str(game), game.bayesian_form(), leaves)
   observe = public_observer(game) if public_states == "observer" else None
@@ -54,18 +59,7 @@ def build_tree(
   return build_general(game, histories, choices, found, leaves)
 
 
-def _check_game(game: pyspiel.Game) -> None:
-  """ValueError unless the game is of a kind that has a public tree."""
-  kind = game.get_type()
-  if game.num_players() != 2 or kind.utility != pyspiel.GameType.Utility.ZERO_SUM:
-    raise ValueError(
-      f"{game}: public trees are for two-player zero-sum games, this one has {game.num_players()} "
-      f"player(s) and utility {kind.utility.name}."
-    )
-  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
-    raise ValueError(
-      f"{game}: players move at the same time; pyspiel.load_game_as_turn_based(...) or "
-      f"turn_based_simultaneous_game(game=...) makes the game sequential."
-    )
-  if not kind.provides_information_state_string:
-    raise ValueError(f"{game} has no information state strings, by which infostates are told apart.")
+def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
+  """ValueError unless the option called `name` has one of the allowed values."""
+  if value not in allowed:
+    raise ValueError(f"Unknown {name} {value!r}; choose one of {', '.join(map(repr, allowed))}.")

@@ -13,13 +13,20 @@ from typing import Any
 
 from absl import app, flags
 
-from ps_cfr_spiel import charts, play_command, solve_command
+from ps_cfr_spiel import charts, check_command, play_command, solve_command
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.certificate import certificate
 from ps_cfr_spiel.evaluate import evaluate_policy
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.spots import has_spots, spot, unit_of, with_unit
-from ps_cfr_spiel.user_input import UserError, load_game, load_pictures, load_saved_policy, user_errors
+from ps_cfr_spiel.user_input import (
+  UserError,
+  load_game,
+  load_module,
+  load_pictures,
+  load_saved_policy,
+  user_errors,
+)
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
@@ -49,10 +56,17 @@ class Command:
   run: Callable[[flags.FlagValues, Sequence[str]], int]
 
   def flags(self) -> flags.FlagValues:
-    """A fresh set of its flags, at their defaults."""
+    """A fresh set of its flags, at their defaults; every command can import the user's games."""
     values = flags.FlagValues()
     self.define(values)
+    flags.DEFINE_string("module", None, _MODULE_HELP, flag_values=values)
     return values
+
+
+_MODULE_HELP = (
+  "Import this Python module first, which registers a game of your own: a file such as my_game.py, or a "
+  "module's name, which is looked for in the current folder too."
+)
 
 
 # --- show, evaluate, summary --------------------------------------------------------------------
@@ -239,6 +253,17 @@ COMMANDS = (
     define=_define_summary,
     run=_summary,
   ),
+  Command(
+    name="check",
+    arguments="GAME",
+    summary="Check whether a game can be solved",
+    text="Walks the game and prints a line for every law that a game must keep to have a public tree: PASS, "
+    "FAIL with the state or history that breaks it, or NOTE; then the tree's size. The exit code is 0 if no "
+    "law is broken and 1 otherwise. GAME is written as for solve; a game of your own comes with --module.",
+    examples=("check leduc_poker", "check my_game --module=my_game.py"),
+    define=check_command.define,
+    run=check_command.check,
+  ),
 )
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
@@ -268,7 +293,14 @@ def _command_help(command: Command) -> str:
   return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
 
 
-VALUES = {"output": "FOLDER", "resume": "FILE", "png": "FILE", "at": "ACTIONS", "action": "ACTION"}
+VALUES = {
+  "output": "FOLDER",
+  "resume": "FILE",
+  "png": "FILE",
+  "at": "ACTIONS",
+  "action": "ACTION",
+  "module": "MODULE",
+}
 
 
 def _flag_help(flag: flags.Flag) -> list[str]:
@@ -300,6 +332,8 @@ def _dispatch(words: Sequence[str]) -> int:
   values = command.flags()
   with user_errors():
     rest = values([PROGRAM, *words[1:]])[1:]
+  if values.module is not None:
+    load_module(values.module)
   return command.run(values, rest)
 
 

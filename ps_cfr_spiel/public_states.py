@@ -15,7 +15,8 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from open_spiel.python import observation
 
-from ps_cfr_spiel.walk import CHANCE, TERMINAL, Histories
+from ps_cfr_spiel.infostate_laws import movers_fault, split_fault, timing_fault
+from ps_cfr_spiel.walk import TERMINAL, Histories
 
 SOURCES = ("closure", "observer", "none")
 
@@ -27,7 +28,7 @@ class Partition:
   Attributes:
     of: int32[N], the public state of each history.
     parent: int32[P], -1 at the root.
-    player: int32[P], who acts: 0, 1, `CHANCE` or `TERMINAL`.
+    player: int32[P], who acts: 0, 1, `walk.CHANCE` or `walk.TERMINAL`.
   """
 
   of: np.ndarray
@@ -70,19 +71,19 @@ def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], so
     ValueError: the game has no valid public states: an information set that stands at several depths or in
       several public states, or a public state in which several players move.
   """
-  _check_timed(game, histories)
+  fault = timing_fault(histories)
+  if fault:
+    raise ValueError(f"{game} has no public states: {fault}")
   of = _in_order(_by_observer(histories) if source == "observer" else _by_closure(histories, choices))
-  _check_not_split(game, histories, of)
+  fault = split_fault(histories, of)
+  if fault:
+    raise ValueError(f"{game}: {fault}")
+  fault = movers_fault(histories, of)
+  if fault:
+    raise ValueError(f"{game} has no public states: {fault}")
   first = np.full(of.max() + 1, -1)
   first[of[::-1]] = np.arange(len(of))[::-1]
   player = histories.player[first]
-  wrong = np.flatnonzero(histories.player != player[of])
-  if len(wrong):
-    both = [_describe(histories, int(h)) for h in (first[of[wrong[0]]], wrong[0])]
-    raise ValueError(
-      f"{game} has no public states: it is not common knowledge who moves; one would hold these two "
-      f"histories: {both[0]}; {both[1]}. public_states='none' solves it without."
-    )
   above = histories.parent[first]
   parent = np.where(above >= 0, of[above], -1)
   return Partition(of.astype(np.int32), parent.astype(np.int32), player.astype(np.int32))
@@ -172,50 +173,3 @@ def _in_order(of: np.ndarray) -> np.ndarray:
   rank = np.empty(len(first), int)
   rank[np.argsort(first)] = np.arange(len(first))
   return rank[inverse.reshape(-1)]
-
-
-def _check_timed(game: str, histories: Histories) -> None:
-  """ValueError if an information set in which its player acts holds histories of different lengths."""
-  for player in (0, 1):
-    acts, first = _acting(histories, player)
-    number = histories.infostate[player]
-    wrong = acts[histories.depth[acts] != histories.depth[first[number[acts]]]]
-    if len(wrong):
-      a, b = int(first[number[wrong[0]]]), int(wrong[0])
-      raise ValueError(
-        f"{game} has no public states: player {player}'s information state "
-        f"{histories.names[player][number[b]]!r} holds histories of {histories.depth[a]} and of "
-        f"{histories.depth[b]} moves, so that time itself is not common knowledge. public_states='none' "
-        f"solves it without."
-      )
-
-
-def _check_not_split(game: str, histories: Histories, of: np.ndarray) -> None:
-  """ValueError if an observer separates histories that their player cannot tell apart."""
-  for player in (0, 1):
-    acts, first = _acting(histories, player)
-    number = histories.infostate[player]
-    wrong = acts[of[acts] != of[first[number[acts]]]]
-    if len(wrong):
-      h = int(wrong[0])
-      both = [_describe(histories, g) for g in (int(first[number[h]]), h)]
-      raise ValueError(
-        f"{game}: its public observer shows what player {player} does not know in information state "
-        f"{histories.names[player][number[h]]!r}: {both[0]}; {both[1]}. Use public_states='closure'."
-      )
-
-
-def _acting(histories: Histories, player: int) -> tuple[np.ndarray, np.ndarray]:
-  """The histories in which the player acts, and for each infostate the first of them (or -1)."""
-  acts = np.flatnonzero(histories.player == player)
-  first = np.full(len(histories.names[player]), -1)
-  first[histories.infostate[player][acts[::-1]]] = acts[::-1]
-  return acts, first
-
-
-def _describe(histories: Histories, history: int) -> str:
-  who = {CHANCE: "chance", TERMINAL: "nobody"}.get(int(histories.player[history]))
-  names = [histories.names[i][histories.infostate[i][history]] for i in (0, 1)]
-  return (
-    f"{histories.path(history)} ({who or f'player {histories.player[history]}'} to move, infostates {names})"
-  )

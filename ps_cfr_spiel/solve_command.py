@@ -61,6 +61,12 @@ def define_tree(values: flags.FlagValues) -> None:
   """Defines the flags that say how a game is compiled."""
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_enum("leaves", "auto", list(LEAVES), _HELP["leaves"], **into)
+  define_walk(values)
+
+
+def define_walk(values: flags.FlagValues) -> None:
+  """Defines the flags that say how a game is walked and where its public states come from."""
+  into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_enum("public_states", "closure", list(SOURCES), _HELP["public_states"], **into)
   flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
 

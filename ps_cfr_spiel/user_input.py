@@ -2,9 +2,11 @@
 
 import contextlib
 import difflib
+import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 
 import pyspiel
@@ -54,6 +56,19 @@ def load_game(words: Sequence[str]) -> pyspiel.Game:
     raise UserError(f"Unknown game {name!r}; did you mean {guess[0]!r}?")
   with user_errors(), quiet_stderr():
     return pyspiel.load_game(text)
+
+
+def load_module(name: str) -> None:
+  """Imports the user's module, a file or a name, for the games that it registers; else `UserError`."""
+  path = Path(name)
+  is_file = path.suffix == ".py"
+  if is_file and not path.is_file():
+    raise UserError(f"--module={name}: no such file.")
+  sys.path.insert(0, str(path.parent.resolve() if is_file else Path.cwd()))
+  try:
+    importlib.import_module(path.stem if is_file else name)
+  except Exception as error:  # the user's own code: whatever it raises
+    raise UserError(f"--module={name}: {type(error).__name__}: {error}") from error
 
 
 def load_saved_policy(path: str) -> TreePolicy:

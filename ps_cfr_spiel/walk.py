@@ -202,7 +202,7 @@ class _Recorder:
     else:
       self.on_fault("mover", state, game_laws.mover_text(acting))
     legal = tuple([a for a, _ in moves])
-    if acting >= 0 and not (legal and legal in self.legal_sets):  # a set is checked once
+    if acting in game_laws.PLAYERS and not (legal and legal in self.legal_sets):  # a set is checked once
       self._check("legal actions", state, game_laws.legal_fault(legal))
     self.utility.append(value)
     self.legal.append(self.legal_sets[legal])

@@ -1,0 +1,65 @@
+"""What `check_game` says: a line for each law."""
+
+import dataclasses
+import enum
+
+
+class Verdict(enum.StrEnum):
+  """What is said of a law: it holds, it is broken and `build_tree` refuses the game, or something to know."""
+
+  PASS = "PASS"
+  FAIL = "FAIL"
+  NOTE = "NOTE"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+  """A line of a report.
+
+  Attributes:
+    law: its name.
+    verdict: see `Verdict`.
+    found: in words; what breaks a law names the state or the history.
+  """
+
+  law: str
+  verdict: Verdict
+  found: str
+
+  def __str__(self):
+    return f"{self.verdict}  {self.law + ':':24}{self.found}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+  """What `check_game` found.
+
+  Attributes:
+    game: the game string.
+    findings: one for each law.
+    summary: the size of the public tree, as `PublicTree.summary` tells it; empty if there is none.
+  """
+
+  game: str
+  findings: tuple[Finding, ...]
+  summary: str = ""
+
+  @property
+  def fit(self) -> bool:
+    """Whether `build_tree` takes the game: no law is broken."""
+    return not any(finding.verdict == Verdict.FAIL for finding in self.findings)
+
+  def assert_fit(self) -> None:
+    """For tests: raises AssertionError with the whole report unless the game is fit."""
+    if not self.fit:
+      raise AssertionError(f"not fit for build_tree:\n{self}")
+
+  def verdict(self, law: str) -> Verdict:
+    """What is said of one law; KeyError if there is none of this name."""
+    return {finding.law: finding.verdict for finding in self.findings}[law]
+
+  def __str__(self):
+    broken = [finding.law for finding in self.findings if finding.verdict == Verdict.FAIL]
+    verdict = "fit for build_tree" if self.fit else f"not fit for build_tree: {', '.join(broken)}"
+    parts = [self.game, "\n".join(map(str, self.findings)), self.summary, verdict]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,139 @@
+"""What a game and each of its states must be like to have a public tree.
+
+`build_tree` refuses a game that breaks one of these laws, `check_game` reports all that are broken. A law is
+a function that returns None where it holds, and otherwise says what breaks it. The laws that take all
+histories together are in `infostate_laws`.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyspiel
+
+CHANCE_TOLERANCE = 1e-6  # of a sum of chance probabilities: game files round them
+RETURNS_TOLERANCE = 1e-9  # of a sum of returns, relative to the largest
+PLAYERS = (0, 1)
+
+# --- Of the kind of game: what its type declares ------------------------------------------------
+
+
+def players_fault(game: pyspiel.Game) -> str | None:
+  """There are two players."""
+  if game.num_players() != len(PLAYERS):
+    return f"public trees are for two-player zero-sum games, this one has {game.num_players()} player(s)."
+  return None
+
+
+def utility_fault(game: pyspiel.Game) -> str | None:
+  """The game says that it is zero-sum."""
+  kind = game.get_type().utility
+  if kind != pyspiel.GameType.Utility.ZERO_SUM:
+    return f"public trees are for two-player zero-sum games, this one has utility {kind.name}."
+  return None
+
+
+def dynamics_fault(game: pyspiel.Game) -> str | None:
+  """The players move one after the other."""
+  kind = game.get_type().dynamics
+  if kind == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+    return (
+      f"players move at the same time; pyspiel.load_game_as_turn_based(...) or the game string "
+      f"'turn_based_simultaneous_game(game={game})' makes the game sequential."
+    )
+  if kind != pyspiel.GameType.Dynamics.SEQUENTIAL:
+    return f"public trees are for sequential games, this one has dynamics {kind.name}."
+  return None
+
+
+def strings_fault(game: pyspiel.Game) -> str | None:
+  """The game has information state strings."""
+  if not game.get_type().provides_information_state_string:
+    return "it has no information state strings, by which infostates are told apart."
+  return None
+
+
+def chance_mode_fault(game: pyspiel.Game) -> str | None:
+  """Chance can be enumerated."""
+  if game.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+    return (
+      "its chance moves are sampled inside the game (SAMPLED_STOCHASTIC) and cannot be enumerated; a public "
+      "tree needs chance nodes with all their outcomes (EXPLICIT_STOCHASTIC), or no chance (DETERMINISTIC)."
+    )
+  return None
+
+
+KIND_LAWS: dict[str, Callable[[pyspiel.Game], str | None]] = {
+  "players": players_fault,
+  "utility": utility_fault,
+  "dynamics": dynamics_fault,
+  "information states": strings_fault,
+  "chance mode": chance_mode_fault,
+}
+
+
+def check_is_game(game: Any) -> None:
+  """TypeError unless `game` is a game at all."""
+  if not isinstance(game, pyspiel.Game):
+    hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
+    raise TypeError(f"game must be a pyspiel.Game, got {type(game).__name__} {game!r}{hint}.")
+
+
+def check_kind(game: Any) -> None:
+  """Raises unless the game is of a kind that has a public tree.
+
+  Raises:
+    TypeError: it is not a game at all.
+    ValueError: it breaks one of `KIND_LAWS`.
+  """
+  check_is_game(game)
+  for fault in KIND_LAWS.values():
+    found = fault(game)
+    if found:
+      raise ValueError(f"{game}: {found}")
+
+
+def check_limit(limit: Any) -> None:
+  """ValueError unless `limit` is a number of histories."""
+  if isinstance(limit, bool) or not hasattr(limit, "__index__") or limit < 1:
+    raise ValueError(f"limit must be an integer of at least 1, the most histories to walk; got {limit!r}.")
+
+
+# --- Of a state ---------------------------------------------------------------------------------
+
+
+def mover_text(player: int) -> str:
+  """What to say of a state in which it is nobody's turn that a sequential game knows."""
+  return f"current_player() is {player}; expected 0, 1, PlayerId.CHANCE or PlayerId.TERMINAL"
+
+
+def returns_fault(returns: Sequence[float]) -> str | None:
+  """At the end, what one player wins the other loses."""
+  total = sum(returns)
+  if len(returns) != len(PLAYERS) or not math.isfinite(total):
+    return f"the returns are {list(returns)}; expected two numbers"
+  if abs(total) > RETURNS_TOLERANCE * max(1.0, abs(returns[0])):
+    return f"the returns are {list(returns)}, which sum to {total:g}, not to zero"
+  return None
+
+
+def chance_fault(outcomes: Sequence[tuple[int, float]]) -> str | None:
+  """Chance has outcomes, each once, with probabilities that sum to one."""
+  total = math.fsum(probability for _, probability in outcomes)
+  if not all(probability >= 0 for _, probability in outcomes):  # NaN fails too
+    return f"a chance outcome has a negative probability or none: {list(outcomes)}"
+  if abs(total - 1) > CHANCE_TOLERANCE:
+    return f"the probabilities of the {len(outcomes)} chance outcomes sum to {total:.9g}, not to one"
+  if len({action for action, _ in outcomes}) < len(outcomes):
+    return f"a chance outcome is listed twice: {list(outcomes)}"
+  return None
+
+
+def legal_fault(actions: Sequence[int]) -> str | None:
+  """Who acts has legal actions, in ascending order."""
+  if not actions:
+    return "the player to move has no legal actions, but the game is not over"
+  if any(a >= b for a, b in itertools.pairwise(actions)):
+    return f"legal_actions() must ascend without repetition, got {list(actions)}"
+  return None
