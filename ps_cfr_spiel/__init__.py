@@ -14,6 +14,7 @@ from ps_cfr_spiel.check import check_game
 from ps_cfr_spiel.check_report import Report
 from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
 from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.resolve import ContinualResolving
 from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.sampling_solvers import (
   ExternalSamplingSolver,
@@ -22,7 +23,9 @@ from ps_cfr_spiel.sampling_solvers import (
   sampling_runs,
 )
 from ps_cfr_spiel.solver import PSCFRSolver, load_policy, load_solver
+from ps_cfr_spiel.subgame import Subgames
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.value_functions import CFRValues, SolvedValues
 from ps_cfr_spiel.version import __version__
 
 __all__ = [
@@ -31,6 +34,8 @@ __all__ = [
   "NRM",
   "RM",
   "RULES",
+  "CFRValues",
+  "ContinualResolving",
   "Evaluation",
   "ExternalSamplingSolver",
   "OutcomeSamplingSolver",
@@ -40,6 +45,8 @@ __all__ = [
   "PublicTree",
   "RMPlus",
   "Report",
+  "SolvedValues",
+  "Subgames",
   "TreePolicy",
   "VRMCCFRSolver",
   "__version__",

@@ -1,4 +1,4 @@
-"""Ways to solve a subgame again: unsafe, CFR-D gadget, max-margin gadget; each a tree for the ordinary solver.
+"""Ways to solve a subgame again: unsafe, CFR-D, max-margin; each makes a tree for the ordinary solver.
 
   unsafe      both players come to the subgame by their ranges. What the opponent gets then is right on
               average, but may be far too much in some infostates (Schmid 2021, Section 20.1).
@@ -46,15 +46,15 @@ class Gadget(Protocol):
 
 def unsafe(subgame, player, ranges, promises=None, frontier=None) -> PublicTree:
   """Unsafe re-solving; see `Gadget`. `promises` are of no use here."""
-  checked = tuple(_check_range(subgame, i, ranges[i]) for i in (0, 1))
-  return _ranged(subgame, checked, frontier)
+  first, second = (_check_range(subgame, i, ranges[i]) for i in (0, 1))
+  return _ranged(subgame, (first, second), frontier)
 
 
 def cfr_d(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   """The gadget of CFR-D; see `Gadget`.
 
-  A level goes on top of the opponent's decisions: a row for each root with the actions follow, which leads on as
-  the root did, and terminate, which ends in a leaf worth the promise.
+  A level goes on top of the opponent's decisions: a row for each root with the actions follow, which leads on
+  as the root did, and terminate, which ends in a leaf worth the promise.
   """
   chooser = 1 - player
   promises = _check_promises(subgame, chooser, promises)
@@ -70,9 +70,9 @@ def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   """The max-margin gadget; see `Gadget`.
 
   A row goes on top of the opponent's decisions for each public state, with its infostates as actions. What
-  comes up there is minus the margin, in utility for each visit of the infostate chosen: values and promises are
-  divided by the infostate's weight by chance and the player's range. Infostates that cannot be visited
-  are made so bad a choice that they do not count.
+  comes up there is minus the margin, in utility for each visit of the infostate chosen: values and promises
+  are divided by the infostate's weight by chance and the player's range. Infostates that cannot be
+  visited are made so bad a choice that they do not count.
   """
   chooser = 1 - player
   promises = _check_promises(subgame, chooser, promises)
@@ -145,6 +145,7 @@ def _choosing(
   )
   new = PlayerTree((level, *levels), leaf, forest.types)
   columns = _pair(chooser, new.types, other.types)
+  assert isinstance(tree.leaves, RangedLeaves)
   leaves = dataclasses.replace(tree.leaves, bounds=bounds, chooser=chooser, columns=columns)
   return dataclasses.replace(
     tree, players=_pair(chooser, new, dataclasses.replace(other, leaf=link)), leaves=leaves

@@ -1,10 +1,10 @@
 """What a subgame is cut from: a compiled game once more, as nodes that know their way up.
 
-A `PublicTree` keeps two forests of own decisions, which is all that solving a whole game takes. A subgame begins
-in the middle: one has to know which infostates (of either player, acting or not) a public state has, what each
-player chose last before it, and what lies below. `find_nodes` answers that for both kinds of tree: in a Bayesian
-game the nodes are the public states and the leaves, each standing for all types at once; elsewhere they
-are the histories.
+A `PublicTree` keeps two forests of own decisions, which is all that solving a whole game takes. A subgame
+begins in the middle: one has to know which infostates (of either player, acting or not) a public state has,
+what each player chose last before it, and what lies below. `find_nodes` answers that for both kinds of
+tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types at
+once; elsewhere they are the histories.
 """
 
 import dataclasses
@@ -129,7 +129,7 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
   acts = [state.decisions[0] if state.decisions else -1 for state in states]
   last_of_leaf = [_leaf_choices(labels, player, forest) for player, forest in enumerate(tree.players)]
   above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
-  parent = np.array([*(state.parent for state in states), *np.maximum(*above)], int)
+  parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
   player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
   depth = np.zeros(len(parent), int)
   for node in range(1, len(parent)):

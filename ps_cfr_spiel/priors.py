@@ -18,7 +18,8 @@ class Prior(Protocol):
     largest_utility: of all ends of the game, in absolute terms.
   """
 
-  largest_utility: float
+  @property
+  def largest_utility(self) -> float: ...  # noqa: D102
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
     """Probability that chance, and the opponent by their range, lead to each infostate of a player.

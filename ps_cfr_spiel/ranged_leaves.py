@@ -1,4 +1,4 @@
-"""The leaves of a subgame: reach counts from ranges at its roots, and a frontier may take the place of ends."""
+"""The leaves of a subgame: reach counts from ranges at its roots, and a frontier may end it early."""
 
 import dataclasses
 from typing import Any, ClassVar

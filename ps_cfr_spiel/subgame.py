@@ -1,17 +1,18 @@
 """Subgames: what lies below some public states, to the end of the game or to a frontier, as a tree to solve.
 
 A subgame is cut from a compiled game by `Subgames.cut`. It is a `PublicTree` like any other, with two
-differences. It begins in several infostates of each player, its *roots* (`PlayerTree.roots`), so the values that
-come up are those of the public state's infostates, unnormalised. And its leaves count the opponent's reach from the
-range at those roots (`ranged_leaves`). The own range plays no part in one's own values, so infostates
-that a player would never come to get a sensible strategy too.
+differences. It begins in several infostates of each player, its *roots* (`PlayerTree.roots`), so the values
+that come up are those of the public state's infostates, unnormalised. And its leaves count the opponent's
+reach from the range at those roots (`ranged_leaves`). The own range plays no part in one's own values, so
+infostates that a player would never come to get a sensible strategy too.
 
-Several public states may be roots at once, unless one lies below another: such subgames have nothing in common,
-and one run of the solver solves them all.
+Several public states may be roots at once, unless one lies below another: such subgames have nothing in
+common, and one run of the solver solves them all.
 """
 
 import dataclasses
-from collections.abc import Collection
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from ps_cfr_spiel.leaves import SparseLeaves
 from ps_cfr_spiel.nodes import Standing, find_nodes
 from ps_cfr_spiel.priors import Prior, find_prior
 from ps_cfr_spiel.tree import Array, PlayerTree, PublicTree
+from ps_cfr_spiel.walk import Walked
 
 Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, or any multiple of them
 
@@ -48,7 +50,13 @@ class Shape(NamedTuple):
     longest = [
       tuple(max(pair) for pair in zip(a, b, strict=True)) for a, b in zip(self[1:], other[1:], strict=True)
     ]
-    return Shape((first, second), longest[0], longest[1], longest[2])
+    return Shape((first, second), *longest)  # pyright: ignore[reportArgumentType]
+
+  def rounded(self) -> "Shape":
+    """All sizes rounded up to powers of two."""
+    up = [tuple(1 << (n - 1).bit_length() if n else 0 for n in sizes) for sizes in self[1:]]
+    first, second = ({key: 1 << (n - 1).bit_length() for key, n in rows.items()} for rows in self.rows)
+    return Shape((first, second), *up)  # pyright: ignore[reportArgumentType]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,15 +64,15 @@ class Subgame:
   """A subgame, on the host.
 
   Attributes:
-    tree: forests with as many roots as infostates, and the inner leaf evaluator, without ranges (`gadgets` puts
-      a `RangedLeaves` around it). If there is a frontier its leaves are the last part of the forests' links.
+    tree: forests with as many roots as infostates, and the inner leaf evaluator, without ranges (`gadgets`
+      puts a `RangedLeaves` around it). If there is a frontier its leaves are the last part of the links.
     public_states: the roots' public states.
     shape: see `Shape`.
     roots: for each player the infostates at the roots.
     frontier: for each player those at the frontier; no rows if the subgame goes to the end of the game.
     leaf_roots: for each player the root of each leaf, int parts [L_k], the frontier's last.
-    rows: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree of the
-      first n rows, and int[A, n] the numbers of their actions there.
+    rows: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree
+      of the first n rows, and int[A, n] the numbers of their actions there.
     prior: how chance deals the roots' infostates.
   """
 
@@ -80,10 +88,10 @@ class Subgame:
   @property
   def limited(self) -> bool:
     """Is there a frontier?"""
-    return len(self.frontier[0].node) > 0
+    return max(self.shape.frontier) > 0
 
-  def gather(self, player: int, table: list[np.ndarray]) -> list[np.ndarray]:
-    """The player's part of a strategy of the whole game ([A, rows, H] for each block), in this subgame's rows."""
+  def gather(self, player: int, table: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A strategy of the whole game ([A, rows, H] for each block), as far as it is of this subgame."""
     blocks = []
     for (actions, rows, types), (source, action) in zip(
       self.tree.players[player].block_shapes, self.rows[player], strict=True
@@ -142,7 +150,7 @@ class Subgames:
     public_states: Collection[int],
     frontier: Collection[int] = (),
     actions: Collection[int] | None = None,
-    shape: Shape | None = None,
+    fit: Callable[[Shape], Shape] | None = None,
   ) -> Subgame:
     """The subgame that begins in some public states.
 
@@ -150,23 +158,23 @@ class Subgames:
       public_states: the roots, where a player acts, or the beginning of the game; none below another.
       frontier: public states where a player acts and the subgame ends.
       actions: OpenSpiel actions that are kept (a betting abstraction); all by default.
-      shape: pads the arrays to this shape.
+      fit: gives the shape to pad the arrays to, from the one they need.
 
     Returns:
       The subgame, on the host.
 
     Raises:
-      ValueError: a public state is not of this game or not such as named above, or no action is left somewhere.
+      ValueError: a public state is not of this game or not as above, or no action is left somewhere.
     """
     n = self.nodes
     begins = self._flags("public_states", public_states)
-    if not begins.any():
+    if not begins.any() and fit is None:
       raise ValueError("public_states is empty; name at least one public state.")
     root = self._root_of(begins, self._flags("frontier", frontier), actions)
     at_frontier = (root >= 0) & self._flags("frontier", frontier)[n.public]
     ends = np.flatnonzero(root[n.ends] >= 0)
     first, second = (self._piece(i, begins[n.public], root, at_frontier, ends, actions) for i in (0, 1))
-    return self._assemble((first, second), tuple(sorted(set(public_states))), ends, shape)
+    return self._assemble((first, second), tuple(sorted(set(public_states))), ends, fit)
 
   def _flags(self, name: str, public_states: Collection[int]) -> np.ndarray:
     """bool[P + 1] (the last for leaves); ValueError for a public state that cannot be named."""
@@ -263,7 +271,7 @@ class Subgames:
     return numbers
 
   def _assemble(
-    self, pieces: tuple[_Piece, _Piece], public_states, ends: np.ndarray, shape: Shape | None
+    self, pieces: tuple[_Piece, _Piece], public_states, ends: np.ndarray, fit: Callable[[Shape], Shape] | None
   ) -> Subgame:
     """Lays out the pieces in arrays of a shape."""
     order, parts, leaves = self._leaves(pieces, ends)
@@ -275,10 +283,10 @@ class Subgames:
       (len(pieces[0].roots.node), len(pieces[1].roots.node)),
       (len(pieces[0].frontier.node), len(pieces[1].frontier.node)),
     )
-    shape = own if shape is None else shape
+    shape = own if fit is None else fit(own)
     if shape.union(own) != shape:
       raise ValueError(f"A subgame of {own} does not fit into {shape}.")
-    limited = max(shape.frontier) > 0
+    limited = max(shape.frontier) > 0  # not `own`: a padded subgame may end before its frontier
     forests, leaf_roots, sources = [], [], []
     for i, piece in enumerate(pieces):
       choices = [_padded(piece.ends[order][part], n, -1) for part, n in zip(parts, shape.leaves, strict=True)]
@@ -320,16 +328,18 @@ class Subgames:
     """The inner evaluator's leaves.
 
     Returns:
-      int[L]: for each leaf one of `ends`; the leaves of each part; a function that makes the evaluator, padded.
+      int[L]: for each leaf one of `ends`; the leaves of each part; a function that makes the evaluator.
     """
     n = self.nodes
     if not n.histories:
       number = n.leaf[ends]
       bounds = np.cumsum([0, *self.tree.players[0].leaf.children])
-      parts = [np.flatnonzero((number >= a) & (number < b)) for a, b in zip(bounds, bounds[1:])]
-      local = [number[part] - a for part, a in zip(parts, bounds)]
+      parts = [np.flatnonzero((number >= a) & (number < b)) for a, b in itertools.pairwise(bounds)]
+      local = [number[part] - a for part, a in zip(parts, bounds, strict=False)]
       return np.arange(len(ends)), parts, lambda sizes: self.tree.leaves.take(local, sizes)
-    histories = self.labels.source.histories
+    source = self.labels.source
+    assert isinstance(source, Walked)
+    histories = source.histories
     keys = np.column_stack([p for piece in pieces for p in (piece.ends, piece.end_roots)])
     _, first, leaf = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     utility = np.zeros((len(first), 1))

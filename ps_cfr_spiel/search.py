@@ -1,0 +1,277 @@
+"""Searches of continual re-solving, one after the other (Schmid 2021, Sections 20.5 to 20.7).
+
+A search solves a subgame, or many that do not overlap, and leaves to the next one what that needs: the
+player's strategy so far, from which ranges follow, and what the opponent was promised where the lookahead
+ended.
+The first search solves the game from its start. Each later one begins where the player acts next, from the
+player's range and the opponent's promised values there, by one of `gadgets`. Its lookahead ends where the
+player acts for the `lookahead`-th time after that, so it has seen every state in which the next may begin.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.compilation import jit
+from ps_cfr_spiel.evaluate import best_response_values
+from ps_cfr_spiel.gadgets import Gadget, unsafe
+from ps_cfr_spiel.precision import precision, to_device
+from ps_cfr_spiel.ranged_leaves import RangedLeaves
+from ps_cfr_spiel.rules import Rule
+from ps_cfr_spiel.subgame import Ranges, Shape, Subgame, Subgames
+from ps_cfr_spiel.traverse import sequence_reach
+from ps_cfr_spiel.tree import Array, PublicTree
+from ps_cfr_spiel.value_functions import BoundValues, FrozenValues, ValueFunction
+
+Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
+
+_reach = jit()(sequence_reach)
+_best_response = jit(static_argnames="player")(
+  lambda tree, opponent_strategy, player: best_response_values(tree, player, opponent_strategy)[1]
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+  """How a search solves.
+
+  Attributes:
+    iterations: of CFR.
+    rule: regret rule.
+    gadget: one of `gadgets`.
+    lookahead: how many own decisions it looks ahead; None for all.
+    value_function: what the frontier is worth.
+    actions: OpenSpiel actions that searches consider; all if None.
+    alternating: update order of CFR.
+    dtype: "float32" or "float64".
+  """
+
+  iterations: int
+  rule: Rule
+  gadget: Gadget
+  lookahead: int | None
+  value_function: ValueFunction | None
+  actions: frozenset[int] | None
+  alternating: bool
+  dtype: str
+
+
+class Search(NamedTuple):
+  """What a search leaves to the next.
+
+  Attributes:
+    player: who searches.
+    level: own public states of the player above the roots.
+    tables: for each player a strategy of the whole game: the player's is final above the roots, and below is
+      what this search found, uniform where no search came. The opponent's is what this search expects.
+    frontier: public states where the lookahead ended.
+    promised: (int[F] infostates, [F, H] values) of the opponent there.
+    seconds: what this search took.
+  """
+
+  player: int
+  level: int
+  tables: tuple[Table, Table]
+  frontier: tuple[int, ...]
+  promised: tuple[np.ndarray, np.ndarray]
+  seconds: float
+
+
+class Searcher:
+  """Runs searches on a game.
+
+  Attributes:
+    subgames: of the game.
+    settings: how each search solves.
+    level: for each player int[P], how many public states above each one are the player's own.
+  """
+
+  def __init__(self, tree: PublicTree, settings: Settings):
+    """See the class; ValueError if no subgames can be cut from the tree."""
+    self.subgames, self.settings = Subgames(tree), settings
+    self.level = (self._levels(0), self._levels(1))
+    self._shapes: dict[tuple[str, int, int], Shape] = {}
+    with precision(settings.dtype):
+      self._players = to_device(tree.players, settings.dtype)
+
+  def _levels(self, player: int) -> np.ndarray:
+    states = self.subgames.labels.public_states
+    level = np.zeros(len(states), int)
+    for s, state in enumerate(states):
+      if state.parent >= 0:
+        level[s] = level[state.parent] + (states[state.parent].player == player)
+    return level
+
+  def states(self, player: int, level: int | None) -> tuple[int, ...]:
+    """The public states in which a player makes the decision number `level`; none for None."""
+    return tuple(s for s in self.acting(player) if self.level[player][s] == level)
+
+  def acting(self, player: int) -> list[int]:
+    """The public states in which a player acts."""
+    return [s for s, state in enumerate(self.subgames.labels.public_states) if state.player == player]
+
+  def start(self, player: int) -> Search:
+    """Solves the game from its start, as far as the player's lookahead goes."""
+    began = time.perf_counter()
+    shapes = [p.block_shapes for p in self.subgames.tree.players]
+    first, second = ([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
+    nothing = Search(player, -1, (first, second), (), (np.zeros(0, int), np.zeros((0, 0))), 0.0)
+    frontier = self.states(player, self.settings.lookahead)
+    return self._solve(nothing, [0], frontier, unsafe, False, began)
+
+  def resolve(self, search: Search, public_states: Sequence[int], padded: bool = False) -> Search:
+    """Solves again from public states in which the player acts next after the roots of a search.
+
+    Args:
+      search: the last.
+      public_states: where to begin, one or many.
+      padded: give all subgames of a level one shape, so that little is compiled during play.
+    """
+    began = time.perf_counter()
+    level, lookahead = int(self.level[search.player][public_states[0]]), self.settings.lookahead
+    frontier = self.states(search.player, None if lookahead is None else level + lookahead)
+    return self._solve(search, public_states, frontier, self.settings.gadget, padded, began)
+
+  def _solve(
+    self, search: Search, roots: Sequence[int], frontier, gadget: Gadget, padded: bool, began: float
+  ) -> Search:
+    """One search."""
+    player, settings = search.player, self.settings
+    opponent, level = 1 - player, int(self.level[player][roots[0]])
+    subgame = self.subgames.cut(roots, frontier, settings.actions, self._fit("search", player, level, padded))
+    promises = None if gadget is unsafe else self._promises(search, subgame, padded)
+    values = self._value_function(subgame, player, level, padded)
+    with precision(settings.dtype):
+      tree = to_device(
+        gadget(subgame, player, self._ranges(search, subgame), promises, values), settings.dtype
+      )
+      state = cfr.init(tree, settings.rule, settings.dtype)
+      state = cfr.solve(
+        tree, state, settings.iterations, rule=settings.rule, alternating=settings.alternating
+      )
+      average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
+    tables = ([block.copy() for block in search.tables[0]], [block.copy() for block in search.tables[1]])
+    # In a gadget the opponent is made to do strange things, which are nothing to expect of them.
+    for i in (0, 1) if gadget is unsafe else (player,):
+      subgame.scatter(i, average[i], tables[i])
+    promised = search.promised
+    if subgame.limited:
+      standing = subgame.frontier[opponent]
+      values = _averaged_values(tree.leaves, opponent, state.players[opponent].values)
+      promised = standing.knowledge, values[: len(standing.knowledge)]
+    return Search(player, level, tables, tuple(frontier), promised, time.perf_counter() - began)
+
+  def _fit(self, kind: str, player: int, level: int, padded: bool) -> Callable[[Shape], Shape] | None:
+    """Grows the shape that all subgames of a kind and level have, by powers of two."""
+    if not padded:
+      return None
+
+    def fit(own: Shape) -> Shape:
+      key = (kind, player, level)
+      self._shapes[key] = own.rounded().union(self._shapes.get(key, own))
+      return self._shapes[key]
+
+    return fit
+
+  def _value_function(self, subgame: Subgame, player: int, level: int, padded: bool) -> BoundValues | None:
+    """The settings' value function, bound to the frontier of a subgame."""
+    if not subgame.limited:
+      return None
+    assert self.settings.value_function is not None
+    states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
+    fit = self._fit("below", player, level, padded)
+    below = None if fit is None else lambda own: fit(own)._replace(roots=subgame.shape.frontier)
+    return self.settings.value_function.bind(self.subgames, states, below)
+
+  def _ranges(self, search: Search, subgame: Subgame) -> Ranges:
+    """Both players' ranges at the roots, by the tables of the last search.
+
+    Where a player would never come, every infostate counts the same: there is nothing to go by.
+    """
+    ranges = []
+    for i, standing in enumerate(subgame.roots):
+      with precision(self.settings.dtype):
+        reach = _reach(self._players[i], to_device(search.tables[i], self.settings.dtype))
+        range_ = np.concatenate([np.asarray(part, float) for part in reach])[standing.sequence]
+      range_[len(standing.public) :] = 0  # padding
+      for s in np.unique(standing.public):
+        here = np.flatnonzero(standing.public == s)
+        if not range_[here].any():
+          range_[here] = 1.0
+      ranges.append(range_)
+    return ranges[0], ranges[1]
+
+  def _promises(self, search: Search, subgame: Subgame, padded: bool) -> np.ndarray:
+    """What the last search promised the opponent at the roots: [roots, H].
+
+    These are counterfactual best response values. If the opponent has taken an action that the search left
+    out, they are those of the public state before: no action is worth more (Schmid 2021, Section 21.2).
+    """
+    opponent = 1 - search.player
+    standing, nodes = subgame.roots[opponent], self.subgames.nodes
+    anchors = {s: self._anchor(search.player, s) for s in subgame.public_states}
+    promises = np.zeros((subgame.shape.roots[opponent], self.subgames.tree.players[opponent].types))
+    for off_tree in (False, True):
+      states = {s for s, anchor in anchors.items() if (s != anchor) == off_tree}
+      if states:
+        at = sorted({anchors[s] for s in states})
+        found, values = self._response_values(search, at, padded)
+        rows = np.flatnonzero(np.isin(standing.public, list(states)))
+        node = standing.node[rows]
+        for _ in range(off_tree):
+          node = nodes.parent[node]
+        promises[rows] = values[found.find(nodes.knowledge[opponent][node])]
+    return promises
+
+  def _anchor(self, player: int, public_state: int) -> int:
+    """The public state whose values bound those of a root: itself, or the one before an action left out."""
+    states, actions = self.subgames.labels.public_states, self.settings.actions
+    s = public_state
+    while actions is not None and states[s].parent >= 0:
+      above = states[s].parent
+      if states[above].player == player:
+        break
+      if states[above].player == 1 - player and states[s].action not in actions:
+        if s != public_state:
+          raise ValueError(
+            f"Public state {public_state} of {self.subgames.labels.game} comes after an action that searches "
+            f"leave out and more that is not the searcher's, so that nothing bounds its values; allow the "
+            f"action {states[s].action} too."
+          )
+        return above
+      s = above
+    return public_state
+
+  def _response_values(self, search: Search, public_states: Sequence[int], padded: bool):
+    """The opponent's infostates at public states, and their best response values there, [R, H]."""
+    player, opponent = search.player, 1 - search.player
+    kind = "promises" if search.frontier else "search"
+    fit = self._fit(kind, player, int(self.level[player][public_states[0]]), padded)
+    subgame = self.subgames.cut(public_states, search.frontier, self.settings.actions, fit)
+    frontier = None
+    if subgame.limited:
+      known, found = search.promised
+      shapes = [(n, p.types) for n, p in zip(subgame.shape.frontier, subgame.tree.players, strict=True)]
+      values = (np.zeros(shapes[0]), np.zeros(shapes[1]))
+      standing = subgame.frontier[opponent].knowledge
+      values[opponent][: len(standing)] = found[np.searchsorted(known, standing)]
+      frontier = FrozenValues(values)
+    tree = unsafe(subgame, player, self._ranges(search, subgame), None, frontier)
+    strategy = subgame.gather(player, search.tables[player])
+    with precision(self.settings.dtype):
+      tree, strategy = to_device((tree, strategy), self.settings.dtype)
+      values = np.asarray(_best_response(tree, strategy, player=opponent), float)
+    return subgame.roots[opponent], values
+
+
+def _averaged_values(leaves: RangedLeaves, player: int, sums: Sequence[Array]) -> np.ndarray:
+  """Average values of a player at the frontier, [F, H]; a gadget's scale is taken off."""
+  scale = np.asarray(leaves.weights[player][-1], float)
+  values = np.asarray(sums[0], float).reshape(scale.shape) / float(sums[1])
+  if leaves.chooser != player:
+    return values
+  return np.where(scale > 0, values / np.where(scale > 0, scale, 1), 0)
