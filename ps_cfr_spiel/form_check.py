@@ -23,11 +23,12 @@ def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
     for tree in (form, walked)
     if tree.labels is not None
   ]
-  for one, other, where in ((*actions, "in the form"), (*actions[::-1], "in the game")):
-    for (player, name), legal in one.items():
-      if other.get((player, name)) != legal:
-        found = other.get((player, name), "none")
-        return f"player {player}'s infostate {name!r} has actions {legal} {where}, {found} otherwise"
+  places = ("in the form", "in the game")
+  for k, j in ((0, 1), (1, 0)):
+    for key, legal in actions[k].items():
+      other = actions[j].get(key, "none")
+      if other != legal:
+        return f"player {key[0]}'s infostate {key[1]!r} has actions {legal} {places[k]}, {other} {places[j]}"
   generator = np.random.default_rng(0)
   profile = {key: generator.dirichlet(np.ones(len(legal))) for key, legal in sorted(actions[0].items())}
   values = [_values(tree, profile) for tree in (form, walked)]

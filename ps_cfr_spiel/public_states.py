@@ -47,7 +47,7 @@ def public_observer(game: pyspiel.Game):
   )
   try:
     observer = observation.make_observation(game, kind)
-  except (RuntimeError, TypeError, ValueError) as error:
+  except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # a Python game may have no maker
     raise ValueError(_no_observer(game)) from error
   if observer is None or observer.string_from(game.new_initial_state(), 0) is None:
     raise ValueError(_no_observer(game))

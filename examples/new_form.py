@@ -1,0 +1,32 @@
+"""The game of `new_game` with its own Bayesian form: compiled without visiting a history."""
+
+import numpy as np
+import pyspiel
+from new_game import HalfStreet
+
+CARDS = np.arange(3)
+OVER = int(pyspiel.PlayerId.TERMINAL)
+
+
+class Form:
+  """The public states start, check, bet, bet and fold, bet and call; see `bayesian.BayesianForm`."""
+
+  parent = np.array([-1, 0, 0, 2, 2])
+  action = np.array([-1, 0, 1, 0, 1])
+  player = np.array([0, OVER, 1, OVER, OVER])
+  constant = np.array([0.0, 0.0, 0.0, 1.0, 0.0])  # to player 0, whatever the cards
+  stake = np.array([0.0, 1.0, 0.0, 0.0, 2.0])  # to the player with the stronger card
+  types = (("0", "1", "2"),) * 2
+  weights = (np.ones(3),) * 2
+  cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy, no-one else's
+  strength = (CARDS,) * 2
+  first, answer = (tuple(f"card ({card},), then {line}" for card in CARDS) for line in ("()", "(1,)"))
+  infostates = (first, (), answer, (), ())
+
+
+class HalfStreetByForm(HalfStreet):
+  """The same game; `build_tree` takes the form where there is one."""
+
+  def bayesian_form(self):
+    """What `build_tree` asks for."""
+    return Form

@@ -1,0 +1,40 @@
+"""A new leaf evaluator: each leaf's utilities over pairs of types as a product of two thin matrices."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import RMPlus, TreePolicy, build_tree, cfr, exploitability, precision
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class LowRankLeaves:
+  """Chance-weighted utilities to player 0 as left @ right: [L, H0, r] and [L, r, H1]."""
+
+  left: jax.Array
+  right: jax.Array
+
+  def __call__(self, player, opponent_reach, own_reach=None):
+    """Parts [L, H of the opponent] to parts [L, H of the player]."""
+    near, far = (self.left, self.right) if player == 0 else (-self.right.mT, self.left.mT)
+    return [jnp.einsum("lhr,lrg,lg->lh", near, far, opponent_reach[0])]
+
+
+def solve(game, rank, iterations=1000):
+  """The average policy of CFR+ on utilities of this rank."""
+  tree = build_tree(game, leaves="dense")
+  u, s, v = np.linalg.svd(tree.leaves.utility, full_matrices=False)
+  leaves = LowRankLeaves(u[..., :rank] * s[:, None, :rank], v[:, :rank])
+  device = precision.to_device(dataclasses.replace(tree, leaves=leaves), "float32")
+  state = cfr.solve(device, cfr.init(device, RMPlus(), "float32"), iterations, rule=RMPlus())
+  return TreePolicy(game, tree.labels, [cfr.average_strategy(player) for player in state.players])
+
+
+if __name__ == "__main__":
+  leduc = pyspiel.load_game("leduc_poker")
+  for rank in (2, 4, 6):
+    print(f"rank {rank}: exploitability {exploitability(leduc, solve(leduc, rank)):.4f}")

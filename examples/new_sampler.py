@@ -1,0 +1,39 @@
+"""A new way to sample: outcome sampling in antithetic pairs, a trajectory of 1 - u beside each of u."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import pyspiel
+
+from ps_cfr_spiel import TreePolicy, build_tree, exploitability, mccfr, precision
+from ps_cfr_spiel.baselines import ZeroBaseline
+from ps_cfr_spiel.sampling_tree import build_sampling_tree
+from ps_cfr_spiel.trajectories import OutcomeSampling
+
+
+@dataclasses.dataclass(frozen=True)
+class AntitheticSampling(OutcomeSampling):
+  """The mean of both estimates of a pair: unbiased, as 1 - u is as uniform as u."""
+
+  def __call__(self, tree, regrets, learned, traverser, uniforms):
+    """Updates from the uniform numbers [draws, B]; see `mccfr.Sampler`."""
+    largest = 1 - jnp.finfo(uniforms.dtype).epsneg  # uniform numbers are below 1
+    pairs = jnp.concatenate([uniforms, jnp.minimum(1 - uniforms, largest)], 1)
+    updates = super().__call__(tree, regrets, learned, traverser, pairs)
+    halved = {name: getattr(updates, name) / 2 for name in ("values", "regrets", "averages")}
+    return updates._replace(**halved)
+
+
+def solve(game, iterations, seed=0):
+  """The average policy after some iterations."""
+  tree, sampler = build_tree(game), AntitheticSampling(ZeroBaseline())
+  device = precision.to_device(build_sampling_tree(game, tree), "float32")
+  state = mccfr.init(device, sampler, seed, "float32")
+  state = mccfr.solve(device, state, iterations, sampler=sampler)
+  strategies = mccfr.average_strategy(device, state, sampler=sampler, batch=1, plus=False)
+  return TreePolicy(game, tree.labels, strategies)
+
+
+if __name__ == "__main__":
+  kuhn = pyspiel.load_game("kuhn_poker")
+  print(f"exploitability {exploitability(kuhn, solve(kuhn, 100_000)):.4f}")

@@ -1,0 +1,144 @@
+"""The worked examples of the documentation do what they say; results are checked by OpenSpiel and by LPs."""
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability
+from reference import sequence_form_value
+
+from ps_cfr_spiel import PSCFRSolver, build_tree, check_game
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MOST_LINES = 40
+if not EXAMPLES.exists():
+  pytest.skip("the examples are not part of the wheel", allow_module_level=True)
+
+
+def example(name):
+  """An example as a module; it may import its neighbours."""
+  sys.path.insert(0, str(EXAMPLES))
+  try:
+    return importlib.import_module(name)
+  finally:
+    sys.path.remove(str(EXAMPLES))
+
+
+def openspiels_exploitability(game, policy):
+  return pyspiel.exploitability(game, policy.to_pyspiel())
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_examples_are_short(path):
+  text = path.read_text()
+  docstrings = {
+    line
+    for node in ast.walk(ast.parse(text))
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+    for line in range(node.body[0].lineno, node.body[0].end_lineno + 1)
+  }
+  code = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() and n not in docstrings]
+  assert 0 < len(code) < MOST_LINES
+
+
+def test_the_rule_converges():
+  rule = example("new_rule").PolynomialRM()
+  leduc = pyspiel.load_game("leduc_poker")
+  solver = PSCFRSolver(leduc, rule)
+  found = []
+  for iterations in (0, 100, 900):
+    solver.run(iterations)
+    found.append(openspiels_exploitability(leduc, solver.average_policy()))
+  assert found[0] > 20 * found[1] > 60 * found[2]
+  assert found[2] < 0.02
+
+
+def test_the_rule_of_degree_two_is_regret_matching():
+  kuhn = pyspiel.load_game("kuhn_poker")
+  ours = PSCFRSolver(kuhn, example("new_rule").PolynomialRM(p=2.0), alternating=False, dtype="float64")
+  theirs = pyspiel.CFRSolver(kuhn)
+  ours.run(1)  # OpenSpiel's updates alternate; the first one is of player 0, from the same uniform strategies
+  theirs.evaluate_and_update_policy()
+  first = theirs.tabular_current_policy()
+  mine = ours.current_policy()
+  for decision, _, name in mine.labels.infostates():
+    if decision.player == 0:
+      expected = dict(first.action_probabilities(name))
+      assert mine.at(0, name) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_leaf_evaluator_is_exact_at_full_rank_and_only_there():
+  module = example("new_leaves")
+  leduc = pyspiel.load_game("leduc_poker")
+  utility = build_tree(leduc, leaves="dense").leaves.utility
+  u, s, v = np.linalg.svd(utility, full_matrices=False)
+  leaves = module.LowRankLeaves(u * s[:, None], v)
+  reach = np.random.default_rng(0).random(utility.shape[:2])
+  for player, values in (
+    (0, np.einsum("lhg,lg->lh", utility, reach)),
+    (1, -np.einsum("lhg,lh->lg", utility, reach)),
+  ):
+    np.testing.assert_allclose(leaves(player, [reach])[0], values, atol=1e-12)
+  full = openspiels_exploitability(leduc, module.solve(leduc, 6, 300))
+  assert full < 0.005
+  assert openspiels_exploitability(leduc, module.solve(leduc, 3, 300)) > 5 * full
+
+
+def test_the_game_has_the_value_and_the_strategies_of_the_books():
+  """Half a street of three cards: a third of the worst are bluffed, a third of the middle ones call."""
+  example("new_game")
+  game = pyspiel.load_game("half_street")
+  check_game(game, public_states="closure").assert_fit()
+  pyspiel.random_sim_test(game, num_sims=10, serialize=False, verbose=False)
+  assert sequence_form_value(game) == pytest.approx(1 / 18)
+  solver = PSCFRSolver(game)
+  solver.run(1000)
+  policy = solver.average_policy()
+  assert exploitability.exploitability(game, policy) < 1e-3
+  assert policy.at(0, "card (0,), then ()")[1] == pytest.approx(1 / 3, abs=0.01)
+  assert policy.at(1, "card (1,), then (1,)")[1] == pytest.approx(1 / 3, abs=0.01)
+
+
+@pytest.mark.parametrize("leaves", ["dense", "showdown"])
+def test_the_form_is_the_game(leaves):
+  game = example("new_form").HalfStreetByForm()
+  report = check_game(game)
+  report.assert_fit()
+  assert report.verdict("bayesian_form()") == "PASS"
+  solver = PSCFRSolver(game, leaves=leaves)
+  solver.run(1000)
+  assert solver.tree.leaves.kind == leaves
+  walked = pyspiel.load_game("half_street")
+  assert exploitability.exploitability(walked, solver.average_policy()) < 1e-3
+
+
+def test_the_sampler_converges():
+  kuhn = pyspiel.load_game("kuhn_poker")
+  module = example("new_sampler")
+  found = [openspiels_exploitability(kuhn, module.solve(kuhn, n)) for n in (100, 10_000)]
+  assert found[1] < 0.02
+  assert found[0] > 3 * found[1]
+
+
+def test_the_sampler_is_unbiased():
+  """The mean update of many pairs is that of many single trajectories, whose own tests prove it right."""
+  from ps_cfr_spiel.baselines import ZeroBaseline
+  from ps_cfr_spiel.sampling_tree import build_sampling_tree
+  from ps_cfr_spiel.trajectories import OutcomeSampling
+
+  kuhn = pyspiel.load_game("kuhn_poker")
+  tree = build_sampling_tree(kuhn, build_tree(kuhn))
+  regrets = np.zeros((tree.actions, tree.cells))
+  means = []
+  for sampler in (example("new_sampler").AntitheticSampling(ZeroBaseline()), OutcomeSampling(ZeroBaseline())):
+    uniforms = np.random.default_rng(1).random((sampler.draws(tree), 200_000))
+    updates = sampler(tree, regrets, np.zeros(0), np.int32(0), uniforms)
+    total = np.zeros_like(regrets)
+    np.add.at(total.T, np.asarray(updates.cells), np.asarray(updates.regrets).T)
+    means.append(total / uniforms.shape[1])
+  assert np.abs(means[0]).max() > 0.05
+  np.testing.assert_allclose(*means, atol=0.01)
