@@ -7,8 +7,7 @@ TYPE = Kind(
   "half_street", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
   Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
   provides_information_state_string=True, provides_information_state_tensor=False,
-  provides_observation_string=False, provides_observation_tensor=False,
-)  # fmt: skip
+  provides_observation_string=False, provides_observation_tensor=False)  # fmt: skip
 
 
 class HalfStreet(pyspiel.Game):
@@ -55,6 +54,9 @@ class State(pyspiel.State):
   def information_state_string(self, player=None):
     player = self.current_player() if player is None else player
     return f"card {self.moves[player : player + 1]}, then {self.moves[2:]}"
+
+  def __str__(self):
+    return str(self.moves)
 
 
 pyspiel.register_game(TYPE, HalfStreet)
