@@ -5,15 +5,17 @@ apart, and without evaluation. Every average policy is evaluated by the same fun
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyspiel
 
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.evaluate import evaluate
+from ps_cfr_spiel.evaluate import exploitability as evaluate_exploitability
 from ps_cfr_spiel.policy import make_state, strategies_of
 from ps_cfr_spiel.precision import precision, to_device
+from ps_cfr_spiel.resolve import ContinualResolving
 from ps_cfr_spiel.sampling_solvers import ExternalSamplingSolver
 from ps_cfr_spiel.solver import IterativeSolver, PSCFRSolver
 from ps_cfr_spiel.tree import PublicTree
@@ -110,6 +112,54 @@ def measure(
     done, spent, pace = done + steps, spent + elapsed, steps / elapsed
     points.append(Point(done, spent, exploitability(solver.average_policy())))
   return Run(setup, tuple(points))
+
+
+def curve(solver: IterativeSolver, iterations: int) -> tuple[Point, ...]:
+  """Runs a solver further and measures it some ten times for each factor of ten.
+
+  Args:
+    solver: at any iteration; it is compiled first.
+    iterations: how many more.
+
+  Raises:
+    ValueError: `iterations` is not positive.
+  """
+  if iterations < 1:
+    raise ValueError(f"iterations must be at least 1, got {iterations!r}.")
+  solver.compile()
+  points: list[Point] = []
+  start, spent = solver.iteration, 0.0
+  for mark in [*sorted({int(10 ** (k / 10)) for k in range(10 * len(str(iterations)))}), iterations]:
+    steps = min(start + mark, start + iterations) - solver.iteration
+    if not steps:
+      break
+    started = time.perf_counter()
+    solver.run(steps)
+    spent += time.perf_counter() - started
+    points.append(Point(solver.iteration, spent, solver.exploitability()))
+  return tuple(points)
+
+
+def resolving_curve(
+  game: pyspiel.Game, iterations: Sequence[int] = (10, 30, 100, 300, 1000), **options: Any
+) -> tuple[Point, ...]:
+  """Exploitability of continual re-solving, by the iterations of each search.
+
+  Args:
+    game: from `pyspiel.load_game`.
+    iterations: of each search, as often as it is measured.
+    **options: of `ContinualResolving`.
+
+  Returns:
+    Points whose seconds are those of solving all public states of the game, compilation included.
+  """
+  points = []
+  for count in iterations:
+    started = time.perf_counter()
+    policy = ContinualResolving(game, count, **options).tabularise()
+    seconds = time.perf_counter() - started
+    points.append(Point(count, seconds, evaluate_exploitability(game, policy)))
+  return tuple(points)
 
 
 def _advance(solver: Any, steps: int) -> None:

@@ -61,19 +61,22 @@ class Bands(Protocol):
   def variance(self) -> np.ndarray | None: ...  # noqa: D102
 
 
-def exploitability_curve(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> Figure:
+def exploitability_curve(
+  game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]], iterations: str = "iterations"
+) -> Figure:
   """Exploitability over iterations, both logarithmic; in percent of the pot too where there is one.
 
   Args:
     game: the game, for the title and the unit.
     runs: measured points under the name of each run; those at iteration 0 are left out.
+    iterations: what to call the axis, if they are iterations of something else than one run.
   """
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
   for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
     _draw(axes, points, lambda point: point.iteration, label=name, color=color, linewidth=2)
   axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
-  _dress(axes, "iterations", f"exploitability ({unit_of(game)})")
+  _dress(axes, iterations, f"exploitability ({unit_of(game)})")
   if pot := pot_of(game):
     _add_pot_axis(axes, pot)
   if len(runs) > 1:

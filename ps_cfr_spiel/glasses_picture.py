@@ -4,13 +4,14 @@ Part of `pictures`, which is where to take them from. The figures are made
 without pyplot, so no display is needed and nothing global is touched.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.glasses_beliefs import CHASER, evader_belief
 
 try:
   from matplotlib.axes import Axes
@@ -21,54 +22,9 @@ try:
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
-CHASER, EVADER = 0, 1
 NEAR = 0.36  # radius of a node; neighbours are about 1 apart
 BELIEF = LinearSegmentedColormap.from_list("belief", ["#ffffff", "#f6c98a", "#d9622b"])
 STONE, EDGE, INK, SOFT = "#2f6690", "#b5bcc4", "#22262b", "#6b727b"
-
-
-def evader_belief(state: pyspiel.State, policy: openspiel_policy.Policy | None = None) -> dict[int, float]:
-  """Where the chaser, who knows the evader's strategy, thinks it is, by Bayes' rule.
-
-  Args:
-    state: of glasses; only what is public in it is used.
-    policy: the evader's strategy; by default every move is equally likely.
-
-  Returns:
-    Probability of every possible node. If the policy never comes here, that of the uniform strategy.
-
-  Raises:
-    ValueError: the state is of another game.
-  """
-  game = state.get_game()
-  if game.get_type().short_name != "glasses":
-    raise ValueError(f"Expected a state of glasses, got one of {game}.")
-  policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
-  weights = _evader_weights(state, policy)
-  if not sum(weights.values()):
-    weights = _evader_weights(state, openspiel_policy.UniformRandomPolicy(game))
-  total = sum(weights.values())
-  return {node: weight / total for node, weight in sorted(weights.items())}
-
-
-def _evader_weights(state: Any, policy: openspiel_policy.Policy) -> dict[int, float]:
-  """Probability that the evader's strategy leads to each node and to what is public in `state`."""
-  public = state.information_state_string(CHASER)
-  reached = [(state.get_game().new_initial_state(), 1.0)]
-  for action in state.history():
-    after = []
-    for here, probability in reached:
-      if here.current_player() == CHASER:
-        after.append((here.child(action), probability))
-      elif here.current_player() == EVADER:
-        chances = policy.action_probabilities(here, EVADER)
-        after += [(here.child(move), probability * chance) for move, chance in chances.items()]
-    reached = after
-  weights: dict[int, float] = defaultdict(float)
-  for here, probability in reached:
-    if here.information_state_string(CHASER) == public:
-      weights[here.evader] += probability
-  return weights
 
 
 def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarray:

@@ -1,3 +1,5 @@
+import itertools
+
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
@@ -63,6 +65,27 @@ def test_the_table_tells_set_up_and_iterations_apart():
   head, line = comparison.table({"CFR+": run}).splitlines()
   assert head.split() == ["set-up", "iterations", "each", "exploitability"]
   assert line.split() == ["CFR+", "2.50", "s", "4,000", "500", "us", "1.25e-03"]
+
+
+def test_a_curve_ends_where_it_was_told_to(kuhn):
+  solver = ps_cfr_spiel.PSCFRSolver(kuhn)
+  solver.run(7)
+  points = comparison.curve(solver, 57)
+  iterations = [point.iteration - 7 for point in points]
+  assert iterations == [1, 2, 3, 5, 6, 7, 10, 12, 15, 19, 25, 31, 39, 50, 57]
+  assert points[-1].exploitability == solver.exploitability() < points[0].exploitability
+  assert all(a.seconds < b.seconds for a, b in itertools.pairwise(points))
+  with pytest.raises(ValueError, match="iterations must be at least 1, got 0"):
+    comparison.curve(solver, 0)
+
+
+def test_re_solving_gets_better_with_iterations(kuhn):
+  points = comparison.resolving_curve(kuhn, (3, 300), rule="rm+", dtype="float64")
+  policy = ps_cfr_spiel.ContinualResolving(kuhn, 300, "rm+", dtype="float64").tabularise()
+  expected = openspiel_exploitability.exploitability(kuhn, policy.to_tabular())
+  assert [point.iteration for point in points] == [3, 300]
+  assert points[1].exploitability == pytest.approx(expected, abs=1e-9)
+  assert points[1].exploitability < points[0].exploitability / 5
 
 
 def test_all_default_solvers_are_named_for_their_makers():
