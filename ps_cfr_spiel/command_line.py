@@ -13,7 +13,7 @@ from typing import Any
 
 from absl import app, flags
 
-from ps_cfr_spiel import charts, check_command, play_command, solve_command
+from ps_cfr_spiel import charts, check_command, play_command, resolve_command, solve_command
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.certificate import certificate
 from ps_cfr_spiel.evaluate import evaluate_policy
@@ -226,14 +226,29 @@ COMMANDS = (
     run=_evaluate,
   ),
   Command(
+    name="resolve",
+    arguments="[GAME]",
+    summary="Search by continual re-solving",
+    text="Solves every subgame anew as play comes to it, for all public states at once, and prints how "
+    "exploitable this search is. GAME is written as for solve.",
+    examples=(
+      "resolve leduc_poker",
+      "resolve leduc_poker --lookahead=1 --value_iterations=40",
+      "resolve 'river_subgame(bets=0.5 1 2 a)' --actions=0,1,3,5",
+    ),
+    define=resolve_command.define,
+    run=resolve_command.resolve,
+  ),
+  Command(
     name="play",
     arguments="GAME",
     summary="Play a game in the terminal",
-    text="You play one seat, a bot or a saved policy the other. You see what your player knows, and type an "
-    "action's name or number; 'quit' ends the game.",
+    text="You play one seat, a bot, a search or a saved policy the other. You see what your player knows, "
+    "and type an action's name or number; 'quit' ends the game.",
     examples=(
       "play glasses --seat=1",
       "play cheat --opponent=naive",
+      "play leduc_poker --opponent=search",
       "play river_subgame --opponent=runs/river_subgame/run.npz",
     ),
     define=play_command.define,

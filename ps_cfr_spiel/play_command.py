@@ -11,13 +11,15 @@ from open_spiel.python.bots.policy import PolicyBot
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from ps_cfr_spiel.games.cheat_bots import HeuristicBot, NaiveBot  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.user_input import UserError, load_game, load_saved_policy
+from ps_cfr_spiel.resolve import ContinualResolving
+from ps_cfr_spiel.user_input import UserError, load_game, load_saved_policy, user_errors
 
 BOTS: Mapping[str, Callable[[int, np.random.RandomState], pyspiel.Bot]] = {
   "random": UniformRandomBot,
   "naive": NaiveBot,
   "heuristic": lambda player, _: HeuristicBot(player),
 }
+SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
 MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
@@ -44,8 +46,9 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, or a file that solve "
-  "saved, such as runs/glasses/run.npz (default: heuristic in cheat, else random).",
+  "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
+  "re-solving), or a file that solve or resolve saved, such as runs/glasses/run.npz (default: heuristic in "
+  "cheat, else random).",
 }
 
 
@@ -72,7 +75,7 @@ def make_opponent(
 
   Args:
     game: the game.
-    name: of a bot in `BOTS`, or a file with a policy; by default a bot that fits the game.
+    name: of a bot in `BOTS`, `SEARCH`, or a file with a policy; by default a bot that fits the game.
     rng: for the bots' choices.
 
   Raises:
@@ -85,6 +88,10 @@ def make_opponent(
     if name in ONLY_IN_CHEAT and not is_cheat:
       raise UserError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
     return lambda seat: BOTS[name](seat, rng)
+  if name == SEARCH:
+    with user_errors():
+      resolving = ContinualResolving(game)
+    return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   policy = load_saved_policy(name)
   if str(policy.game) != str(game):
     raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")

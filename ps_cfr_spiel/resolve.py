@@ -103,6 +103,14 @@ class ContinualResolving:
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
     self._places = {(d.player, name): (d, h) for d, h, name in self.labels.infostates()}
 
+  @property
+  def description(self) -> str:
+    """The method with its settings, for people."""
+    s, header = self.settings, self._header()
+    ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
+    rule = type(s.rule).__name__
+    return f"re-solving, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
+
   def start(self, player: int) -> Search:
     """The search from the start of the game."""
     known = player if self.settings.lookahead is not None else 0  # full lookahead is the same for both
@@ -216,7 +224,8 @@ class ContinualResolving:
     return {
       "version": __version__,
       "solver": type(self).__name__,
-      "iterations": self.settings.iterations,
+      "policy": "re-solving",
+      "iteration": self.settings.iterations,
       "rule": rule_header(self.settings.rule),
       "gadget": gadget,
       "lookahead": self.settings.lookahead,

@@ -113,7 +113,7 @@ class SolvedValues:
   go on differently, and they are only what the opponent is sure to get by going on like this.
 
   Attributes:
-    strategies: for each player [A, rows, H] for each block of the game's tree, such as `TreePolicy.strategies`.
+    strategies: for each player [A, rows, H] for each block of the game's tree, as in `TreePolicy`.
   """
 
   strategies: Sequence[Sequence[np.ndarray]]
