@@ -195,7 +195,7 @@ class _View:
     everyone = dot(reach, self.compare)[:, self.rank]
     columns = jnp.concatenate([reach.T, jnp.zeros((1, leaves), reach.dtype)])
     grouped = columns[self.opponent_by_card]  # [N, V, L]
-    blocked = dot(self.sign, grouped).reshape(-1, leaves)
+    blocked = dot(self.sign, grouped).reshape(self.sign.shape[0] * self.sign.shape[1], leaves)
     return everyone - (blocked[self.own_at[0]] + blocked[self.own_at[1]]).T
 
   def disjoint(self, reach: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ps_cfr_spiel.nodes import Nodes, Standing
+from ps_cfr_spiel.precision import precision
 from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.walk import Walked
 
@@ -74,7 +75,8 @@ class DealtPrior:
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
     """See `Prior`."""
-    return np.abs(np.asarray(self.leaves(player, [range_[:0], range_])[1]))
+    with precision("float64"):
+      return np.abs(np.asarray(self.leaves(player, [range_[:0], range_])[1]))
 
 
 def find_prior(tree: PublicTree, nodes: Nodes, roots: Sequence[Standing]) -> Prior:

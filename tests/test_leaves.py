@@ -52,6 +52,21 @@ def test_equals_brute_force(name, player, kind):
     np.testing.assert_allclose(value, truth, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["dense", "showdown"])
+def test_there_may_be_no_showdown(kind):
+  leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), kind).leaves
+  folds = len(leaves.constant)
+  fewer = leaves.take([np.zeros(0, int), np.arange(folds)], (0, folds))
+  rng = np.random.default_rng(3)
+  hands = len(pyspiel.load_game(GAMES["other ranges"]).bayesian_form().types[1])
+  reach = [rng.random((n, hands)) for n in (len(leaves.stake), folds)]
+  with precision("float64"):
+    _, values = leaves(0, reach)
+    showdowns, same = fewer(0, [reach[0][:0], reach[1]])
+  assert showdowns.shape == (0, values.shape[1])
+  np.testing.assert_array_equal(same, values)
+
+
 def test_full_ranges_agree_in_both_precisions():
   game = pyspiel.load_game("river_subgame")
   rng = np.random.default_rng(2)
