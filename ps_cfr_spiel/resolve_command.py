@@ -49,6 +49,8 @@ _HELP = {
 def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   game = load_game(words)
+  name = game.get_type().short_name
+  folder = solve_command.make_folder(Path(values.output or f"runs/{name}-resolving"))
   started = time.perf_counter()
   with user_errors():
     resolving = ContinualResolving(
@@ -68,9 +70,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     policy = resolving.tabularise(progress=not values.quiet)
     seconds = time.perf_counter() - started
     result = evaluate_policy(game, policy)
-  name = game.get_type().short_name
-  file = Path(values.output or f"runs/{name}-resolving") / "policy.npz"
-  file.parent.mkdir(parents=True, exist_ok=True)
+  file = folder / "policy.npz"
   policy.save(file)
   lines = {
     "value to player 0": f"{result.value:.4g} {unit_of(game)}",

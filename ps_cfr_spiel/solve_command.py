@@ -241,13 +241,18 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
 
 
 def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
-  """The folder for the results, made and tried now rather than after a long run."""
+  """The folder for the results."""
   if values.output is not None:
     folder = Path(values.output)
   elif values.resume is not None:
     folder = Path(values.resume).parent
   else:
     folder = Path("runs") / solver.game.get_type().short_name
+  return make_folder(folder)
+
+
+def make_folder(folder: Path) -> Path:
+  """Makes a folder for results and tries to write there, now rather than after a long run; else `UserError`."""
   try:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):

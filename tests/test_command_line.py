@@ -172,6 +172,19 @@ def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
   assert "300 iterations of ExternalSamplingSolver" in capfd.readouterr().out
 
 
+def test_a_search_is_evaluated_saved_and_shown(tmp_path):
+  words = ["resolve", "kuhn_poker", "--iterations=300", "--lookahead=1", "--value_iterations=50"]
+  out, _ = program(*words, f"--output={tmp_path}", "--quiet")
+  policy = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+  expected = exploitability.exploitability(pyspiel.load_game("kuhn_poker"), policy.to_tabular())
+  assert 0 < expected < 0.01
+  found = re.search(r"^exploitability: +([0-9.e-]+) utility$", out, re.M)
+  assert found
+  assert float(found[1]) == pytest.approx(expected, rel=1e-3)
+  shown, _ = program("show", tmp_path / "policy.npz")
+  assert "re-solving policy after 300 iterations of NRM" in shown
+
+
 def words_of(text, solved, tmp_path):
   return [word.format(run=solved[0] / "run.npz", tmp=tmp_path) for word in text.split("|")]
 
@@ -179,7 +192,7 @@ def words_of(text, solved, tmp_path):
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, play, summary"),
+    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, resolve, play, summary, check"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("solve|river_subgame(", "Missing closing bracket"),
     ("solve|river_subgame(pot=3)", "pot=3"),
@@ -217,6 +230,11 @@ def words_of(text, solved, tmp_path):
     ("show|{run}|--action=sleep", "Unknown action 'sleep'"),
     ("show|{run}|--png={tmp}/none/chart.png", "chart.png: No such file or directory"),
     ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
+    ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
+    ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
+    ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
+    ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
+    ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
   ],
 )

@@ -210,6 +210,16 @@ def test_a_saved_policy_as_opponent(tmp_path):
     play_command.make_opponent(pyspiel.load_game("glasses"), str(path), rng)
 
 
+def test_a_search_as_opponent():
+  game = pyspiel.load_game("kuhn_poker")
+  make = play_command.make_opponent(game, "search", np.random.RandomState(0))
+  first = [converse("kuhn_poker", 1, ["quit"], make, seed)[0] for seed in range(300)]
+  kings = [state.history() for state in first if state.history()[0] == 2]
+  jacks = [state.history() for state in first if state.history()[0] == 0]
+  bets = [sum(history[2] for history in dealt) / len(dealt) for dealt in (kings, jacks)]
+  assert bets[0] == pytest.approx(3 * bets[1], abs=0.25)  # in equilibrium
+
+
 @pytest.mark.parametrize("name", ["naive", "heuristic"])
 def test_bots_of_cheat_play_nothing_else(name):
   with pytest.raises(UserError, match=f"The {name} bot plays cheat only, not kuhn_poker"):
