@@ -252,7 +252,7 @@ def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-  """Makes a folder for results and tries to write there, now rather than after a long run; else `UserError`."""
+  """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
   try:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
