@@ -1,0 +1,59 @@
+"""How Sphinx builds the documentation: `sphinx-build -W docs docs/_build` with the extra `docs`."""
+
+import importlib.metadata
+import re
+
+project = "ps_cfr_spiel"
+version = release = importlib.metadata.version(project)
+extensions = [
+  "myst_parser",
+  "sphinx.ext.apidoc",
+  "sphinx.ext.autodoc",
+  "sphinx.ext.napoleon",
+  "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
+suppress_warnings = ["ref.python"]  # names in annotations that several classes have as attributes
+html_theme = "furo"
+html_title = project
+myst_heading_anchors = 3
+default_role = "code"
+apidoc_modules = [
+  {"path": "../ps_cfr_spiel", "destination": "api", "separate_modules": True, "module_first": True}
+]
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "signature"
+napoleon_custom_sections = [("Attributes", "params_style")]  # described once, with their class
+
+SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
+
+
+def _to_rst(app, what, name, obj, options, lines):
+  """Docstrings are plain text with backticks and indented formulas: to reStructuredText, before napoleon."""
+  out, formula = [], False
+  section = False  # in Args and the like, where indentation has a meaning of its own
+  for line in lines:
+    indented = line.startswith("  ")
+    if line.strip() and not indented:
+      section = line.strip() in SECTIONS
+      if formula:
+        out.append("")
+      formula = False
+    if indented and not section and not formula and out and out[-1].strip():
+      out += ["", "::", ""]
+      formula = True
+    out.append(line if formula else _escape(line))
+  lines[:] = out
+
+
+def _escape(line):
+  """`Link`s, and names such as P_ that are no references."""
+  line = re.sub(r"(`[^`]+`)(?=\w)", r"\1\\ ", line)
+  pieces = re.split(r"(`[^`]*`)", line)
+  return "".join(p if p.startswith("`") else re.sub(r"(?<=\w)_(?!\w)", r"\_", p) for p in pieces)
+
+
+def setup(app):
+  """Sphinx calls it."""
+  app.connect("autodoc-process-docstring", _to_rst, priority=400)

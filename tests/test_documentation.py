@@ -1,0 +1,225 @@
+"""Every command and every Python snippet of the README and of docs/*.md runs, in order, page by page.
+
+A page's blocks share a folder and, if in Python, their names, as for a reader who follows the page. A block
+that is not to be run says why, in a comment right above it: <!-- not run: the reason -->. What installs
+things or runs the tests themselves is left out by `LEFT_OUT`.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+PAGES = sorted(
+  path for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")) if path.exists()
+)
+if not PAGES:
+  pytest.skip("the documentation is not part of the wheel", allow_module_level=True)
+SECONDS = 600  # for a page
+SHELL, PYTHON = ("sh", "bash", "shell", "console"), ("python", "py")
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+)(?P<language>[^`\n]*)$")
+NOT_RUN = re.compile(r"^<!--\s*not run:\s*(?P<reason>\S.*?)\s*-->$")
+LEFT_OUT = {  # parts of a command line, by how they begin
+  r"python3? -m venv\b": "makes an environment; .ci/run does it",
+  r"(\.venv/bin/|\$\S+/bin/)?(python3? -m )?pip3? install\b": "installs; .ci/run does it",
+  r"(uv|conda|apt(-get)?|source|deactivate)\b": "installs, or changes the environment",
+  r"\.? ?\.venv/bin/activate\b": "changes the environment",
+  r"git clone\b": "this is the clone",
+  r"cd ps_cfr_spiel\b": "the page runs beside copies of the repository's folders",
+  r"(\.venv/bin/)?(python3? -m )?pytest\b": "these are the tests",
+  r"(\./)?\.ci/run\b": "runs the tests",
+  r"(\.venv/bin/)?sphinx-build\b": "needs the extra docs; .ci/run does it",
+  r"(taskset -c \S+ )?(\.venv/bin/)?python3? benchmarks/": "takes minutes; benchmarks are run by hand",
+}
+
+
+class Block(NamedTuple):
+  """A fenced block: its language, its text, its first line's number, and why it is not run, if so."""
+
+  language: str
+  text: str
+  line: int
+  reason: str | None
+
+
+def blocks(text):
+  """The fenced blocks of a page, in order."""
+  found, lines, n, reason = [], text.splitlines(), 0, None
+  while n < len(lines):
+    fence = FENCE.match(lines[n])
+    marker = NOT_RUN.match(lines[n].strip())
+    if fence is None:
+      reason = marker["reason"] if marker else reason if not lines[n].strip() else None
+      n += 1
+      continue
+    end = n + 1
+    while end < len(lines) and lines[end].strip() != fence["fence"]:
+      end += 1
+    assert end < len(lines), f"line {n + 1}: the block is not closed"
+    body = [line.removeprefix(fence["indent"]) for line in lines[n + 1 : end]]
+    found.append(Block(fence["language"].strip().lower(), "\n".join(body), n + 2, reason))
+    n, reason = end + 1, None
+  return found
+
+
+def commands(block):
+  """A shell block as a script, continued lines joined, less the parts of lines that are left out."""
+  lines = block.text.replace("\\\n", " ").splitlines()
+  if block.language == "console":
+    lines = [line[2:] for line in lines if line.startswith("$ ")]
+  kept = []
+  for line in lines:
+    parts = [part for part in re.split(r"\s*&&\s*", line) if not left_out(part)]
+    kept.append(re.sub(r"(?<!\S)\.venv/bin/", "", " && ".join(parts)))
+  return "\n".join(kept)
+
+
+def left_out(part):
+  return next((reason for start, reason in LEFT_OUT.items() if re.match(start, part.strip())), None)
+
+
+def script(page, found):
+  """A Python program that runs a page's blocks in order and names each before it begins."""
+  lines = ["import subprocess, sys", "names = {'__name__': '__main__'}"]
+  for block in found:
+    where = f"{page.name}:{block.line}"
+    if block.language in PYTHON and block.reason is None:
+      lines.append(f"print('--', {where!r}, flush=True)")
+      lines.append(f"exec(compile({block.text!r}, {where!r}, 'exec'), names)")
+    elif block.language in SHELL and block.reason is None:
+      text = commands(block)
+      lines.append(f"print('--', {where!r}, {text!r}, flush=True)")
+      run = f"subprocess.run(['bash', '-euo', 'pipefail', '-c', {text!r}], input='quit\\n', text=True)"
+      lines.append(f"if {run}.returncode: sys.exit({f'{where} failed: {text}'!r})")
+  return "\n".join(lines)
+
+
+def run_page(page, folder):
+  """Runs a page in a folder that has copies of the repository's folders beside it."""
+  for name in ("examples", "benchmarks", "docs", "colab", "games"):
+    if (REPOSITORY / name).is_dir():
+      shutil.copytree(
+        REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("_build", "__pycache__")
+      )
+  environment = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "MPLBACKEND": "Agg",
+    "JAX_PLATFORMS": "cpu",
+  }
+  program = folder / "page.py"
+  program.write_text(script(page, blocks(page.read_text())))
+  return subprocess.run(
+    [sys.executable, str(program)],
+    cwd=folder,
+    env=environment,
+    capture_output=True,
+    text=True,
+    timeout=SECONDS,
+  )
+
+
+def has_something_to_run(page):
+  return any(b.reason is None and b.language in SHELL + PYTHON for b in blocks(page.read_text()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [*filter(has_something_to_run, PAGES)], ids=lambda page: page.name)
+def test_all_that_a_page_shows_runs(page, tmp_path):
+  result = run_page(page, tmp_path)
+  assert result.returncode == 0, f"{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
+  assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_included_files_and_pictures_exist(page):
+  text = page.read_text()
+  named = re.findall(r"^```\{literalinclude\} (\S+)$", text, re.M) + re.findall(
+    r"!\[[^]]*\]\(([^)#]+)\)", text
+  )
+  named += re.findall(r"(?<!!)\[[^]]*\]\(([^)#\s]+)\)", text)
+  for path in named:
+    if not re.match(r"[a-z]+:", path):
+      assert (page.parent / path).exists(), path
+
+
+def test_every_page_of_the_documentation_is_in_the_table_of_contents():
+  index = (REPOSITORY / "docs" / "index.md").read_text()
+  listed = set(re.search(r"```\{toctree\}\n(?::.*\n)*(?P<pages>[^`]*)```", index)["pages"].split())
+  pages = {path.stem for path in (REPOSITORY / "docs").glob("*.md")} - {"index"}
+  assert pages <= listed
+  assert listed - pages == {"api/modules"}
+
+
+# --- The tests' own tools -----------------------------------------------------------------------
+
+PAGE = """
+Text.
+
+<!-- not run: needs a network -->
+
+```sh
+curl example.org
+```
+
+```sh
+python3 -m venv .venv && .venv/bin/pip install -e '.[plot]' && .venv/bin/true one \\
+  two
+```
+```python
+number = 3
+```
+- an item
+  ```python
+  assert number == 3
+  ```
+```console
+$ echo $((1 + 1)) > two.txt
+2
+```
+```text
+not a command
+```
+"""
+
+
+def test_blocks_are_found_and_run_in_order(tmp_path):
+  found = blocks(PAGE)
+  assert [b.language for b in found] == ["sh", "sh", "python", "python", "console", "text"]
+  assert [b.reason for b in found] == ["needs a network", *[None] * 5]
+  assert commands(found[1]).split() == ["true", "one", "two"]
+  assert found[3].text == "assert number == 3"
+  (tmp_path / "page.md").write_text(PAGE)
+  result = run_page(tmp_path / "page.md", tmp_path)
+  assert result.returncode == 0, result
+  assert (tmp_path / "two.txt").read_text() == "2\n"
+  assert "curl" not in result.stdout
+
+
+@pytest.mark.parametrize(
+  ("block", "message"),
+  [
+    ("```sh\ntrue\nfalse\n```", "page.md:2 failed: true\nfalse"),
+    ("```sh\nfalse | cat\n```", "page.md:2 failed: false | cat"),
+    ("```sh\nfor x in 1 2; do\n  test $x = 1\ndone\n```", "page.md:2 failed: for x in 1 2"),
+    ("```python\nassert 1 == 2\n```", "AssertionError"),
+    ("```python\n1 +\n```", "SyntaxError"),
+  ],
+)
+def test_what_fails_is_noticed(block, message, tmp_path):
+  (tmp_path / "page.md").write_text(block)
+  result = run_page(tmp_path / "page.md", tmp_path)
+  assert result.returncode != 0
+  assert message in result.stderr
+  assert "page.md:2" in result.stdout
+
+
+def test_a_reason_is_needed():
+  (block,) = blocks("<!-- not run: -->\n```sh\nfalse\n```")
+  assert block.reason is None
