@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.sampling_tree import TERMINAL_NODE, SamplingTree, Types
-from ps_cfr_spiel.trajectories import Updates, chooser, deal_types, join, matched, nothing, row_sum
+from ps_cfr_spiel.trajectories import chooser, deal_types
+from ps_cfr_spiel.updates import Updates, join, matched, nothing, row_sum
 
 MOST_SLOTS = 1_000_000  # of the frontiers of all depths
 

@@ -18,7 +18,7 @@ from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.precision import to_device
 from ps_cfr_spiel.rules import normalise
 from ps_cfr_spiel.sampling_tree import SamplingTree
-from ps_cfr_spiel.trajectories import Updates
+from ps_cfr_spiel.updates import Updates
 
 UNIFORMS = 65_536  # random numbers made at a time
 
@@ -178,7 +178,14 @@ def average_strategy(
   tree: SamplingTree, state: SamplingState, *, sampler: Sampler, batch: int, plus: bool
 ) -> list[Blocks]:
   """The average strategies, [A, rows, H] for each player and block; uniform where nobody came."""
+  total = average_total(tree, state, sampler=sampler, batch=batch, plus=plus)
+  return [tuple(normalise(s) for s in blocks) for blocks in tree.blocks(total)]
+
+
+def average_total(
+  tree: SamplingTree, state: SamplingState, *, sampler: Sampler, batch: int = 1, plus: bool = False
+) -> jax.Array:
+  """The weighted sum of all strategies so far, [A, S]."""
   length = block_length(tree, sampler, batch)
   begin = state.iteration // length * length
-  total = merged(state.average, state.recent, begin, begin + length, plus)
-  return [tuple(normalise(s) for s in blocks) for blocks in tree.blocks(total)]
+  return merged(state.average, state.recent, begin, begin + length, plus)

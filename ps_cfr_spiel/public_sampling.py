@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from ps_cfr_spiel.baselines import Baseline
 from ps_cfr_spiel.history_values import levels_down, levels_up, sum_children
 from ps_cfr_spiel.sampling_tree import CHANCE_NODE, Ends, SamplingTree
-from ps_cfr_spiel.trajectories import Updates, join, matched, nothing, row_sum
+from ps_cfr_spiel.updates import Updates, join, matched, nothing, row_sum
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:

@@ -1,7 +1,6 @@
 """Sampling solvers in the shape of OpenSpiel's, over `mccfr.solve`, and many runs of one at once."""
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.arguments import check_exploration, check_integer
 from ps_cfr_spiel.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.compilation import jit
@@ -59,8 +59,8 @@ class SamplingSolver(IterativeSolver):
       raise ValueError(f"plus must be True or False, got {plus!r}.")
     self.plus = bool(plus)
     self.rule = RMPlus() if plus else RM()
-    self.batch = _check_integer("batch", batch, 1)
-    self.seed = _check_integer("seed", seed, 0)
+    self.batch = check_integer("batch", batch, 1)
+    self.seed = check_integer("seed", seed, 0)
     self.public_states, self.limit = public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit)
 
@@ -147,10 +147,7 @@ class VRMCCFRSolver(SamplingSolver):
     """
     self._set_up(game, plus, batch, seed, dtype, leaves, public_states, limit)
     self.baseline = _make_baseline(baseline, decay, chance_baseline)
-    number = isinstance(exploration, int | float) and not isinstance(exploration, bool)
-    if not (number and not math.isnan(exploration) and 0 < exploration <= 1):
-      raise ValueError(f"exploration must be a number above 0 and at most 1, got {exploration!r}.")
-    self.exploration, self.decay = exploration, decay
+    self.exploration, self.decay = check_exploration(exploration), decay
     self.trajectories, self.chance_baseline = trajectories, chance_baseline
     if trajectories == "histories":
       self._start(build_sampling_tree(game, self.tree), OutcomeSampling(self.baseline, exploration))
@@ -254,11 +251,11 @@ def sampling_runs(
   Raises:
     ValueError: seeds repeat, marks do not ascend from 1 to `iterations`, or an option is wrong.
   """
-  seeds = [_check_integer("seed", seed, 0) for seed in seeds]
+  seeds = [check_integer("seed", seed, 0) for seed in seeds]
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
-  iterations = _check_integer("iterations", iterations, 1)
-  marks = _round_numbers(iterations) if marks is None else [_check_integer("mark", m, 1) for m in marks]
+  iterations = check_integer("iterations", iterations, 1)
+  marks = _round_numbers(iterations) if marks is None else [check_integer("mark", m, 1) for m in marks]
   if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
     raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
   one = solver(game, **{**(options or {}), "seed": seeds[0]})
@@ -323,10 +320,3 @@ def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
     raise ValueError(f"chance_baseline must be True or False, got {chance!r}.")
   learned = LearnedBaseline(decay, bool(chance))  # checks decay whichever is asked for
   return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
-
-
-def _check_integer(name: str, value: Any, least: int) -> int:
-  """An integer from `least` to 2^32 - 1, or ValueError."""
-  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
-    raise ValueError(f"{name} must be an integer from {least} to {2**32 - 1}, got {value!r}.")
-  return int(value)

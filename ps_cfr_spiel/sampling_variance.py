@@ -14,7 +14,8 @@ from ps_cfr_spiel.baselines import Baseline
 from ps_cfr_spiel.history_values import history_values, levels_down, move_policy, sampled_variance
 from ps_cfr_spiel.public_sampling import PublicSampling
 from ps_cfr_spiel.sampling_tree import CHANCE_NODE, SamplingTree, Types
-from ps_cfr_spiel.trajectories import OutcomeSampling, deal_types, matched
+from ps_cfr_spiel.trajectories import OutcomeSampling, deal_types
+from ps_cfr_spiel.updates import matched
 
 DEALS = 64  # deals that a variance is averaged over where types are dealt
 

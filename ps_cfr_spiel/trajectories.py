@@ -9,10 +9,13 @@ follows the current policy for the opponent and chance; so the weight of eq. 17.
 depends on the traverser's own moves alone. The opponent's average strategy is updated on the way, with the
 same weight: sum over h in s of P_xi(h) / xi_i(h) = P_c(s) pi_j(s), so that in expectation each iteration adds
 its strategy with its own reach, as the average needs (stochastically-weighted averaging, Lanctot 2013).
+
+With a focus (`targeting`) the opponent and chance are sampled otherwise than they play, and the weight is
+P_-i(h) / P_xi(h) in full.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -20,41 +23,9 @@ import jax.numpy as jnp
 
 from ps_cfr_spiel.baselines import Baseline
 from ps_cfr_spiel.history_values import history_values, move_policy
-from ps_cfr_spiel.sampling_tree import CHANCE_NODE, SamplingTree, Types, pick
-
-
-class Updates(NamedTuple):
-  """What a batch of trajectories has to say to the tables.
-
-  Attributes:
-    cells: int32[n], cells of the tables; a cell may come several times, or in vain with zeros.
-    values: [A, n], sampled counterfactual action values of the traverser, in the traverser's utility.
-    regrets: [A, n], the same less their mean under the current policy: to be added to the cell's regrets.
-    averages: [A, n], to be added to its average strategy.
-    entries: int32[m], entries of the learned baseline.
-    targets: [m], the value that was sampled there.
-    visits: [m], 1 if the entry was visited, 0 if not.
-  """
-
-  cells: jax.Array
-  values: jax.Array
-  regrets: jax.Array
-  averages: jax.Array
-  entries: jax.Array
-  targets: jax.Array
-  visits: jax.Array
-
-
-def nothing(actions: int, dtype) -> Updates:
-  """Updates of n = 0 and m = 0."""
-  no_entry, no_number = jnp.zeros(0, jnp.int32), jnp.zeros(0, dtype)
-  no_row = jnp.zeros((actions, 0), dtype)
-  return Updates(no_entry, no_row, no_row, no_row, no_entry, no_number, no_number)
-
-
-def join(parts: Sequence[Updates]) -> Updates:
-  """All in one."""
-  return Updates(*(jnp.concatenate(columns, -1) for columns in zip(*parts, strict=True)))
+from ps_cfr_spiel.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types, pick
+from ps_cfr_spiel.targeting import Focus, bias, mixture_chooser, sample_rows
+from ps_cfr_spiel.updates import Updates, at, join, matched, nothing, row_sum
 
 
 class Step(NamedTuple):
@@ -63,52 +34,25 @@ class Step(NamedTuple):
   Attributes:
     kind, first, count: int32[B], of the node; see `SamplingTree`.
     child: int32[B], the next node; the same node at the end.
-    cell: int32[B], the acting infostate's, anything where nobody acts; unset at levels without decisions, as
-      are the following but `weight`.
     action: int32[B], number of the move.
-    policy: [A, B], current policy.
-    chosen: [B], probability xi with which the move was sampled; 1 where nobody acts.
-    weight: [B], 1 / xi_i of the traverser's moves before.
+    cell: int32[B], the acting infostate's, anything where nobody acts; unset at levels without decisions.
+    policy: [A, B], current policy; unset there too.
+    chosen: [B], probability xi with which the move was sampled; 1 where nobody acts. Without a focus chance
+      does not count, and it is unset where only chance acts.
+    weight: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
+    luck: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
   """
 
   kind: jax.Array
   first: jax.Array
   count: jax.Array
   child: jax.Array
-  cell: Any
   action: Any
+  cell: Any
   policy: Any
   chosen: Any
   weight: jax.Array
-
-
-def matched(regrets: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array]:
-  """Regret matching and uniform play over each column's first `count` actions.
-
-  Args:
-    regrets: [A, B], zero beyond.
-    count: int32[B].
-
-  Returns:
-    [A, B] and [A, B].
-  """
-  positive = jnp.maximum(regrets, 0)
-  total = row_sum(positive)
-  some = total > 0
-  legal = jax.lax.broadcasted_iota(jnp.int32, regrets.shape, 0) < count[None]
-  uniform = jnp.where(legal, 1 / jnp.maximum(count, 1).astype(regrets.dtype)[None], 0)
-  scale = 1 / jnp.where(some, total, 1)
-  return jnp.where(some[None], positive * scale[None], uniform), uniform
-
-
-def row_sum(table: jax.Array) -> jax.Array:
-  """[A, B] summed over A, as additions that XLA fuses into their surroundings."""
-  return sum(table[1:], start=table[0])
-
-
-def at(table: jax.Array, row: jax.Array) -> jax.Array:
-  """[A, B] at int32[B] rows: [B]."""
-  return row_sum(jnp.where(jax.lax.broadcasted_iota(jnp.int32, table.shape, 0) == row[None], table, 0))
+  luck: Any = None
 
 
 def descend(
@@ -118,6 +62,7 @@ def descend(
   traverser: jax.Array,
   exploration: float,
   choose: Callable[[int, jax.Array, jax.Array], jax.Array],
+  focus: Focus | None = None,
 ) -> tuple[list[Step], jax.Array]:
   """Follows trajectories from the root to the end.
 
@@ -127,30 +72,39 @@ def descend(
     types: of the trajectories.
     traverser: int32[], who explores: xi = exploration / count + (1 - exploration) policy.
     exploration: in [0, 1].
-    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where nobody acts.
+    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where nobody acts. With a focus
+      chance's moves have their xi too.
+    focus: where trajectories are aimed at, or None.
 
   Returns:
     The steps, and the last nodes int32[B].
   """
   node = jnp.zeros_like(types[0])
   weight = jnp.ones(node.shape, regrets.dtype)
+  share = weight * (0 if focus is None else focus.delta)
   steps = []
   for depth, level in enumerate(tree.levels[:-1]):
     kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
-    if not level.decides:
-      child = choose(depth, node, jnp.zeros((0, *node.shape), regrets.dtype))
-      steps.append(Step(kind, first, count, child, None, None, None, None, weight))
-      node = child
-      continue
-    acts, explores = kind < CHANCE_NODE, kind == traverser
-    cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(kind == 0, *types)
-    policy, uniform = matched(regrets[:, cell], count)
-    xi = jnp.where(explores[None], exploration * uniform + (1 - exploration) * policy, policy)
-    child = choose(depth, node, xi)
-    chosen = jnp.where(acts, at(xi, child - first), 1)
-    steps.append(Step(kind, first, count, child, cell, child - first, policy, chosen, weight))
-    weight = jnp.where(explores, weight / chosen, weight)
-    node = child
+    step = Step(kind, first, count, node, None, None, None, None, weight)
+    explores, xi = kind == traverser, jnp.zeros((0, *node.shape), regrets.dtype)
+    if level.decides:
+      cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(kind == 0, *types)
+      policy, uniform = matched(regrets[:, cell], count)
+      xi = jnp.where(explores[None], exploration * uniform + (1 - exploration) * policy, policy)
+      step = step._replace(cell=cell, policy=policy)
+    if focus is not None:
+      moves = bias(tree, focus, level, node, xi, share)
+      node = choose(depth, node, moves.mixed)
+      plain, aimed, chosen = (jnp.where(kind < TERMINAL_NODE, at(p, node - first), 1) for p in moves)
+      weight = weight * jnp.where(explores, 1, plain) / chosen
+      share = share * aimed / chosen
+      step = step._replace(chosen=chosen, luck=jnp.where(kind == CHANCE_NODE, plain / chosen, 1))
+    else:
+      node = choose(depth, node, xi)
+      if level.decides:
+        step = step._replace(chosen=jnp.where(kind < CHANCE_NODE, at(xi, node - first), 1))
+        weight = jnp.where(explores, weight / step.chosen, weight)
+    steps.append(step._replace(child=node, action=node - first))
   return steps, node
 
 
@@ -165,13 +119,7 @@ def chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array
       outcome = pick(tree.cumulative, first, count, level.outcomes, uniform)
       child = jnp.where(kind == CHANCE_NODE, outcome, child)
     if level.decides:
-      # u < 1 times the last sum is less than it, so that no action of probability 0 is chosen.
-      sums = [xi[0]]
-      for a in range(1, xi.shape[0]):
-        sums.append(sums[-1] + xi[a])
-      height = uniform * sums[-1]
-      action = sum(((height >= s).astype(jnp.int32) for s in sums[:-1]), start=jnp.zeros_like(node))
-      child = jnp.where(kind < CHANCE_NODE, first + action, child)
+      child = jnp.where(kind < CHANCE_NODE, first + sample_rows(xi, uniform), child)
     return child
 
   return choose
@@ -197,7 +145,8 @@ def ascend(
 
   At a decision h with sampled move s and baselines b,
     q~(h, a) = b(a) + [a = s] (v~(hs) - b(s)) / xi(h, s),   v~(h) = sum_a pi(h, a) q~(h, a),
-  and at chance nodes, where pi = xi, v~(h) = sum_a chance(a) b(a) + v~(hs) - b(s).
+  and at chance nodes v~(h) = sum_a chance(a) b(a) + luck (v~(hs) - b(s)), luck = chance(s) / xi(h, s) being 1
+  without a focus.
 
   Args:
     tree: the histories.
@@ -216,12 +165,15 @@ def ascend(
   beside = jnp.arange(len(end)) * (len(tree.kind) if known.ndim == 2 else 0)
   guesses, parts = known.ravel(), []
   for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
-    before = values
+    before = values if step.luck is None else step.luck * values
     if level.outcomes and baseline.outcomes:
       offset = beside if baseline.oracle else jnp.full_like(beside, tree.actions * tree.cells)
       here, entry = step.kind == CHANCE_NODE, offset + step.child
       mean = _chance_mean(tree, step, level.outcomes, guesses, offset)
-      before = jnp.where(here, mean + values - guesses[entry], before)
+      if step.luck is None:
+        before = jnp.where(here, mean + values - guesses[entry], before)
+      else:
+        before = jnp.where(here, mean + step.luck * (values - guesses[entry]), before)
       if not baseline.oracle:
         parts.append(_lesson(tree, entry, values, here))
     if level.decides:
@@ -277,10 +229,13 @@ class OutcomeSampling:
   Attributes:
     baseline: of the moves not taken.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+    focus: where trajectories are aimed at, if anywhere. It holds arrays: a sampler with a focus is made
+      within a jitted function, to which one without was given.
   """
 
   baseline: Baseline
   exploration: float = 0.6
+  focus: Focus | None = None
 
   @property
   def decay(self) -> float:
@@ -306,9 +261,8 @@ class OutcomeSampling:
       uniforms: [draws, B].
     """
     types = deal_types(tree, uniforms[tree.depth :])
-    steps, end = descend(
-      tree, regrets, types, traverser, self.exploration, chooser(tree, uniforms[: tree.depth])
-    )
+    choose = (chooser if self.focus is None else mixture_chooser)(tree, uniforms[: tree.depth])
+    steps, end = descend(tree, regrets, types, traverser, self.exploration, choose, self.focus)
     known = oracle_values(tree, regrets, types) if self.baseline.oracle else learned
     return ascend(tree, steps, end, types, traverser, self.baseline, known)
 
