@@ -13,6 +13,8 @@ from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.check import check_game
 from ps_cfr_spiel.check_report import Report
 from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
+from ps_cfr_spiel.online_runs import online_runs
+from ps_cfr_spiel.online_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.resolve import ContinualResolving
 from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
@@ -38,6 +40,7 @@ __all__ = [
   "ContinualResolving",
   "Evaluation",
   "ExternalSamplingSolver",
+  "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PCFRPlus",
   "PDCFRPlus",
@@ -56,5 +59,6 @@ __all__ = [
   "exploitability",
   "load_policy",
   "load_solver",
+  "online_runs",
   "sampling_runs",
 ]
