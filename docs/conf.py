@@ -22,7 +22,11 @@ default_role = "code"
 apidoc_modules = [
   {"path": "../ps_cfr_spiel", "destination": "api", "separate_modules": True, "module_first": True}
 ]
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_default_options = {
+  "members": True,
+  "member-order": "bysource",
+  "ignore-module-all": True,  # what the package exports is described once, with its module
+}
 autodoc_typehints = "signature"
 napoleon_custom_sections = [("Attributes", "params_style")]  # described once, with their class
 
@@ -32,15 +36,15 @@ SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
 def _to_rst(app, what, name, obj, options, lines):
   """Docstrings are plain text with backticks and indented formulas: to reStructuredText, before napoleon."""
   out, formula = [], False
-  section = False  # in Args and the like, where indentation has a meaning of its own
+  meaning = False  # in Args and the like, and below a list's dash, where indentation has a meaning of its own
   for line in lines:
     indented = line.startswith("  ")
     if line.strip() and not indented:
-      section = line.strip() in SECTIONS
+      meaning = line.strip() in SECTIONS or line.startswith("- ")
       if formula:
         out.append("")
       formula = False
-    if indented and not section and not formula and out and out[-1].strip():
+    if indented and not meaning and not formula:
       out += ["", "::", ""]
       formula = True
     out.append(line if formula else _escape(line))
