@@ -9,6 +9,7 @@ player acts for the `lookahead`-th time after that, so it has seen every state i
 """
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.gadgets import Gadget, unsafe
+from ps_cfr_spiel.nodes import Standing
 from ps_cfr_spiel.precision import precision, to_device
 from ps_cfr_spiel.ranged_leaves import RangedLeaves
 from ps_cfr_spiel.rules import Rule
@@ -26,6 +28,8 @@ from ps_cfr_spiel.subgame import Ranges, Shape, Subgame, Subgames
 from ps_cfr_spiel.traverse import sequence_reach
 from ps_cfr_spiel.tree import Array, PublicTree
 from ps_cfr_spiel.value_functions import BoundValues, FrozenValues, ValueFunction
+
+TRIED = 64  # subgames whose shapes are looked at to find one for all
 
 Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
 
@@ -94,6 +98,7 @@ class Searcher:
     """See the class; ValueError if no subgames can be cut from the tree."""
     self.subgames, self.settings = Subgames(tree), settings
     self.level = (self._levels(0), self._levels(1))
+    self._below = self._sizes()
     self._shapes: dict[tuple[str, int, int], Shape] = {}
     with precision(settings.dtype):
       self._players = to_device(tree.players, settings.dtype)
@@ -105,6 +110,14 @@ class Searcher:
       if state.parent >= 0:
         level[s] = level[state.parent] + (states[state.parent].player == player)
     return level
+
+  def _sizes(self) -> np.ndarray:
+    """int[P]: the public states at and below each one."""
+    states = self.subgames.labels.public_states
+    size = np.ones(len(states), int)
+    for s in range(len(states) - 1, 0, -1):
+      size[states[s].parent] += size[s]
+    return size
 
   def states(self, player: int, level: int | None) -> tuple[int, ...]:
     """The public states in which a player makes the decision number `level`; none for None."""
@@ -142,7 +155,7 @@ class Searcher:
     """One search."""
     player, settings = search.player, self.settings
     opponent, level = 1 - player, int(self.level[player][roots[0]])
-    subgame = self.subgames.cut(roots, frontier, settings.actions, self._fit("search", player, level, padded))
+    subgame = self._cut("search", player, roots, frontier, padded)
     promises = None if gadget is unsafe else self._promises(search, subgame, padded)
     values = self._value_function(subgame, player, level, padded)
     with precision(settings.dtype):
@@ -165,14 +178,31 @@ class Searcher:
       promised = standing.knowledge, values[: len(standing.knowledge)]
     return Search(player, level, tables, tuple(frontier), promised, time.perf_counter() - began)
 
-  def _fit(self, kind: str, player: int, level: int, padded: bool) -> Callable[[Shape], Shape] | None:
-    """Grows the shape that all subgames of a kind and level have, by powers of two."""
+  def _cut(
+    self, kind: str, player: int, public_states: Sequence[int], frontier: Sequence[int], padded: bool
+  ) -> Subgame:
+    """Cuts the subgame of a search, padded to the shape of the player's other subgames of its level."""
+    actions = self.settings.actions
     if not padded:
-      return None
+      return self.subgames.cut(public_states, frontier, actions)
+    level = int(self.level[player][public_states[0]])
+    fit = self._fit((kind, player, level), lambda s: self.subgames.cut([s], frontier, actions).shape)
+    return self.subgames.cut(public_states, frontier, actions, fit)
+
+  def _fit(self, key: tuple[str, int, int], shape_at: Callable[[int], Shape]) -> Callable[[Shape], Shape]:
+    """What gives all subgames of a kind, player and level one shape, so that code is compiled once for them.
+
+    Args:
+      key: (kind, player, level).
+      shape_at: the shape of the subgame at a public state of the level; the largest few are tried.
+    """
+    if key not in self._shapes:
+      states = sorted(self.states(*key[1:]), key=lambda s: -self._below[s])[:TRIED]
+      self._shapes[key] = functools.reduce(Shape.union, map(shape_at, states))
 
     def fit(own: Shape) -> Shape:
-      key = (kind, player, level)
-      self._shapes[key] = own.rounded().union(self._shapes.get(key, own))
+      if self._shapes[key].union(own) != self._shapes[key]:  # larger in some way: leave room for more such
+        self._shapes[key] = self._shapes[key].union(own.rounded())
       return self._shapes[key]
 
     return fit
@@ -182,10 +212,19 @@ class Searcher:
     if not subgame.limited:
       return None
     assert self.settings.value_function is not None
-    states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
-    fit = self._fit("below", player, level, padded)
-    below = None if fit is None else lambda own: fit(own)._replace(roots=subgame.shape.frontier)
-    return self.settings.value_function.bind(self.subgames, states, below)
+    states = _public_states(subgame.frontier)
+    if not padded:
+      return self.settings.value_function.bind(self.subgames, states)
+    frontier, actions = self.states(player, level + (self.settings.lookahead or 0)), self.settings.actions
+
+    def shape_at(public_state: int) -> Shape:
+      above = self.subgames.cut([public_state], frontier, actions)
+      return self.subgames.cut(_public_states(above.frontier), fit=lambda own: own).shape
+
+    fit = self._fit(("below", player, level), shape_at)
+    return self.settings.value_function.bind(
+      self.subgames, states, lambda own: fit(own)._replace(roots=subgame.shape.frontier)
+    )
 
   def _ranges(self, search: Search, subgame: Subgame) -> Ranges:
     """Both players' ranges at the roots, by the tables of the last search.
@@ -250,8 +289,7 @@ class Searcher:
     """The opponent's infostates at public states, and their best response values there, [R, H]."""
     player, opponent = search.player, 1 - search.player
     kind = "promises" if search.frontier else "search"
-    fit = self._fit(kind, player, int(self.level[player][public_states[0]]), padded)
-    subgame = self.subgames.cut(public_states, search.frontier, self.settings.actions, fit)
+    subgame = self._cut(kind, player, public_states, search.frontier, padded)
     frontier = None
     if subgame.limited:
       known, found = search.promised
@@ -266,6 +304,11 @@ class Searcher:
       tree, strategy = to_device((tree, strategy), self.settings.dtype)
       values = np.asarray(_best_response(tree, strategy, player=opponent), float)
     return subgame.roots[opponent], values
+
+
+def _public_states(standings: Sequence[Standing]) -> list[int]:
+  """The public states where somebody stands."""
+  return sorted({int(s) for standing in standings for s in standing.public})
 
 
 def _averaged_values(leaves: RangedLeaves, player: int, sums: Sequence[Array]) -> np.ndarray:
