@@ -52,8 +52,9 @@ def load_game(words: Sequence[str]) -> pyspiel.Game:
   text = words[0] if words else DEFAULT_GAME
   name, known = text.partition("(")[0], pyspiel.registered_names()
   if name not in known:
-    guess = difflib.get_close_matches(name, known, 1) or [DEFAULT_GAME]
-    raise UserError(f"Unknown game {name!r}; did you mean {guess[0]!r}?")
+    guess = difflib.get_close_matches(name, known, 1)
+    advice = f"did you mean {guess[0]!r}?" if guess else "pyspiel.registered_names() lists them all."
+    raise UserError(f"Unknown game {name!r}; {advice}")
   with user_errors(), quiet_stderr():
     return pyspiel.load_game(text)
 

@@ -194,6 +194,7 @@ def words_of(text, solved, tmp_path):
   [
     ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, resolve, play, summary, check"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
+    ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
     ("solve|river_subgame(", "Missing closing bracket"),
     ("solve|river_subgame(pot=3)", "pot=3"),
     ("solve|river_subgame(ranges=AA)", "ranges='AA'"),
