@@ -292,11 +292,13 @@ class Searcher:
     subgame = self._cut(kind, player, public_states, search.frontier, padded)
     frontier = None
     if subgame.limited:
-      known, found = search.promised
       shapes = [(n, p.types) for n, p in zip(subgame.shape.frontier, subgame.tree.players, strict=True)]
       values = (np.zeros(shapes[0]), np.zeros(shapes[1]))
       standing = subgame.frontier[opponent].knowledge
-      values[opponent][: len(standing)] = found[np.searchsorted(known, standing)]
+      promised, row = {k: n for n, k in enumerate(search.promised[0].tolist())}, values[opponent]
+      for n, k in enumerate(standing.tolist()):
+        if k in promised:  # else it comes after an own action that searches leave out: never
+          row[n] = search.promised[1][promised[k]]
       frontier = FrozenValues(values)
     tree = unsafe(subgame, player, self._ranges(search, subgame), None, frontier)
     strategy = subgame.gather(player, search.tables[player])
