@@ -1,0 +1,109 @@
+"""The notebooks: what is stored in them, and that they run from top to bottom with this checkout."""
+
+import importlib.util
+import pathlib
+import re
+import tomllib
+
+import nbformat
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+FOLDER = ROOT / "colab"
+NAMES = ("quickstart", "compare_with_openspiel", "variance_reduction", "re_solving", "cheat")
+LARGEST = 1_000_000  # bytes: what GitHub still shows at once
+LONGEST = 10  # lines of a cell; what is longer belongs into the package
+MACHINE = re.compile(r"/(tmp|home|root|work|usr|opt|Users)/|site-packages|[A-Z]:\\")
+
+
+def load_execute():
+  spec = importlib.util.spec_from_file_location("execute", FOLDER / "execute.py")
+  assert spec is not None and spec.loader is not None
+  module = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(module)
+  return module.execute
+
+
+def read(name):
+  return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+
+
+def code_cells(notebook):
+  return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def texts(cell):
+  """All that a cell has put out, pictures left out."""
+  for output in cell.outputs:
+    yield output.get("text", "")
+    yield from (str(value) for kind, value in output.get("data", {}).items() if not kind.startswith("image"))
+
+
+def pictures(notebook):
+  return [
+    len([output for output in cell.outputs if "image/png" in output.get("data", {})])
+    for cell in code_cells(notebook)
+  ]
+
+
+def address():
+  with open(ROOT / "pyproject.toml", "rb") as file:
+    return tomllib.load(file)["project"]["urls"]["Repository"]
+
+
+def test_these_are_the_notebooks():
+  assert {path.stem for path in FOLDER.glob("*.ipynb")} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_format(name):
+  notebook = read(name)
+  nbformat.validate(notebook)
+  assert notebook.nbformat == 4
+  assert notebook.metadata.kernelspec.name == "python3"
+  assert set(notebook.metadata) == {"kernelspec", "language_info"}
+  assert (FOLDER / f"{name}.ipynb").stat().st_size < LARGEST
+  for cell in notebook.cells:
+    assert not cell.metadata
+    if cell.cell_type == "code":
+      assert len(cell.source.splitlines()) <= LONGEST, cell.source
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_cell_installs_on_colab_only(name):
+  first, *others = code_cells(read(name))
+  lines = first.source.splitlines()
+  assert lines[0] == "import sys"
+  assert lines[2] == 'if "google.colab" in sys.modules:'
+  assert lines[3] == f'  %pip install --quiet "ps_cfr_spiel[plot] @ git+{address()}"'
+  assert len(lines) == 4
+  assert not any("pip " in cell.source for cell in others)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_are_stored(name):
+  notebook = read(name)
+  cells = code_cells(notebook)
+  assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+  assert sum(pictures(notebook)) >= 1
+  for cell in cells:
+    assert all(output.output_type != "error" and output.get("name") != "stderr" for output in cell.outputs)
+    for text in texts(cell):
+      assert not MACHINE.search(text), text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_badges_lead_to_the_notebooks(name):
+  url = f"{address()}/blob/main/colab/{name}.ipynb".replace(
+    "https://github.com", "https://colab.research.google.com/github"
+  )
+  assert url in read(name).cells[0].source
+  assert url in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_notebooks_run(name, tmp_path):
+  """Any error in a cell is raised here; the pictures are where they were when the outputs were stored."""
+  notebook = load_execute()(FOLDER / f"{name}.ipynb", tmp_path)
+  assert pictures(notebook) == pictures(read(name))
