@@ -89,13 +89,14 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
     raise ValueError(f"Expected a search of glasses, got one of {game}.")
   chaser = resolving.bot(CHASER, seed)
   places = {(d.player, name): d.public_state for d, _, name in resolving.labels.infostates()}
+  spent = sum(resolving.seconds)
   state, expected = game.new_initial_state(), _expected(resolving, resolving.start(CHASER))
   beliefs, seconds = [evader_belief(state, expected)], []
   while not state.is_terminal():
     if state.current_player() == CHASER:
-      before = sum(resolving.seconds)
       action = chaser.step(state)
-      seconds.append(sum(resolving.seconds) - before)
+      seconds.append(sum(resolving.seconds) - spent)
+      spent += seconds[-1]
       public_state = places[CHASER, state.information_state_string(CHASER)]
       expected = _expected(resolving, resolving.search(public_state))
     else:

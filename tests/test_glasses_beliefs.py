@@ -30,6 +30,13 @@ def test_a_search_knows_where_the_evader_may_be(resolving, seed):
     assert sum(belief.values()) == pytest.approx(1)
 
 
+def test_the_first_decision_waits_for_the_first_search():
+  fresh = ps_cfr_spiel.ContinualResolving(pyspiel.load_game(PATH), 5)
+  chase = glasses_beliefs.watch(fresh, UniformRandomBot(1, np.random.RandomState(0)))
+  assert sum(chase.seconds) == pytest.approx(sum(fresh.seconds))
+  assert chase.seconds[0] == pytest.approx(fresh.seconds[0])
+
+
 def test_beliefs_are_those_of_the_expected_evader(resolving):
   """After the evader's first move the chaser has searched twice, and the evader's part is from the first."""
   chase = glasses_beliefs.watch(resolving, UniformRandomBot(1, np.random.RandomState(0)), 0)
