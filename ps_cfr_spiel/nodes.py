@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from ps_cfr_spiel.public_states import augmented_infostates
+from ps_cfr_spiel.public_states import augmented_infostates, components
 from ps_cfr_spiel.tree import Labels, PlayerTree, PublicTree
 from ps_cfr_spiel.walk import TERMINAL, Walked, last_choices
 
@@ -173,9 +173,23 @@ def _leaf_choices(labels: Labels, player: int, forest: PlayerTree) -> np.ndarray
 
 
 def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
-  """int[N]: the number of the infostate, acting or not, which holds the own choices too."""
-  known = augmented_infostates(source.histories, player)
-  return np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
+  """int[N]: the number of the infostate, acting or not, which holds the own choices too.
+
+  Infostates form a tree: who cannot tell two histories apart could not tell their predecessors apart either.
+  Strings of a player who does not act may say otherwise (`efg_game` gives the opponent's), so predecessors
+  are put together. Their last own choice is the same, so that a gadget's promises stay safe.
+  """
+  histories = source.histories
+  known = augmented_infostates(histories, player)
+  known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
+  position, below = np.zeros(len(known), int), np.zeros(0, int)
+  for layer in reversed(_layers(histories.depth)):
+    here = layer[histories.player[layer] != TERMINAL]
+    position[here] = np.arange(len(here))
+    joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
+    known[here] = known.max() + 1 + joined
+    below = here
+  return known
 
 
 def _check_types(labels: Labels, source: Walked) -> None:

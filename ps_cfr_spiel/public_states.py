@@ -115,13 +115,13 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
     joined = [_knowledge(histories, choices, i, here) for i in (0, 1)]
     position = np.full(len(of), -1)
     position[here] = np.arange(len(here))
-    of[here] = of.max() + 1 + _components(len(here), joined, position[histories.parent[below]], of[below])
+    of[here] = of.max() + 1 + components(len(here), joined, position[histories.parent[below]], of[below])
     below = here
   for layer in layers:
     here = layer[over[layer]]
     above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
     joined = [_number(np.vstack([above, _knowledge(histories, choices, i, here)])) for i in (0, 1)]
-    of[here] = of.max() + 1 + _components(len(here), joined)
+    of[here] = of.max() + 1 + components(len(here), joined)
   return of
 
 
@@ -143,7 +143,7 @@ def _number(columns: np.ndarray) -> np.ndarray:
   return np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def _components(count, joined, members=(), groups=()) -> np.ndarray:
+def components(count, joined, members=(), groups=()) -> np.ndarray:
   """The finest partition of 0..count-1 that separates no two equal in an array of `joined`: int[count].
 
   Nor any `members` that have equal `groups`.
