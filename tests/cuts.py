@@ -1,0 +1,107 @@
+"""Subgames in tests: ranges and values by the package, and what stands at the roots by `reference_subgames`."""
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel.cfr import action_values
+from ps_cfr_spiel.evaluate import best_response_values
+from ps_cfr_spiel.gadgets import unsafe
+from ps_cfr_spiel.precision import precision, to_device
+from ps_cfr_spiel.traverse import sequence_reach
+from ps_cfr_spiel.walk import Walked
+
+
+def decisions(subgames):
+  """The public states in which a player acts."""
+  return [s for s, state in enumerate(subgames.labels.public_states) if state.player >= 0]
+
+
+def root_histories(subgames, player, standing):
+  """For each root and type the actions to a history there, or None if there is none: [R][H]."""
+  labels, types = subgames.labels, subgames.tree.players[player].types
+  rows, source = [], labels.source
+  for node, s in zip(standing.node.tolist(), standing.public.tolist(), strict=True):
+    if isinstance(source, Walked) and subgames.nodes.histories:
+      rows.append([tuple(source.histories.path(node))])
+    elif isinstance(source, Walked):
+      members = np.flatnonzero(source.public == s)
+      of = source.types[player][members]
+      rows.append([
+        tuple(source.histories.path(int(members[of == h][0]))) if (of == h).any() else None
+        for h in range(types)
+      ])  # fmt: skip
+    else:
+      moves = source.history(labels, s)[2:]
+      pairs = [(h, int(other)) for h, other in enumerate(source.compatible[player])]
+      rows.append([(*(pair if player == 0 else pair[::-1]), *moves) for pair in pairs])
+  return rows
+
+
+def known_at(game, subgames, player, standing):
+  """What a player knows at each root and type, as `reference_subgames.Game` has it: [R][H], or None."""
+  return [
+    [None if path is None else game.known[game.index[path]][player] for path in row]
+    for row in root_histories(subgames, player, standing)
+  ]
+
+
+def at_roots(game, subgames, player, standing, values):
+  """What `reference_subgames.Game` found, at the roots: [n, H]."""
+  rows = known_at(game, subgames, player, standing)
+  return np.array([[0.0 if known is None else values[known] for known in row] for row in rows])
+
+
+def ranges_at(subgame, reach):
+  """Both players' reaches at the roots of a subgame, from `reaches`; padding is zero."""
+  ranges = []
+  for flat, standing in zip(reach, subgame.roots, strict=True):
+    range_ = flat[standing.sequence]
+    range_[len(standing.knowledge) :] = 0
+    ranges.append(range_)
+  return tuple(ranges)
+
+
+def reaches(tree, tables):
+  """Reach of every sequence of both players, [sequences, H], plainly."""
+  found = []
+  with precision("float64"):
+    for player, table in zip(tree.players, tables, strict=True):
+      found.append(np.concatenate([np.asarray(r) for r in sequence_reach(player, table)]))
+  return found
+
+
+@jax.jit
+def _values(tree, strategies):
+  reach = [sequence_reach(p, s) for p, s in zip(tree.players, strategies, strict=True)]
+  return [action_values(tree, i, strategies[i], reach)[1] for i in (0, 1)]
+
+
+@jax.jit
+def _responses(tree, strategies):
+  return [best_response_values(tree, i, strategies[1 - i])[1] for i in (0, 1)]
+
+
+def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
+  """Both players' values at the roots, [n, H], when they play by tables of the whole game.
+
+  Args:
+    subgame: cut.
+    tables: of the whole game.
+    ranges: at the roots.
+    frontier: bound values, if there is a frontier.
+    best: best responses to the tables instead.
+  """
+  tree = unsafe(subgame, 0, ranges, None, frontier)
+  strategies = [subgame.gather(i, tables[i]) for i in (0, 1)]
+  with precision("float64"):
+    found = (_responses if best else _values)(*to_device((tree, strategies), "float64"))
+    return [np.asarray(v)[: len(s.knowledge)] for v, s in zip(found, subgame.roots, strict=True)]
+
+
+def common_shape(subgames, public_states, **options):
+  """The least shape that holds the subgames of all of these public states, each alone: a `fit`."""
+  shapes = [subgames.cut([s], **options).shape for s in public_states]
+  shape = shapes[0]
+  for other in shapes[1:]:
+    shape = shape.union(other)
+  return lambda own: shape
