@@ -194,7 +194,10 @@ class _Recorder:
       self.public.append(self.public_strings[self.observe(state)])
     moves, value = [], 0.0
     if acting == TERMINAL:
-      value = self._value(state)
+      returns = state.returns()
+      value = returns[0]
+      if len(returns) != 2 or value + returns[1] != 0:  # most are exact
+        self._check("returns", state, game_laws.returns_fault(returns))
     elif acting == CHANCE:
       moves = self._outcomes(state)
     elif acting in game_laws.PLAYERS:
@@ -213,12 +216,6 @@ class _Recorder:
     self.player.append(acting)
     self.chance.append(probability)
     return moves
-
-  def _value(self, state: pyspiel.State) -> float:
-    returns = state.returns()
-    if len(returns) != 2 or returns[0] + returns[1] != 0:  # most are exact
-      self._check("returns", state, game_laws.returns_fault(returns))
-    return returns[0]
 
   def _outcomes(self, state: pyspiel.State) -> list[tuple[int, float]]:
     outcomes = state.chance_outcomes()
