@@ -17,7 +17,7 @@ import pyspiel
 from machine import describe
 
 from ps_cfr_spiel import pictures
-from ps_cfr_spiel.sampling_solvers import Runs, sampling_runs
+from ps_cfr_spiel.sampling_curves import Runs, sampling_runs
 
 METHODS = {
   "MCCFR": {"baseline": "zero"},

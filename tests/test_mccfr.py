@@ -20,12 +20,8 @@ from ps_cfr_spiel.external_sampling import ExternalSampling
 from ps_cfr_spiel.history_values import levels_down, sampled_variance
 from ps_cfr_spiel.precision import to_device
 from ps_cfr_spiel.public_moves import build_public_sampling_tree
-from ps_cfr_spiel.sampling_solvers import (
-  ExternalSamplingSolver,
-  OutcomeSamplingSolver,
-  VRMCCFRSolver,
-  sampling_runs,
-)
+from ps_cfr_spiel.sampling_curves import sampling_runs
+from ps_cfr_spiel.sampling_solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
 from ps_cfr_spiel.sampling_tree import TERMINAL_NODE, build_sampling_tree
 from ps_cfr_spiel.sampling_variance import history_variance
 from ps_cfr_spiel.traverse import sequence_reach, sum_actions

@@ -14,7 +14,7 @@ from ps_cfr_spiel import OnlineOutcomeSampling, aimed_runs, exploitability, load
 from ps_cfr_spiel import trajectories as paths
 from ps_cfr_spiel.baselines import LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.compilation import jit
-from ps_cfr_spiel.online_runs import online_runs
+from ps_cfr_spiel.online_curves import online_runs
 from ps_cfr_spiel.sampling_tree import CHANCE_NODE, TERMINAL_NODE
 from ps_cfr_spiel.targeting import aim
 

@@ -11,7 +11,7 @@ from random_policies import random_policy
 from ps_cfr_spiel import charts, pictures
 from ps_cfr_spiel.comparison import Point as TimedPoint
 from ps_cfr_spiel.comparison import Run
-from ps_cfr_spiel.sampling_solvers import Runs
+from ps_cfr_spiel.sampling_curves import Runs
 from ps_cfr_spiel.solve_command import Point
 from ps_cfr_spiel.spots import spot
 
