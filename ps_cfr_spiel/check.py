@@ -21,6 +21,7 @@ from ps_cfr_spiel.general import build_general
 from ps_cfr_spiel.infostate_laws import actions_fault, names_fault, recall_fault, timing_fault
 from ps_cfr_spiel.public_states import SOURCES, Partition, partition, public_observer
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.user_input import quiet_stderr
 from ps_cfr_spiel.walk import Histories, TooManyHistories, last_choices, walk
 
 T = TypeVar("T")
@@ -257,7 +258,8 @@ def _declared_findings(game: pyspiel.Game, histories: Histories) -> list[Finding
   inside = largest <= min(high, -low) + 1e-9
   findings = [_law("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
   try:
-    again = str(pyspiel.load_game(str(game)))
+    with quiet_stderr():
+      again = str(pyspiel.load_game(str(game)))
     fault = None if again == str(game) else f"loads as {again}"
   except Exception as error:  # SpielError, or what the game's own code raises
     fault = f"does not load again ({_name(error)}), so that saved runs cannot be read"
