@@ -1,0 +1,144 @@
+"""Redraws Fig. 19.2 of Schmid 2021: single MCCFR runs converge, online outcome sampling (OOS) need not.
+
+  python benchmarks/online_sampling.py [--seeds 20] [--iterations 1000000]
+
+One run of outcome sampling for each infostate, aimed at it, and the policy that plays at every infostate what
+its own run says: what OOS plays. Exploitability is exact. "Favoured" runs begin with cumulative regrets of
+--favour times an equilibrium, another for some infostates than for others, so that they differ more than
+chance makes them differ. Coordinated matching pennies is OpenSpiel's `coordinated_mp`.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+from machine import describe
+
+from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, online_runs
+from ps_cfr_spiel.online_curves import OnlineRuns
+
+TITLES = {"coordinated_mp": "Coordinated matching pennies", "kuhn_poker": "Kuhn poker"}
+
+
+def policy_of(tables: dict[str, list[float]]) -> pyspiel.TabularPolicy:
+  """A policy by information state strings; actions are 0, 1, ..."""
+  return pyspiel.TabularPolicy({name: list(enumerate(p)) for name, p in tables.items()})
+
+
+def pennies_equilibrium(heads: float) -> pyspiel.TabularPolicy:
+  """Any share of heads on the top side is optimal with as large a share of tails on the bottom side."""
+  return policy_of({"0": [0.5, 0.5], "2T": [heads, 1 - heads], "2B": [1 - heads, heads]})
+
+
+def kuhn_equilibrium(bluff: float) -> pyspiel.TabularPolicy:
+  """Kuhn's equilibria: player 0 bets the jack with any probability up to 1/3; the rest follows."""
+  third = 1 / 3
+  return policy_of(
+    {
+      "0": [1 - bluff, bluff],
+      "0pb": [1, 0],
+      "1": [1, 0],
+      "1pb": [2 * third - bluff, third + bluff],
+      "2": [1 - 3 * bluff, 3 * bluff],
+      "2pb": [0, 1],
+      "0b": [1, 0],
+      "0p": [2 * third, third],
+      "1b": [2 * third, third],
+      "1p": [1, 0],
+      "2b": [0, 1],
+      "2p": [0, 1],
+    }
+  )
+
+
+def favoured(name: str) -> dict:
+  """Which equilibrium the run aimed at an infostate favours; those that fit together worst."""
+  if name == "coordinated_mp":
+    return {(1, "2T"): pennies_equilibrium(1.0), (1, "2B"): pennies_equilibrium(0.0)}
+  often, never = kuhn_equilibrium(1 / 3), kuhn_equilibrium(0.0)
+  return {(0, "0"): often, (0, "1pb"): often, (0, "2"): never}
+
+
+def limit(game: pyspiel.Game, places: dict) -> float:
+  """Exploitability of playing at each infostate the equilibrium favoured there: where curves would end."""
+  base = next(iter(places.values()))
+  tables = {name: list(dict(row).values()) for name, row in base.policy_table().items()}
+  for (_, name), policy in places.items():
+    tables[name] = list(dict(policy.policy_table()[name]).values())
+  return exploitability(game, policy_of(tables))
+
+
+def marks(last: int) -> list[int]:
+  """Four iterations a decade from 10 to `last`."""
+  return sorted({int(10 ** (k / 4)) for k in range(4, int(4 * np.log10(last)) + 1)} | {last})
+
+
+def print_runs(runs: OnlineRuns) -> None:
+  """Medians at every decade, and the spread at the end."""
+  print(f"{'iterations':>12} {'single runs':>14} {'worst target':>14} {'OOS plays':>12}")
+  for column in range(len(runs.iterations) - 1, -1, -4):
+    single, played = runs.single[:, :, column], runs.tabularised[:, column]
+    print(
+      f"{runs.iterations[column]:12,} {np.median(single):14.4f} {np.median(single, 0).max():14.4f} "
+      f"{np.median(played):12.4f}"
+    )
+  low, high = np.percentile(runs.tabularised[:, -1], (5, 95))
+  print(f"5th to 95th percentile of what OOS plays at the end: {low:.4f} to {high:.4f}", flush=True)
+
+
+def draw(results: dict[str, dict[str, OnlineRuns]], path: Path) -> None:
+  """A column for each game: medians, and the 5th to 95th percentile of all seeds (and targets)."""
+  from matplotlib.figure import Figure
+
+  figure = Figure(figsize=(11, 5), layout="constrained")
+  for axes, (name, ways) in zip(figure.subplots(1, len(results)), results.items(), strict=True):
+    for color, (way, runs) in zip(("C0", "C3"), ways.items(), strict=True):
+      single = runs.single.reshape(-1, len(runs.iterations))
+      for label, values, style in (
+        (f"single runs, {way}", single, "--"),
+        (f"OOS, {way}", runs.tabularised, "-"),
+      ):
+        low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
+        axes.loglog(runs.iterations, middle, style, color=color, label=label)
+        axes.fill_between(runs.iterations, low, high, color=color, alpha=0.12, linewidth=0)
+    axes.set_title(TITLES.get(name, name))
+    axes.set_xlabel("iterations of each run")
+    axes.set_ylabel("exploitability")
+    axes.grid(alpha=0.3)
+    axes.legend()
+  path.parent.mkdir(parents=True, exist_ok=True)
+  figure.savefig(path, dpi=120)
+  print(f"drawn: {path}")
+
+
+def main() -> None:
+  """Runs both games, plain and favoured; prints medians and draws the figure."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--seeds", type=int, default=20)
+  parser.add_argument("--iterations", type=int, default=1_000_000)
+  parser.add_argument("--target", choices=("infostate", "public"), default="infostate")
+  parser.add_argument("--favour", type=float, default=10_000.0)
+  parser.add_argument("--output", type=Path, default=Path("docs/online_sampling.png"))
+  options = parser.parse_args()
+  print(describe())
+  print(f"{options.seeds} seeds, target {options.target!r}, delta 0.9, exploration 0.4; medians")
+  results: dict[str, dict[str, OnlineRuns]] = {}
+  for name in TITLES:
+    game, places, results[name] = pyspiel.load_game(name), favoured(name), {}
+    for way, settings in (
+      ("plain", {}),
+      (f"favoured by {options.favour:g}", {"favoured": places, "favour": options.favour}),
+    ):
+      method = OnlineOutcomeSampling(game, target=options.target, **settings)
+      started = time.perf_counter()
+      results[name][way] = online_runs(method, range(options.seeds), marks(options.iterations))
+      print(f"\n{TITLES[name]}, {way}: {time.perf_counter() - started:.0f} s")
+      print_runs(results[name][way])
+    print(f"the favoured equilibria, each where it is favoured: exploitability {limit(game, places):.4f}")
+  draw(results, options.output)
+
+
+if __name__ == "__main__":
+  main()
