@@ -13,12 +13,11 @@ from typing import Any
 
 from absl import app, flags
 
-from ps_cfr_spiel import charts, check_command, play_command, resolve_command, solve_command
+from ps_cfr_spiel import check_command, play_command, resolve_command, show_command, solve_command
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.certificate import certificate
 from ps_cfr_spiel.evaluate import evaluate_policy
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.spots import has_spots, spot, unit_of, with_unit
+from ps_cfr_spiel.spots import unit_of, with_unit
 from ps_cfr_spiel.user_input import (
   UserError,
   load_game,
@@ -69,72 +68,7 @@ _MODULE_HELP = (
 )
 
 
-# --- show, evaluate, summary --------------------------------------------------------------------
-
-
-def _define_show(values: flags.FlagValues) -> None:
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_string("at", "", _SHOW_HELP["at"], **into)
-  flags.DEFINE_string("hand", None, _SHOW_HELP["hand"], **into)
-  flags.DEFINE_string("action", None, "Let the chart show how often this action is played.", **into)
-  flags.DEFINE_string("png", None, "Also draw the chart in colours, into this file.", **into)
-  flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
-  flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
-
-
-_SHOW_HELP = {
-  "at": "Where to look: the actions so far, as 'check, bet 200', in short as 'x b200', or by OpenSpiel's "
-  "numbers as '1 2'. Without it, the start of the game.",
-  "hand": "Instead of the chart, a table of every hand of this kind: AhKd, or AKs, AKo, AK, TT for all "
-  "suits. In games without a chart, of the information states that contain this text.",
-}
-
-
-def _show(values: flags.FlagValues, words: Sequence[str]) -> int:
-  if len(words) != 1:
-    raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
-  pictures = load_pictures() if values.png else None
-  policy = load_saved_policy(words[0])
-  if has_spots(policy):
-    text = _spot_text(values, policy)
-  elif pictures or values.at or values.action:
-    raise UserError(
-      f"--at, --action and --png are for games such as river_subgame, where everything after the deal is "
-      f"public; {policy.labels.game} is not one."
-    )
-  else:
-    player = None if values.player is None else int(values.player)
-    text = charts.infostates_text(policy, player, values.hand or "", values.rows)
-  print(f"{policy.labels.game}\n{_origin(policy)}\n\n{text}")
-  if pictures is not None:
-    with user_errors():
-      pictures.hand_chart(policy, values.at).savefig(values.png)
-    print(f"Drawn in {values.png}")
-  return 0
-
-
-def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
-  """What `show` prints about a public state."""
-  with user_errors():
-    here = spot(policy, values.at)
-    action = None if values.action is None else here.find_action(values.action)
-    types = list(range(len(here.types))) if values.hand is None else charts.find_types(here, values.hand)
-  if values.hand is None and charts.has_hands(here):
-    below = f"{charts.chart_text(here, action)}\n\n{charts.legend_text(here, action)}"
-  else:
-    below = charts.types_text(here, types[: values.rows])
-  return f"{charts.heading_text(here)}\n{charts.actions_text(here)}\n\n{below}"
-
-
-def _origin(policy: TreePolicy) -> str:
-  """How a policy was made, as far as its file knows."""
-  info = policy.info
-  maker = info["rule"]["name"] if "rule" in info else info.get("solver")
-  if maker is None or "iteration" not in info:
-    return "policy of unknown origin"
-  order = info.get("alternating")
-  updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"
-  return f"{info.get('policy', 'average')} policy after {info['iteration']:,} iterations of {maker}{updates}"
+# --- evaluate, summary --------------------------------------------------------------------------
 
 
 def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
@@ -147,7 +81,7 @@ def _evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
     lines = {
       "file": path,
       "game": policy.labels.game,
-      "strategy": _origin(policy),
+      "strategy": show_command.origin(policy),
       "value to player 0": f"{value:.6g} {unit_of(policy.game)}",
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
       "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
@@ -205,15 +139,17 @@ COMMANDS = (
     arguments="FILE",
     summary="Look at a saved strategy",
     text="FILE is the run.npz of a solved game, or a policy saved from Python. Of a poker game, shows the "
-    "hands of the player who acts as a chart, and --at walks down the betting; of other games, a table.",
+    "hands of the player who acts as a chart, and --at walks down the betting; of glasses, where the chaser "
+    "thinks the evader is after the moves of --at; of other games, a table.",
     examples=(
       "show runs/river_subgame/run.npz",
       "show runs/river_subgame/run.npz --at='check, bet 200'",
       "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
       "show runs/river_subgame/run.npz --hand=AKs",
+      "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
     ),
-    define=_define_show,
-    run=_show,
+    define=show_command.define,
+    run=show_command.show,
   ),
   Command(
     name="evaluate",
