@@ -167,7 +167,9 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
         name = certificate.action_name(game, labels, number)
-        axes.text(x, -y + 0.16, name, ha="center", va="bottom", fontsize=7, color=SOFT, rotation=30)
+        style = {"ha": "center", "va": "bottom", "rotation": 30}
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
+        axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=behind, zorder=1.5, **style)
   for name, player, color in MOVERS:
     dots = [place[n] for n in place if labels.public_states[n].player == player]
     if dots:

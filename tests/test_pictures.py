@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from random_policies import random_policy
 
-from ps_cfr_spiel import charts, pictures
+from ps_cfr_spiel import build_tree, charts, pictures
 from ps_cfr_spiel.comparison import Point as TimedPoint
 from ps_cfr_spiel.comparison import Run
 from ps_cfr_spiel.sampling_curves import Runs
@@ -83,6 +83,12 @@ def test_the_curve_names_its_units(game, unit, tmp_path):
   assert_nothing_cut_off(figure)
   figure.savefig(tmp_path / "curve.png")
   assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("game", "depth"), [("kuhn_poker", None), ("leduc_poker", 5), ("glasses", 1)])
+def test_nothing_of_a_public_tree_is_cut_off(game, depth):
+  game = pyspiel.load_game(game)
+  assert_nothing_cut_off(pictures.public_tree(game, build_tree(game), depth))
 
 
 def test_a_curve_without_points_is_still_a_picture(tmp_path):
