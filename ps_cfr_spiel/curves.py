@@ -15,7 +15,7 @@ from ps_cfr_spiel.spots import pot_of, unit_of
 try:
   from matplotlib.axes import Axes
   from matplotlib.figure import Figure
-  from matplotlib.ticker import FuncFormatter
+  from matplotlib.ticker import EngFormatter, FuncFormatter
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
@@ -106,6 +106,7 @@ def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: st
     _draw(right, run.points, lambda point: point.seconds, **style)
   _dress(left, "iterations", f"exploitability ({unit_of(game)})")
   _dress(right, "seconds of the iterations, without set-up and compilation", "")
+  left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch one another
   right.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
   figure.suptitle(game.get_type().short_name, fontsize=12, color=INK, x=0.01, ha="left")
   figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)

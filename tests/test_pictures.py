@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 
@@ -111,6 +112,20 @@ def test_iterations_and_seconds_share_the_axis_of_exploitability():
   assert colors[0] == colors[2] != colors[1]
   assert left.lines[2].get_linestyle() != left.lines[0].get_linestyle()
   assert_nothing_cut_off(figure)
+
+
+def test_large_numbers_of_iterations_do_not_touch():
+  run = Run(1.0, tuple(TimedPoint(10**n, 10**n / 1e6, 1 / 10**n) for n in range(8)))
+  figure = pictures.iterations_and_seconds(pyspiel.load_game("kuhn_poker"), {"NRM": run})
+  canvas = FigureCanvasAgg(figure)
+  canvas.draw()
+  for axes in figure.axes:
+    ticks = [tick for tick in axes.get_xticklabels() if tick.get_text()]
+    low, high = axes.get_xlim()
+    shown = [tick for tick in ticks if low <= tick.get_position()[0] <= high]
+    boxes = [tick.get_window_extent(canvas.get_renderer()) for tick in shown]
+    assert len(boxes) > 3
+    assert all(a.x1 + 2 < b.x0 for a, b in itertools.pairwise(boxes)), [tick.get_text() for tick in shown]
 
 
 def test_bands_are_percentiles():
