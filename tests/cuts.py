@@ -1,4 +1,4 @@
-"""Subgames in tests: ranges and values by the package, and what stands at the roots by `reference_subgames`."""
+"""Subgames in tests: ranges and values by the package, what stands at the roots by `reference_subgames`."""
 
 import jax
 import numpy as np
@@ -14,6 +14,19 @@ from ps_cfr_spiel.walk import Walked
 def decisions(subgames):
   """The public states in which a player acts."""
   return [s for s, state in enumerate(subgames.labels.public_states) if state.player >= 0]
+
+
+def levels(subgames, player):
+  """A player's public states by the number of own decisions before."""
+  states, own = subgames.labels.public_states, {}
+  for s in decisions(subgames):
+    level, above = 0, s
+    while states[above].parent >= 0:
+      above = states[above].parent
+      level += states[above].player == player
+    if states[s].player == player:
+      own.setdefault(level, []).append(s)
+  return [own[level] for level in sorted(own)]
 
 
 def root_histories(subgames, player, standing):
@@ -52,11 +65,14 @@ def at_roots(game, subgames, player, standing, values):
 
 
 def ranges_at(subgame, reach):
-  """Both players' reaches at the roots of a subgame, from `reaches`; padding is zero."""
+  """Both players' ranges at the roots of a subgame, from `reaches`; padding is zero."""
   ranges = []
   for flat, standing in zip(reach, subgame.roots, strict=True):
     range_ = flat[standing.sequence]
     range_[len(standing.knowledge) :] = 0
+    for s in np.unique(standing.public):
+      here = np.flatnonzero(standing.public == s)
+      range_[here] = range_[here] if range_[here].any() else 1.0  # where nobody comes, all count the same
     ranges.append(range_)
   return tuple(ranges)
 
@@ -98,9 +114,9 @@ def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
     return [np.asarray(v)[: len(s.knowledge)] for v, s in zip(found, subgame.roots, strict=True)]
 
 
-def common_shape(subgames, public_states, **options):
-  """The least shape that holds the subgames of all of these public states, each alone: a `fit`."""
-  shapes = [subgames.cut([s], **options).shape for s in public_states]
+def common_shape(subgames, groups, **options):
+  """The least shape that holds the subgames of all of these groups of public states: a `fit`."""
+  shapes = [subgames.cut(group, **options).shape for group in groups]
   shape = shapes[0]
   for other in shapes[1:]:
     shape = shape.union(other)

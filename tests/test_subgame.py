@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, decisions, ranges_at, reaches, values_at_roots
+from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, values_at_roots
 from random_games import random_game
 from reference_subgames import Game, tables_of
 
@@ -64,7 +64,7 @@ def test_values_at_every_public_state(name, leaves):
   """In one padded shape, so that little is compiled; so padding changes nothing."""
   subgames = subgames_of(name, leaves)
   states = decisions(subgames)
-  fit = common_shape(subgames, states)
+  fit = common_shape(subgames, [[s] for s in states])
   check_values(name, leaves, states, fit)
   check_values(name, leaves, states[:: max(len(states) // 12, 1)], fit, best=True)
 
@@ -73,7 +73,7 @@ def test_values_at_every_public_state(name, leaves):
 def test_values_in_random_games(seed):
   name = str(seed)
   states = decisions(subgames_of(name))
-  check_values(name, "auto", states, common_shape(subgames_of(name), states))
+  check_values(name, "auto", states, common_shape(subgames_of(name), [[s] for s in states]))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,19 +81,6 @@ def test_unpadded_shapes(name):
   """The start of the game, and one other public state."""
   states = decisions(subgames_of(name))
   check_values(name, "auto", [0, states[len(states) // 2]])
-
-
-def levels(subgames, player):
-  """A player's public states by the number of own decisions before."""
-  states, own = subgames.labels.public_states, {}
-  for s in decisions(subgames):
-    level, above = 0, s
-    while states[above].parent >= 0:
-      above = states[above].parent
-      level += states[above].player == player
-    if states[s].player == player:
-      own.setdefault(level, []).append(s)
-  return list(own.values())
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", GOOFSPIEL, DICE, TINY, "3"])
@@ -275,7 +262,7 @@ def test_shapes_are_shared():
   """A padded subgame has the arrays of its shape and no other, so that compiled code is shared."""
   subgames = subgames_of("leduc_poker")
   states = levels(subgames, 0)[1]
-  fit = common_shape(subgames, states)
+  fit = common_shape(subgames, [[s] for s in states])
   structures = {
     str(jax.tree.map(np.shape, (subgame.tree.players, subgame.tree.leaves, subgame.leaf_roots)))
     for subgame in (subgames.cut([s], fit=fit) for s in states)
