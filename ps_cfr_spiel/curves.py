@@ -49,7 +49,7 @@ class Run(Protocol):
 
 
 class Bands(Protocol):
-  """Curves of many runs; see `sampling_solvers.Runs`."""
+  """Curves of many runs; see `sampling_curves.Runs`."""
 
   @property
   def iterations(self) -> np.ndarray: ...  # noqa: D102
