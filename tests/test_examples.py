@@ -11,7 +11,7 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 from reference import sequence_form_value
 
-from ps_cfr_spiel import PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, build_tree, check_game
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MOST_LINES = 40
@@ -141,3 +141,15 @@ def test_the_sampler_is_unbiased():
     means.append(total / uniforms.shape[1])
   assert np.abs(means[0]).max() > 0.05
   np.testing.assert_allclose(*means, atol=0.01)
+
+
+def test_values_are_learned_from_solved_subgames():
+  values, kuhn = example("new_values").LinearValues, pyspiel.load_game("kuhn_poker")
+  few, many = (
+    openspiels_exploitability(
+      kuhn, ContinualResolving(kuhn, 300, lookahead=1, value_function=values(samples)).tabularise()
+    )
+    for samples in (3, 30)
+  )
+  assert few > 10 * many
+  assert many < 0.002
