@@ -1,9 +1,9 @@
 """Subgames in tests: ranges and values by the package, what stands at the roots by `reference_subgames`."""
 
-import jax
 import numpy as np
 
 from ps_cfr_spiel.cfr import action_values
+from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.gadgets import unsafe
 from ps_cfr_spiel.precision import precision, to_device
@@ -78,21 +78,24 @@ def ranges_at(subgame, reach):
 
 
 def reaches(tree, tables):
-  """Reach of every sequence of both players, [sequences, H], plainly."""
-  found = []
+  """Reach of every sequence of both players, [sequences, H]."""
   with precision("float64"):
-    for player, table in zip(tree.players, tables, strict=True):
-      found.append(np.concatenate([np.asarray(r) for r in sequence_reach(player, table)]))
-  return found
+    found = _reach(to_device(tree.players, "float64"), to_device(tables, "float64"))
+    return [np.concatenate(parts) for parts in found]
 
 
-@jax.jit
+@jit()
+def _reach(players, tables):
+  return [sequence_reach(player, table) for player, table in zip(players, tables, strict=True)]
+
+
+@jit()
 def _values(tree, strategies):
   reach = [sequence_reach(p, s) for p, s in zip(tree.players, strategies, strict=True)]
   return [action_values(tree, i, strategies[i], reach)[1] for i in (0, 1)]
 
 
-@jax.jit
+@jit()
 def _responses(tree, strategies):
   return [best_response_values(tree, i, strategies[1 - i])[1] for i in (0, 1)]
 
