@@ -17,6 +17,7 @@ from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.ranged_leaves import RangedLeaves
 from ps_cfr_spiel.rules import Rule, make_rule
 from ps_cfr_spiel.subgame import Ranges, Shape, Subgame, Subgames
+from ps_cfr_spiel.traverse import sequence_reach
 from ps_cfr_spiel.tree import Array, PublicTree
 
 Fit = Callable[[Shape], Shape]
@@ -57,8 +58,10 @@ class ValueFunction(Protocol):
 class CFRValues:
   """Solves what lies below the frontier anew each time, by a few iterations of CFR.
 
-  The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). The values are those of a best response to the
-  opponent's average strategy, without regrets as a value function's must be (Section 20.6.1).
+  The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). The values are those of the average strategies
+  against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's experiment.
+  Those of a best response to the opponent's average strategy would have none, as Section 20.6.1 asks for, but
+  both players' are too high until CFR has converged, and searches by them play worse (BUILD_NOTES.md).
 
   Attributes:
     iterations: of CFR, from uniform strategies each time.
@@ -66,7 +69,7 @@ class CFRValues:
   """
 
   iterations: int = 20
-  rule: Rule | str = "rm+"
+  rule: Rule | str = "nrm"
 
   def __post_init__(self):
     if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
@@ -101,8 +104,9 @@ class BoundCFR:
     tree = _with_ranges(self.tree, self.leaf_roots, ranges)
     state = cfr.init(tree, self.rule, str(ranges[0].dtype))
     state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
-    opponent = cfr.average_strategy(state.players[1 - player])
-    return best_response_values(tree, player, opponent)[1]
+    average = [cfr.average_strategy(p) for p in state.players]
+    reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]
+    return cfr.action_values(tree, player, average[player], reach)[1]
 
 
 @dataclasses.dataclass(frozen=True)
