@@ -126,7 +126,7 @@ class ContinualResolving:
       ValueError: nobody acts there, or there is no such public state.
     """
     states = self.labels.public_states
-    if isinstance(public_state, bool) or not 0 <= public_state < len(states):
+    if not _is_integer(public_state) or not 0 <= public_state < len(states):
       raise ValueError(
         f"{self.labels.game} has the public states 0..{len(states) - 1}, got {public_state!r}."
       )
@@ -285,8 +285,12 @@ class ResolvingBot(pyspiel.Bot):
     """Nothing to do: what the bot knows follows from the state it is asked about."""
 
 
+def _is_integer(value: Any) -> bool:
+  return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _check_count(name: str, value: Any) -> None:
-  if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+  if not _is_integer(value) or value < 1:
     raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
 
 
@@ -294,11 +298,7 @@ def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> froze
   """The actions that searches consider."""
   if actions is None:
     return None
-  wrong = [
-    a for a in actions if not (isinstance(a, int | np.integer) and 0 <= a < game.num_distinct_actions())
-  ]
-  if wrong or not actions:
-    raise ValueError(
-      f"actions must be among 0..{game.num_distinct_actions() - 1} of {game}, got {sorted(actions)}."
-    )
+  count = game.num_distinct_actions()
+  if not actions or not all(_is_integer(a) and 0 <= a < count for a in actions):
+    raise ValueError(f"actions must be among 0..{count - 1} of {game}, got {list(actions)}.")
   return frozenset(int(a) for a in actions)
