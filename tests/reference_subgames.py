@@ -116,8 +116,8 @@ class Game:
         values[i][self.known[h][i]] += self.chance[h] * reach[h][1 - i] * sign * worth[h]
     return values
 
-  def responses(self, profile, player):
-    """{what the player knows: counterfactual best response value}, against the opponent's profile."""
+  def responses(self, profile, player, kept=None):
+    """{what the player knows: counterfactual best response value}, by actions in `kept` (all by default)."""
     sign, reach, value = 1 - 2 * player, self.reach(profile), [0.0] * self.size
     weight = [self.chance[h] * reach[h][1 - player] for h in range(self.size)]
     by_time = collections.defaultdict(list)
@@ -134,10 +134,8 @@ class Game:
         else:
           value[h] = sign * self.utility[h]
       for members in sets.values():
-        best = max(
-          self.children[members[0]],
-          key=lambda a: sum(weight[h] * value[self.children[h][a]] for h in members),
-        )
+        actions = [a for a in self.children[members[0]] if kept is None or a in kept]
+        best = max(actions, key=lambda a: sum(weight[h] * value[self.children[h][a]] for h in members))
         for h in members:
           value[h] = value[self.children[h][best]]
       for h in by_time[time]:
