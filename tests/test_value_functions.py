@@ -8,7 +8,7 @@ import pytest
 from cuts import at_roots, levels, ranges_at, reaches, root_histories
 from reference_subgames import Game, tables_of
 
-from ps_cfr_spiel import RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
+from ps_cfr_spiel import LCFR, RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
 from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.gadgets import unsafe
 from ps_cfr_spiel.precision import precision, to_device
@@ -119,9 +119,11 @@ def test_solved_values_of_an_equilibrium_are_its_own():
     np.testing.assert_allclose(values[i], expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", CHASE])
-def test_a_search_averages_the_values_at_its_frontier(name):
-  """What `cfr.solve` keeps is the mean over iterations of the value function at each one's ranges."""
+@pytest.mark.parametrize(
+  "name, rule, skip", [("kuhn_poker", RM(), 0), ("kuhn_poker", LCFR(), 1), (CHASE, RM(), 0)]
+)
+def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
+  """What `cfr.solve` keeps is the mean of what is there at each iteration's ranges, weighted as strategies."""
   _, subgames, _, tables, _ = load(name)
   frontier = levels(subgames, 0)[1]
   subgame = subgames.cut([0], frontier)
@@ -129,16 +131,17 @@ def test_a_search_averages_the_values_at_its_frontier(name):
   bound = SolvedValues(tables).bind(subgames, frontier)
   with precision("float64"):
     tree = to_device(unsafe(subgame, 0, ones, None, bound), "float64")
-    state, found = cfr.init(tree, RM(), "float64"), []
+    state, found = cfr.init(tree, rule, "float64"), []
     for _ in range(4):
       reach = [sequence_reach(p, s.strategy) for p, s in zip(tree.players, state.players, strict=True)]
       leaf = [p.leaf.pull(r) for p, r in zip(tree.players, reach, strict=True)]
       found.append([np.asarray(tree.leaves(i, leaf[1 - i], leaf[i])[-1]) for i in (0, 1)])
-      state = cfr.solve(tree, state, 1, rule=RM(), alternating=False)
+      state = cfr.solve(tree, state, 1, skip, rule=rule, alternating=False)
     for i in (0, 1):
       total, weight = state.players[i].values
-      assert float(weight) == pytest.approx(4)
-      np.testing.assert_allclose(total / weight, np.mean([f[i] for f in found], 0), rtol=0, atol=1e-12)
+      weights = [t**rule.gamma if t > skip else 0 for t in range(1, 5)]
+      expected = np.average([f[i] for f in found], 0, weights)
+      np.testing.assert_allclose(total / weight, expected, rtol=0, atol=1e-12)
     assert max(np.ptp([f[i] for f in found], axis=0).max() for i in (0, 1)) > 0.01  # they do change
 
 
