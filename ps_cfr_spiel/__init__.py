@@ -12,6 +12,7 @@ from ps_cfr_spiel import games as games
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.check import check_game
 from ps_cfr_spiel.check_report import Report
+from ps_cfr_spiel.cutting import Subgames
 from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
 from ps_cfr_spiel.online_curves import online_runs
 from ps_cfr_spiel.online_sampling import OnlineOutcomeSampling
@@ -21,7 +22,6 @@ from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, 
 from ps_cfr_spiel.sampling_curves import sampling_runs
 from ps_cfr_spiel.sampling_solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
 from ps_cfr_spiel.solver import PSCFRSolver, load_policy, load_solver
-from ps_cfr_spiel.subgame import Subgames
 from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.value_functions import CFRValues, SolvedValues
 from ps_cfr_spiel.version import __version__

@@ -18,13 +18,14 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.compilation import jit
+from ps_cfr_spiel.cutting import Subgames
 from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.gadgets import Gadget, unsafe
 from ps_cfr_spiel.nodes import Standing
 from ps_cfr_spiel.precision import precision, to_device
 from ps_cfr_spiel.ranged_leaves import RangedLeaves
 from ps_cfr_spiel.rules import Rule
-from ps_cfr_spiel.subgame import Ranges, Shape, Subgame, Subgames
+from ps_cfr_spiel.subgame import Ranges, Shape, Subgame
 from ps_cfr_spiel.traverse import sequence_reach
 from ps_cfr_spiel.tree import Array, PublicTree
 from ps_cfr_spiel.value_functions import BoundValues, FrozenValues, ValueFunction

@@ -13,10 +13,11 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.cutting import Subgames
 from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.ranged_leaves import RangedLeaves
 from ps_cfr_spiel.rules import Rule, make_rule
-from ps_cfr_spiel.subgame import Ranges, Shape, Subgame, Subgames
+from ps_cfr_spiel.subgame import Ranges, Shape, Subgame
 from ps_cfr_spiel.traverse import sequence_reach
 from ps_cfr_spiel.tree import Array, PublicTree
 
