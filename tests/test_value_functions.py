@@ -123,7 +123,7 @@ def test_solved_values_of_an_equilibrium_are_its_own():
   "name, rule, skip", [("kuhn_poker", RM(), 0), ("kuhn_poker", LCFR(), 1), (CHASE, RM(), 0)]
 )
 def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
-  """What `cfr.solve` keeps is the mean of what is there at each iteration's ranges, weighted as strategies."""
+  """What `cfr.solve` keeps is the mean of what is found at each iteration, weighted as strategies."""
   _, subgames, _, tables, _ = load(name)
   frontier = levels(subgames, 0)[1]
   subgame = subgames.cut([0], frontier)
