@@ -1,4 +1,4 @@
-"""Cuts subgames out of a compiled game: what is inside, which rows each player has there, and their layout."""
+"""Cuts subgames out of a compiled game: what is inside, each player's rows there, and their layout."""
 
 import dataclasses
 import itertools

@@ -168,9 +168,11 @@ class Searcher:
         tree, state, settings.iterations, rule=settings.rule, alternating=settings.alternating
       )
       average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
-    tables = ([block.copy() for block in search.tables[0]], [block.copy() for block in search.tables[1]])
+    tables = (list(search.tables[0]), list(search.tables[1]))
     # In a gadget the opponent is made to do strange things, which are nothing to expect of them.
     for i in (0, 1) if gadget is unsafe else (player,):
+      for k in {int(k) for source, _ in subgame.rows[i] for k in source[:, 0]}:
+        tables[i][k] = tables[i][k].copy()  # the rest is shared between searches
       subgame.scatter(i, average[i], tables[i])
     promised = search.promised
     if subgame.limited:
