@@ -78,13 +78,13 @@ def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   promises = _check_promises(subgame, chooser, promises)
   own = _check_range(subgame, player, ranges[player])
   weight = subgame.prior.weight(chooser, own)
-  visited = weight > 1e-12 * weight.max()
+  owner = np.unique(subgame.roots[chooser].public, return_inverse=True)[1].reshape(-1)
+  owner = np.append(owner, np.zeros(len(promises) - len(owner), int))  # padding goes to the first
+  visited = weight > 1e-12 * _largest(weight, owner)
   scale = np.where(visited, 1 / np.where(visited, weight, 1), 0)
   tree = _ranged(subgame, _pair(player, own, scale), frontier)
-  worst = -2 * (np.abs(promises * scale).max() + subgame.prior.largest_utility)
+  worst = -2 * (_largest(np.abs(promises * scale), owner) + subgame.prior.largest_utility)
   fee = np.where(visited, -promises * scale, worst).reshape(-1, 1)
-  owner = subgame.roots[chooser].public
-  owner = np.append(owner, np.full(len(promises) - len(owner), owner[0]))  # padding
   level, choice = _choice_of_root(np.repeat(owner, tree.players[chooser].types))
   return _choosing(tree, chooser, _row_of_every_type(tree.players[chooser]), level, choice, choice, fee)
 
@@ -150,6 +150,13 @@ def _choosing(
   return dataclasses.replace(
     tree, players=_pair(chooser, new, dataclasses.replace(other, leaf=link)), leaves=leaves
   )
+
+
+def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
+  """The largest of the values [R, H] that have the same owner, for each row: [R, 1]."""
+  largest = np.full(owner.max() + 1, -np.inf)
+  np.maximum.at(largest, owner, values.max(1))
+  return largest[owner][:, None]
 
 
 def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:

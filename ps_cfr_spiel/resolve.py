@@ -48,6 +48,7 @@ class ContinualResolving:
     value_function: ValueFunction | None = None,
     actions: Collection[int] | None = None,
     alternating: bool = True,
+    skip: int = 0,
     dtype: str = "float32",
     public_states: str = "closure",
     limit: int = LIMIT,
@@ -64,6 +65,7 @@ class ContinualResolving:
       actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
         player acts next); all by default.
       alternating: update order of CFR.
+      skip: iterations that each search leaves out of its averages at the start (Schmid 2021, Table 21.1).
       dtype: "float32" or "float64".
       public_states: where they come from; see `build_tree`.
       limit: most histories to walk.
@@ -79,6 +81,13 @@ class ContinualResolving:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
     if lookahead is not None:
       _check_count("lookahead", lookahead)
+    if value_function is not None and not hasattr(value_function, "bind"):
+      raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
+    if not isinstance(alternating, bool):
+      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
+    _check_count("skip", skip, least=0)
+    if skip >= iterations:
+      raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(
       iterations=int(iterations),
       rule=make_rule(NRM() if rule is None else rule),
@@ -86,7 +95,8 @@ class ContinualResolving:
       lookahead=lookahead,
       value_function=CFRValues() if value_function is None else value_function,
       actions=_check_actions(game, actions),
-      alternating=bool(alternating),
+      alternating=alternating,
+      skip=int(skip),
       dtype=check_dtype(dtype),
     )
     self._build = {"public_states": public_states, "limit": limit}
@@ -181,7 +191,7 @@ class ContinualResolving:
       player: 0 or 1.
       seed: of its choice among actions.
     """
-    if player not in (0, 1):
+    if isinstance(player, bool) or player not in (0, 1):
       raise ValueError(f"player must be 0 or 1, got {player!r}.")
     return ResolvingBot(self, player, seed)
 
@@ -229,6 +239,11 @@ class ContinualResolving:
       "rule": rule_header(self.settings.rule),
       "gadget": gadget,
       "lookahead": self.settings.lookahead,
+      "value_function": None if self.settings.lookahead is None else repr(self.settings.value_function),
+      "actions": None if self.settings.actions is None else sorted(self.settings.actions),
+      "alternating": self.settings.alternating,
+      "skip": self.settings.skip,
+      "dtype": self.settings.dtype,
       **self._build,
     }
 
@@ -289,9 +304,9 @@ def _is_integer(value: Any) -> bool:
   return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _check_count(name: str, value: Any) -> None:
-  if not _is_integer(value) or value < 1:
-    raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+def _check_count(name: str, value: Any, least: int = 1) -> None:
+  if not _is_integer(value) or value < least:
+    raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
 
 
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:
@@ -299,6 +314,10 @@ def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> froze
   if actions is None:
     return None
   count = game.num_distinct_actions()
-  if not actions or not all(_is_integer(a) and 0 <= a < count for a in actions):
-    raise ValueError(f"actions must be among 0..{count - 1} of {game}, got {list(actions)}.")
+  if (
+    not isinstance(actions, Collection)
+    or not actions
+    or not all(_is_integer(a) and 0 <= a < count for a in actions)
+  ):
+    raise ValueError(f"actions must be among 0..{count - 1} of {game}, got {actions!r}.")
   return frozenset(int(a) for a in actions)

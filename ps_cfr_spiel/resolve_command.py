@@ -25,7 +25,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("iterations", 1000, "Iterations of CFR in each search.", **count)
   flags.DEFINE_enum("gadget", "cfr-d", list(GADGETS), _HELP["gadget"], **into)
   flags.DEFINE_integer("lookahead", None, _HELP["lookahead"], **count)
-  flags.DEFINE_integer("value_iterations", 20, _HELP["value_iterations"], **count)
+  flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
   flags.DEFINE_list("actions", None, _HELP["actions"], **into)
   flags.DEFINE_enum("rule", "nrm", list(RULES), "How regrets turn into the next strategy.", **into)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
@@ -39,7 +39,8 @@ _HELP = {
   "max-margin they lose as much as can be; unsafe binds nothing, for comparison.",
   "lookahead": "How many own decisions a search looks ahead, 1 for the present one only; beyond it the value "
   "function takes over (default: to the end of the game).",
-  "value_iterations": "With --lookahead: the value function solves what lies beyond by this many iterations.",
+  "value_iterations": "With --lookahead: the value function solves what lies beyond by this many iterations "
+  "(default: 20).",
   "actions": "OpenSpiel's numbers of the actions that searches consider, as 0,1,3 (default: all).",
   "output": "Folder for policy.npz, which show, evaluate and play take (default: runs/, the game's name and "
   "-resolving).",
@@ -48,6 +49,10 @@ _HELP = {
 
 def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
+  if values.value_iterations is not None and values.lookahead is None:
+    raise UserError("--value_iterations is for --lookahead=1 or more; without it searches go to the end.")
+  if values.public_states == "none":
+    raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
   game = load_game(words)
   name = game.get_type().short_name
   folder = solve_command.make_folder(Path(values.output or f"runs/{name}-resolving"))
@@ -59,7 +64,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       values.rule,
       values.gadget,
       values.lookahead,
-      None if values.lookahead is None else CFRValues(values.value_iterations),
+      None if values.lookahead is None else CFRValues(values.value_iterations or 20),
       _actions(values.actions),
       dtype=values.dtype,
       public_states=values.public_states,

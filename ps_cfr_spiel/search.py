@@ -11,7 +11,7 @@ player acts for the `lookahead`-th time after that, so it has seen every state i
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from ps_cfr_spiel.subgame import Ranges, Shape, Subgame
 from ps_cfr_spiel.traverse import sequence_reach
 from ps_cfr_spiel.tree import Array, PublicTree
 from ps_cfr_spiel.value_functions import BoundValues, FrozenValues, ValueFunction
+from ps_cfr_spiel.walk import CHANCE, TERMINAL
 
 TRIED = 64  # subgames whose shapes are looked at to find one for all
 
@@ -52,6 +53,7 @@ class Settings:
     value_function: what the frontier is worth.
     actions: OpenSpiel actions that searches consider; all if None.
     alternating: update order of CFR.
+    skip: iterations left out of the averages at the start.
     dtype: "float32" or "float64".
   """
 
@@ -62,6 +64,7 @@ class Settings:
   value_function: ValueFunction | None
   actions: frozenset[int] | None
   alternating: bool
+  skip: int
   dtype: str
 
 
@@ -74,7 +77,7 @@ class Search(NamedTuple):
     tables: for each player a strategy of the whole game: the player's is final above the roots, and below is
       what this search found, uniform where no search came. The opponent's is what this search expects.
     frontier: public states where the lookahead ended.
-    promised: (int[F] infostates, [F, H] values) of the opponent there.
+    promised: the opponent's values there, [H] for each infostate's number; those of earlier searches too.
     seconds: what this search took.
   """
 
@@ -82,7 +85,7 @@ class Search(NamedTuple):
   level: int
   tables: tuple[Table, Table]
   frontier: tuple[int, ...]
-  promised: tuple[np.ndarray, np.ndarray]
+  promised: Mapping[int, np.ndarray]
   seconds: float
 
 
@@ -93,12 +96,16 @@ class Searcher:
     subgames: of the game.
     settings: how each search solves.
     level: for each player int[P], how many public states above each one are the player's own.
+    depth: int[P], how many public states there are above.
+    anchors: for public states right after an action that searches leave out, the one before it.
   """
 
   def __init__(self, tree: PublicTree, settings: Settings):
-    """See the class; ValueError if no subgames can be cut from the tree."""
+    """See the class; ValueError if no subgames can be cut from the tree, or not with these actions."""
     self.subgames, self.settings = Subgames(tree), settings
     self.level = (self._levels(0), self._levels(1))
+    self.depth = self._depths()
+    self.anchors = self._anchors()
     self._below = self._sizes()
     self._shapes: dict[tuple[str, int, int], Shape] = {}
     with precision(settings.dtype):
@@ -111,6 +118,12 @@ class Searcher:
       if state.parent >= 0:
         level[s] = level[state.parent] + (states[state.parent].player == player)
     return level
+
+  def _depths(self) -> np.ndarray:
+    depth = np.zeros(len(self.subgames.labels.public_states), int)
+    for s, state in enumerate(self.subgames.labels.public_states):
+      depth[s] = depth[state.parent] + 1 if state.parent >= 0 else 0
+    return depth
 
   def _sizes(self) -> np.ndarray:
     """int[P]: the public states at and below each one."""
@@ -133,7 +146,7 @@ class Searcher:
     began = time.perf_counter()
     shapes = [p.block_shapes for p in self.subgames.tree.players]
     first, second = ([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
-    nothing = Search(player, -1, (first, second), (), (np.zeros(0, int), np.zeros((0, 0))), 0.0)
+    nothing = Search(player, -1, (first, second), (), {}, 0.0)
     frontier = self.states(player, self.settings.lookahead)
     return self._solve(nothing, [0], frontier, unsafe, False, began)
 
@@ -165,7 +178,12 @@ class Searcher:
       )
       state = cfr.init(tree, settings.rule, settings.dtype)
       state = cfr.solve(
-        tree, state, settings.iterations, rule=settings.rule, alternating=settings.alternating
+        tree,
+        state,
+        settings.iterations,
+        settings.skip,
+        rule=settings.rule,
+        alternating=settings.alternating,
       )
       average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
     tables = (list(search.tables[0]), list(search.tables[1]))
@@ -174,11 +192,10 @@ class Searcher:
       for k in {int(k) for source, _ in subgame.rows[i] for k in source[:, 0]}:
         tables[i][k] = tables[i][k].copy()  # the rest is shared between searches
       subgame.scatter(i, average[i], tables[i])
-    promised = search.promised
+    promised = dict(search.promised)
     if subgame.limited:
-      standing = subgame.frontier[opponent]
       values = _averaged_values(tree.leaves, opponent, state.players[opponent].values)
-      promised = standing.knowledge, values[: len(standing.knowledge)]
+      promised |= zip(subgame.frontier[opponent].knowledge.tolist(), values, strict=False)
     return Search(player, level, tables, tuple(frontier), promised, time.perf_counter() - began)
 
   def _cut(
@@ -255,38 +272,45 @@ class Searcher:
     """
     opponent = 1 - search.player
     standing, nodes = subgame.roots[opponent], self.subgames.nodes
-    anchors = {s: self._anchor(search.player, s) for s in subgame.public_states}
+    groups: dict[int, list[int]] = {}  # anchors by depth, since one may lie below another
+    for s in subgame.public_states:
+      anchor = self.anchors.get(s, s)
+      groups.setdefault(-1 if anchor == s else int(self.depth[anchor]), []).append(s)
     promises = np.zeros((subgame.shape.roots[opponent], self.subgames.tree.players[opponent].types))
-    for off_tree in (False, True):
-      states = {s for s, anchor in anchors.items() if (s != anchor) == off_tree}
-      if states:
-        at = sorted({anchors[s] for s in states})
-        found, values = self._response_values(search, at, padded)
-        rows = np.flatnonzero(np.isin(standing.public, list(states)))
-        node = standing.node[rows]
-        for _ in range(off_tree):
-          node = nodes.parent[node]
-        promises[rows] = values[found.find(nodes.knowledge[opponent][node])]
+    for depth, states in groups.items():
+      at = sorted({self.anchors.get(s, s) for s in states})
+      found, values = self._response_values(search, at, padded)
+      rows = np.flatnonzero(np.isin(standing.public, states))
+      node = standing.node[rows] if depth < 0 else nodes.parent[standing.node[rows]]
+      promises[rows] = values[found.find(nodes.knowledge[opponent][node])]
     return promises
 
-  def _anchor(self, player: int, public_state: int) -> int:
-    """The public state whose values bound those of a root: itself, or the one before an action left out."""
-    states, actions = self.subgames.labels.public_states, self.settings.actions
-    s = public_state
-    while actions is not None and states[s].parent >= 0:
-      above = states[s].parent
-      if states[above].player == player:
-        break
-      if states[above].player == 1 - player and states[s].action not in actions:
-        if s != public_state:
-          raise ValueError(
-            f"Public state {public_state} of {self.subgames.labels.game} comes after an action that searches "
-            f"leave out and more that is not the searcher's, so that nothing bounds its values; allow the "
-            f"action {states[s].action} too."
-          )
-        return above
-      s = above
-    return public_state
+  def _anchors(self) -> dict[int, int]:
+    """See the class's `anchors`; ValueError if actions are left out that cannot be.
+
+    An action must lead to one public state, or its value bounds that of several, and the other player must
+    act next, or nothing bounds the values there (Schmid 2021, Section 21.2).
+    """
+    labels, actions = self.subgames.labels, self.settings.actions
+    if actions is None:
+      return {}
+    states, anchors = labels.public_states, {}
+    later = [state for state in states if state.parent >= 0 and state.player != TERMINAL]
+    moves = [(state.parent, state.action) for state in later if states[state.parent].player >= 0]
+    if len(set(moves)) < len(moves) or any(action < 0 for _, action in moves):
+      raise ValueError(f"actions: {labels.game} has hidden moves, so that searches cannot leave out any.")
+    for s, state in enumerate(states):
+      mover = states[state.parent].player
+      if state.parent < 0 or mover < 0 or state.action in actions:
+        continue
+      if state.player == 1 - mover:
+        anchors[s] = state.parent
+      elif state.player >= 0 or state.player == CHANCE:
+        raise ValueError(
+          f"actions: {state.action} cannot be left out, since in {labels.game} the opponent does not act "
+          f"right after it (public state {s}), so that nothing would bound what it is worth."
+        )
+    return anchors
 
   def _response_values(self, search: Search, public_states: Sequence[int], padded: bool):
     """The opponent's infostates at public states, and their best response values there, [R, H]."""
@@ -297,11 +321,10 @@ class Searcher:
     if subgame.limited:
       shapes = [(n, p.types) for n, p in zip(subgame.shape.frontier, subgame.tree.players, strict=True)]
       values = (np.zeros(shapes[0]), np.zeros(shapes[1]))
-      standing = subgame.frontier[opponent].knowledge
-      promised, row = {k: n for n, k in enumerate(search.promised[0].tolist())}, values[opponent]
-      for n, k in enumerate(standing.tolist()):
-        if k in promised:  # else it comes after an own action that searches leave out: never
-          row[n] = search.promised[1][promised[k]]
+      for n, k in enumerate(subgame.frontier[opponent].knowledge.tolist()):
+        if k in search.promised or self.settings.actions is None:
+          values[opponent][n] = search.promised[k]
+        # Else it comes after an own action that searches leave out, which the player never takes.
       frontier = FrozenValues(values)
     tree = unsafe(subgame, player, self._ranges(search, subgame), None, frontier)
     strategy = subgame.gather(player, search.tables[player])

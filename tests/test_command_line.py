@@ -232,6 +232,8 @@ def words_of(text, solved, tmp_path):
     ("show|{run}|--png={tmp}/none/chart.png", "chart.png: No such file or directory"),
     ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
     ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
+    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead=1 or more"),
+    ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),

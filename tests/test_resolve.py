@@ -8,6 +8,7 @@ import numpy as np
 import pyspiel
 import pytest
 from cuts import at_roots, decisions, levels
+from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import evaluate_bots
 from open_spiel.python.bots.policy import PolicyBot
 from reference_subgames import Game, profile_of, tables_of
@@ -160,11 +161,10 @@ def test_weak_strategies_are_only_improved(name, gadget, quality):
   profile = game.random(9)
   if quality == "uniform":
     profile = {key: dict.fromkeys(row, 1 / len(row)) for key, row in profile.items()}
-  nothing = (np.zeros(0, int), np.zeros((0, 0)))
   better = []
   for player in (0, 1):
     tables = tables_of(made.tree, profile)
-    search = Search(player, -1, (tables[0], tables[1]), (), nothing, 0.0)
+    search = Search(player, -1, (tables[0], tables[1]), (), {}, 0.0)
     start = game.known[0][1 - player]
     before = value = game.responses(profile, 1 - player)[start]
     for states in resolved_levels(made, player):
@@ -299,21 +299,39 @@ def test_actions_left_out_are_promised_what_was_there_before():
 
 def test_nothing_bounds_what_comes_later():
   """In Leduc a call that was left out ends the round: the next card is not known where it was made."""
-  made = ContinualResolving(load("leduc_poker"), 5, actions=[0, 2])
   with pytest.raises(
-    ValueError, match=r"comes after an action that searches leave out .*; allow the action 1"
+    ValueError, match=r"actions: 1 cannot be left out, since in leduc_poker\(\) the opponent"
   ):
-    made.tabularise()
+    ContinualResolving(load("leduc_poker"), 5, actions=[0, 2])
+
+
+def test_actions_left_out_one_after_the_other():
+  """In Leduc without raises the opponent may raise before and after the card: bounds below bounds."""
+  game = load("leduc_poker")
+  made = ContinualResolving(game, 50, actions=[0, 1])
+  assert set(made.searcher.depth[list(made.searcher.anchors.values())]) != {made.searcher.depth[3]}
+  policy = made.tabularise()
+  strategies = [block for blocks in policy.strategies for block in blocks]
+  assert all(np.isfinite(block).all() for block in strategies)
+  uniform = ps_cfr_spiel.exploitability(game, openspiel_policy.UniformRandomPolicy(game))
+  assert ps_cfr_spiel.exploitability(game, policy) < uniform
+
+
+def test_hidden_moves_cannot_be_left_out():
+  goofspiel = (
+    "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
+  )
+  with pytest.raises(ValueError, match="hidden moves, so that searches cannot leave out any"):
+    ContinualResolving(load(goofspiel), 5, actions=[0, 1, 2])
 
 
 def test_where_the_player_never_comes():
   """Own range zero, opponent's range zero: still a legal strategy, of finite numbers."""
   made, game = resolving("leduc_poker", 12), whole("leduc_poker")
   first = {key: {a: float(a == min(row)) for a in row} for key, row in game.random(0).items()}
-  nothing = (np.zeros(0, int), np.zeros((0, 0)))
   for player in (0, 1):
     tables = tables_of(made.tree, first)
-    search = Search(player, -1, (tables[0], tables[1]), (), nothing, 0.0)
+    search = Search(player, -1, (tables[0], tables[1]), (), {}, 0.0)
     for states in resolved_levels(made, player):
       search = made.searcher.resolve(search, states)
     for block in search.tables[player]:
@@ -374,3 +392,41 @@ def dealt(name):
   while state.is_chance_node():
     state.apply_action(state.legal_actions()[0])
   return state
+
+
+def either_begins():
+  """Public chance decides whose turn is first; all moves are unseen, and random amounts are paid."""
+  rng, lines, ends = np.random.default_rng(0), ['EFG 2 R "either begins" { "0" "1" } ""'], []
+  infostates: dict[str, dict] = {"0": {}, "1": {}}
+
+  def write(turns, moves):
+    if len(moves) == len(turns):
+      ends.append(moves)
+      u = float(rng.integers(-9, 10))
+      lines.append(f't "" {len(ends)} "" {{ {u} {-u} }}')
+      return
+    player = turns[len(moves)]
+    own = "".join(move for turn, move in zip(turns, moves, strict=False) if turn == player)
+    number = infostates[player].setdefault((turns, len(moves), own), len(infostates[player]) + 1)
+    name = f"{player}.{number}"
+    lines.append(f'p "" {int(player) + 1} {number} "{name}" {{ "a{name}" "b{name}" }} 0')
+    for move in "ab":
+      write(turns, moves + move)
+
+  lines.append('c "" 1 "" { "first 0" 0.5 "first 1" 0.5 } 0')
+  write("010", "")
+  write("100", "")
+  return pyspiel.load_efg_game("\n".join(lines) + "\n")
+
+
+def test_some_act_before_anybody_has_decided():
+  """Where nothing was decided before the first search is the last, and its promises count like all others."""
+  game = either_begins()
+  solver = PSCFRSolver(game)
+  solver.run(300)
+  values = SolvedValues(solver.average_policy().strategies)
+  made = ContinualResolving(game, 300, lookahead=1, value_function=values)
+  policy = made.tabularise()
+  for decision, h, name in made.labels.infostates():
+    asked = list(made.at(decision.player, name).values())
+    np.testing.assert_allclose(asked, policy.table(decision)[:, h], rtol=0, atol=2e-3)
