@@ -1,6 +1,6 @@
 """Fig. 20.7 of Schmid 2021 again: margins of a coarse river strategy refined by each kind of re-solving.
 
-  python benchmarks/resolving_margins.py [--situations 45] [--iterations 5000] [--rule nrm] [--ranges even]
+  python benchmarks/resolving_margins.py [--situations 24] [--iterations 4000] [--rule nrm] [--ranges even]
                                          [--plot docs/resolving_margins.png]
 
 Blueprint: both players' hands in buckets by strength percentile, the betting solved between buckets, a
@@ -91,9 +91,9 @@ def interval(values) -> tuple[float, float]:
 def main() -> None:
   """Prints margins by pot and over all situations, draws them."""
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--situations", type=int, default=45, help=f"shared by the pots {POTS}")
+  parser.add_argument("--situations", type=int, default=24, help=f"shared by the pots {POTS}")
   parser.add_argument("--buckets", type=int, default=10)
-  parser.add_argument("--iterations", type=int, default=5000)
+  parser.add_argument("--iterations", type=int, default=4000)
   parser.add_argument("--rule", default="nrm", choices=RULES)
   parser.add_argument("--ranges", default="even", choices=rivers.KINDS)
   parser.add_argument("--seed", type=int, default=0)
@@ -138,7 +138,7 @@ def draw(found: dict[int, list[dict[str, float]]], path: str) -> None:
   from matplotlib.figure import Figure
 
   figure = Figure(figsize=(11, 4.4), layout="constrained")
-  for axes, (pot, rows) in zip(figure.subplots(1, len(found)), found.items(), strict=True):
+  for axes, (pot, rows) in zip(figure.subplots(1, len(found), sharey=True), found.items(), strict=True):
     for place, name in enumerate(THESIS):
       values = [row[name] for row in rows]
       shift = np.linspace(-0.25, 0.25, len(values))
