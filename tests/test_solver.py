@@ -174,6 +174,15 @@ def test_callback_sees_the_schedule_and_can_stop():
   assert solver.iteration == 45
 
 
+@pytest.fixture
+def ctrl_c():
+  """Ctrl-C raises KeyboardInterrupt, even in a shell's background job, which would ignore it."""
+  before = signal.signal(signal.SIGINT, signal.default_int_handler)
+  yield
+  signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_what_was_reached(tmp_path):
   solver = PSCFRSolver(pyspiel.load_game(TINY))
   solver.run(1)
