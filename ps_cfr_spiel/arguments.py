@@ -1,13 +1,25 @@
-"""Checks of what users of the sampling family pass in."""
+"""Checks of the numbers that users pass in."""
 
 from typing import Any
 
 import numpy as np
 
 
+def is_integer(value: Any) -> bool:
+  """Whether a value is an integer, Python's or NumPy's, and not a bool."""
+  return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: Any, least: int) -> int:
+  """An integer of at least `least`, or ValueError."""
+  if not is_integer(value) or value < least:
+    raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+  return int(value)
+
+
 def check_integer(name: str, value: Any, least: int) -> int:
   """An integer from `least` to 2^32 - 1, or ValueError."""
-  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**32:
+  if not is_integer(value) or not least <= value < 2**32:
     raise ValueError(f"{name} must be an integer from {least} to {2**32 - 1}, got {value!r}.")
   return int(value)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.leaves import SparseLeaves
 from ps_cfr_spiel.nodes import Standing, find_nodes
@@ -85,7 +86,7 @@ class Subgames:
     count = len(self.labels.public_states)
     flags = np.zeros(count + 1, bool)
     for s in public_states:
-      if isinstance(s, bool) or not isinstance(s, int | np.integer) or not 0 <= s < count:
+      if not is_integer(s) or not 0 <= s < count:
         raise ValueError(f"{name}: {self.labels.game} has the public states 0..{count - 1}, got {s!r}.")
       if s and not self.labels.public_states[s].decisions:
         raise ValueError(

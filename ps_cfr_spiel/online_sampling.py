@@ -25,7 +25,7 @@ from ps_cfr_spiel.baselines import ZeroBaseline
 from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.compilation import jit
 from ps_cfr_spiel.online_bot import OnlineOutcomeSamplingBot
-from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.policy import TreePolicy, acting_player, strategies_of
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
 from ps_cfr_spiel.sampling_tree import SamplingTree, build_sampling_tree, first_cells
 from ps_cfr_spiel.trajectories import OutcomeSampling
@@ -183,9 +183,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     Raises:
       ValueError: the state is of another game, or nobody acts there.
     """
-    player = state.current_player() if player_id is None else player_id
-    if player < 0:
-      raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
+    player = acting_player(state, player_id)
     cell = self._cell(player, state.information_state_string(player))
     if cell not in self._known:
       with precision(self.dtype):
@@ -252,7 +250,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     Raises:
       ValueError: an argument is not one of the allowed.
     """
-    if player not in (0, 1):
+    if isinstance(player, bool) or player not in (0, 1):
       raise ValueError(f"player must be 0 or 1, got {player!r}.")
     if not isinstance(keep_tables, bool | np.bool_):
       raise ValueError(f"keep_tables must be True or False, got {keep_tables!r}.")

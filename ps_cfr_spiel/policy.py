@@ -71,9 +71,7 @@ class TreePolicy(openspiel_policy.Policy):
     Raises:
       ValueError: the state is of another game, or nobody acts there.
     """
-    player = state.current_player() if player_id is None else player_id
-    if player < 0:
-      raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
+    player = acting_player(state, player_id)
     return self._probabilities(*self._find(player, state.information_state_string(player)))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
@@ -145,6 +143,14 @@ class TreePolicy(openspiel_policy.Policy):
     assert tree.labels is not None
     info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
     return cls(game, tree.labels, strategies, info)
+
+
+def acting_player(state: pyspiel.State, player_id: int | None) -> int:
+  """Whose probabilities an OpenSpiel policy is asked for; ValueError if nobody acts at the state."""
+  player = state.current_player() if player_id is None else player_id
+  if player < 0:
+    raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
+  return player
 
 
 def _normalised(block: Any) -> np.ndarray:

@@ -12,10 +12,11 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 from tqdm.auto import tqdm
 
+from ps_cfr_spiel.arguments import check_count, is_integer
 from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.gadgets import GADGETS
 from ps_cfr_spiel.nodes import has_subgames
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.policy import TreePolicy, acting_player
 from ps_cfr_spiel.precision import check_dtype
 from ps_cfr_spiel.rules import NRM, Rule, make_rule, rule_header
 from ps_cfr_spiel.search import Search, Searcher, Settings
@@ -76,16 +77,16 @@ class ContinualResolving:
     self.game = game
     if gadget not in GADGETS:
       raise ValueError(f"Unknown gadget {gadget!r}; choose one of {', '.join(map(repr, GADGETS))}.")
-    _check_count("iterations", iterations)
+    check_count("iterations", iterations, 1)
     if lookahead is None and value_function is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
     if lookahead is not None:
-      _check_count("lookahead", lookahead)
+      check_count("lookahead", lookahead, 1)
     if value_function is not None and not hasattr(value_function, "bind"):
       raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
     if not isinstance(alternating, bool):
       raise ValueError(f"alternating must be True or False, got {alternating!r}.")
-    _check_count("skip", skip, least=0)
+    check_count("skip", skip, 0)
     if skip >= iterations:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(
@@ -136,7 +137,7 @@ class ContinualResolving:
       ValueError: nobody acts there, or there is no such public state.
     """
     states = self.labels.public_states
-    if not _is_integer(public_state) or not 0 <= public_state < len(states):
+    if not is_integer(public_state) or not 0 <= public_state < len(states):
       raise ValueError(
         f"{self.labels.game} has the public states 0..{len(states) - 1}, got {public_state!r}."
       )
@@ -258,9 +259,7 @@ class ResolvingPolicy(openspiel_policy.Policy):
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state; ValueError if nobody acts or it is of another game."""
-    player = state.current_player() if player_id is None else player_id
-    if player < 0:
-      raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
+    player = acting_player(state, player_id)
     return self.resolving.at(player, state.information_state_string(player))
 
 
@@ -300,15 +299,6 @@ class ResolvingBot(pyspiel.Bot):
     """Nothing to do: what the bot knows follows from the state it is asked about."""
 
 
-def _is_integer(value: Any) -> bool:
-  return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _check_count(name: str, value: Any, least: int = 1) -> None:
-  if not _is_integer(value) or value < least:
-    raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
-
-
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:
   """The actions that searches consider."""
   if actions is None:
@@ -317,7 +307,7 @@ def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> froze
   if (
     not isinstance(actions, Collection)
     or not actions
-    or not all(_is_integer(a) and 0 <= a < count for a in actions)
+    or not all(is_integer(a) and 0 <= a < count for a in actions)
   ):
     raise ValueError(f"actions must be among 0..{count - 1} of {game}, got {actions!r}.")
   return frozenset(int(a) for a in actions)

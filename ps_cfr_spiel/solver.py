@@ -15,6 +15,7 @@ import pyspiel
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel import cfr, storage
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.evaluate import Evaluation, evaluate
 from ps_cfr_spiel.policy import TreePolicy
@@ -112,8 +113,8 @@ class IterativeSolver(abc.ABC):
       ValueError: a count is negative.
       OSError: the checkpoint cannot be written.
     """
-    target = self.iteration + _check_count("iterations", iterations)
-    every = max(iterations // 20, 1) if every is None else _check_count("every", every, least=1)
+    target = self.iteration + check_count("iterations", iterations, 0)
+    every = max(iterations // 20, 1) if every is None else check_count("every", every, 1)
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
@@ -279,7 +280,7 @@ class PSCFRSolver(IterativeSolver):
     if not isinstance(alternating, bool | np.bool_):
       raise ValueError(f"alternating must be True or False, got {alternating!r}.")
     self.alternating = bool(alternating)
-    self.skip = _check_count("skip", skip)
+    self.skip = check_count("skip", skip, 0)
     self.public_states, self.limit = public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, progress)
     with precision(self.dtype):
@@ -321,13 +322,6 @@ class PSCFRSolver(IterativeSolver):
 def _next_chunk(chunk: int, seconds: float) -> int:
   """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call."""
   return max(1, min(2 * chunk, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
-
-
-def _check_count(name: str, value: Any, least: int = 0) -> int:
-  """An integer of at least `least`, or ValueError."""
-  if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-    raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
-  return int(value)
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.cutting import Subgames
 from ps_cfr_spiel.evaluate import best_response_values
 from ps_cfr_spiel.ranged_leaves import RangedLeaves
@@ -73,8 +74,7 @@ class CFRValues:
   rule: Rule | str = "nrm"
 
   def __post_init__(self):
-    if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
-      raise ValueError(f"iterations must be an integer of at least 1, got {self.iterations!r}.")
+    check_count("iterations", self.iterations, 1)
     object.__setattr__(self, "rule", make_rule(self.rule))
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundCFR":
