@@ -309,12 +309,12 @@ def test_actions_left_out_one_after_the_other():
   """In Leduc without raises the opponent may raise before and after the card: bounds below bounds."""
   game = load("leduc_poker")
   made = ContinualResolving(game, 50, actions=[0, 1])
-  assert set(made.searcher.depth[list(made.searcher.anchors.values())]) != {made.searcher.depth[3]}
+  assert len(set(made.searcher.depth[list(made.searcher.anchors.values())])) > 1
   policy = made.tabularise()
   strategies = [block for blocks in policy.strategies for block in blocks]
   assert all(np.isfinite(block).all() for block in strategies)
   uniform = ps_cfr_spiel.exploitability(game, openspiel_policy.UniformRandomPolicy(game))
-  assert ps_cfr_spiel.exploitability(game, policy) < uniform
+  assert ps_cfr_spiel.exploitability(game, policy) < uniform / 4
 
 
 def test_hidden_moves_cannot_be_left_out():
