@@ -23,6 +23,7 @@ from ps_cfr_spiel.traverse import sequence_reach
 from ps_cfr_spiel.tree import Array, PublicTree
 
 Fit = Callable[[Shape], Shape]
+VALUES = ("average", "best-response")
 
 
 class BoundValues(Protocol):
@@ -60,27 +61,32 @@ class ValueFunction(Protocol):
 class CFRValues:
   """Solves what lies below the frontier anew each time, by a few iterations of CFR.
 
-  The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). The values are those of the average strategies
-  against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's experiment.
-  Those of a best response to the opponent's average strategy would have none, as Section 20.6.1 asks for, but
-  both players' are too high until CFR has converged, and searches by them play worse (BUILD_NOTES.md).
+  The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
+  strategies against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's
+  experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1 asks
+  for, but both players' are too high until CFR has converged, and searches by them play worse: see
+  benchmarks/resolving_exploitability.py.
 
   Attributes:
     iterations: of CFR, from uniform strategies each time.
     rule: a regret rule or its name.
+    values: "average", of the average strategies, or "best-response", of best responses to them.
   """
 
   iterations: int = 20
   rule: Rule | str = "nrm"
+  values: str = "average"
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)
+    if self.values not in VALUES:
+      raise ValueError(f"Unknown values {self.values!r}; choose one of {', '.join(map(repr, VALUES))}.")
     object.__setattr__(self, "rule", make_rule(self.rule))
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundCFR":
     """See `ValueFunction`."""
     subgame = subgames.cut(public_states, fit=fit)
-    return BoundCFR(*_without_ranges(subgame), np.int32(self.iterations), make_rule(self.rule))
+    return BoundCFR(*_without_ranges(subgame), np.int32(self.iterations), make_rule(self.rule), self.values)
 
 
 @jax.tree_util.register_dataclass
@@ -93,12 +99,14 @@ class BoundCFR:
     leaf_roots: for each player int parts [L_k], the root of each leaf.
     iterations: int32[].
     rule: regret rule.
+    values: see `CFRValues`.
   """
 
   tree: PublicTree
   leaf_roots: tuple[Sequence[Array], Sequence[Array]]
   iterations: Array
   rule: Rule = dataclasses.field(metadata={"static": True})
+  values: str = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """See `BoundValues`."""
@@ -106,6 +114,8 @@ class BoundCFR:
     state = cfr.init(tree, self.rule, str(ranges[0].dtype))
     state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
     average = [cfr.average_strategy(p) for p in state.players]
+    if self.values == "best-response":
+      return best_response_values(tree, player, average[1 - player])[1]
     reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]
     return cfr.action_values(tree, player, average[player], reach)[1]
 

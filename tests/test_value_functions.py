@@ -57,6 +57,24 @@ def test_cfr_values_approach_an_equilibrium(name):
   assert errors[2] < 0.01 * errors[0]
 
 
+@pytest.mark.parametrize("name", ["kuhn_poker", RIVER, CHASE])
+def test_best_response_values_are_too_high_for_both(name):
+  """By weak duality: in total at least the other player's loss, closing in on an equilibrium's from above."""
+  _, subgames, _, _, reach = load(name)
+  states = frontier_of(subgames)
+  ranges = ranges_at(subgames.cut(states), reach)
+  gaps = []
+  for iterations in (1, 20, 300):
+    best, average = (
+      [ask(CFRValues(iterations, values=values).bind(subgames, states), i, ranges) for i in (0, 1)]
+      for values in ("best-response", "average")
+    )
+    gaps.append(sum(float((v * r).sum()) for v, r in zip(best, ranges, strict=True)))
+    assert all((high >= low - 1e-9).all() for high, low in zip(best, average, strict=True))
+  assert gaps[0] > gaps[1] > gaps[2] >= -1e-9
+  assert gaps[2] < 0.01 * gaps[0]
+
+
 def test_cfr_values_of_one_decision_are_exact():
   """At Kuhn's last decision player 0 has to beat player 1's bet: who holds what says all."""
   _, subgames, _, _, reach = load("kuhn_poker")
@@ -154,6 +172,8 @@ def test_bad_iterations(iterations):
 def test_bad_rule_and_strategies():
   with pytest.raises(ValueError, match="Unknown rule 'cfr'"):
     CFRValues(20, "cfr")
+  with pytest.raises(ValueError, match="Unknown values 'best'; choose one of 'average', 'best-response'"):
+    CFRValues(20, values="best")
   _, subgames, _, tables, _ = load("kuhn_poker")
   with pytest.raises(ValueError, match=r"strategies must have the blocks .* of kuhn_poker\(\), got "):
     SolvedValues([tables[0], tables[0][:1]]).bind(subgames, frontier_of(subgames))
