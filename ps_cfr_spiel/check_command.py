@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from ps_cfr_spiel import solve_command
+from ps_cfr_spiel import tree_flags
 from ps_cfr_spiel.check import check_game
 from ps_cfr_spiel.user_input import UserError, load_game
 
@@ -13,7 +13,7 @@ FIT, UNFIT = 0, 1  # exit codes
 
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
-  solve_command.define_walk(values)
+  tree_flags.define_walk(values)
 
 
 def check(values: flags.FlagValues, words: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from absl import app, flags
 
-from ps_cfr_spiel import check_command, play_command, resolve_command, show_command, solve_command
+from ps_cfr_spiel import check_command, play_command, resolve_command, show_command, solve_command, tree_flags
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.certificate import certificate
 from ps_cfr_spiel.evaluate import evaluate_policy
@@ -96,7 +96,7 @@ def _define_summary(values: flags.FlagValues) -> None:
   flags.DEFINE_bool("infostates", False, "In the tree, list what each player may know.", **into)
   flags.DEFINE_integer("depth", None, "Leave out what lies deeper in the tree.", lower_bound=0, **into)
   flags.DEFINE_string("png", None, "Draw the public tree to this file.", **into)
-  solve_command.define_tree(values)
+  tree_flags.define_tree(values)
 
 
 def _summary(values: flags.FlagValues, words: Sequence[str]) -> int:

@@ -25,7 +25,7 @@ LINES = ("#c0392b", "#2f6690", "#3a7d44", "#8e6c8a", "#d08c2f", "#5c6b73", "#16a
 
 
 class Measured(Protocol):
-  """A point of a run; see `solve_command.Point`."""
+  """A point of a run; see `run_points.Point`."""
 
   @property
   def iteration(self) -> int: ...  # noqa: D102

@@ -7,14 +7,14 @@ from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel import solve_command
+from ps_cfr_spiel import tree_flags
 from ps_cfr_spiel.evaluate import evaluate_policy
 from ps_cfr_spiel.gadgets import GADGETS
 from ps_cfr_spiel.precision import DTYPES
 from ps_cfr_spiel.resolve import ContinualResolving
 from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.spots import unit_of, with_unit
-from ps_cfr_spiel.user_input import UserError, load_game, user_errors
+from ps_cfr_spiel.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.value_functions import CFRValues
 
 
@@ -31,7 +31,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  solve_command.define_walk(values)
+  tree_flags.define_walk(values)
 
 
 _HELP = {
@@ -55,7 +55,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
   game = load_game(words)
   name = game.get_type().short_name
-  folder = solve_command.make_folder(Path(values.output or f"runs/{name}-resolving"))
+  folder = make_folder(Path(values.output or f"runs/{name}-resolving"))
   started = time.perf_counter()
   with user_errors():
     resolving = ContinualResolving(

@@ -1,24 +1,21 @@
 """The command `ps-cfr-spiel solve`: runs a solver, tells how it gets on, and saves what it found."""
 
-import csv
 import dataclasses
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from absl import flags
 from tqdm.auto import tqdm
 
-from ps_cfr_spiel import charts
-from ps_cfr_spiel.build import LEAVES, LIMIT
+from ps_cfr_spiel import charts, tree_flags
 from ps_cfr_spiel.precision import DTYPES
-from ps_cfr_spiel.public_states import SOURCES
 from ps_cfr_spiel.rules import RULES
+from ps_cfr_spiel.run_points import Point, is_round, next_measurement, read_points, write_points
 from ps_cfr_spiel.sampling_solvers import (
   BASELINES,
   ExternalSamplingSolver,
@@ -27,7 +24,14 @@ from ps_cfr_spiel.sampling_solvers import (
 )
 from ps_cfr_spiel.solver import CHUNK_SECONDS, IterativeSolver, PSCFRSolver, load_solver
 from ps_cfr_spiel.spots import has_spots, number_text, pot_of, spot, unit_of, with_unit
-from ps_cfr_spiel.user_input import UserError, load_game, load_pictures, quiet_stderr, user_errors
+from ps_cfr_spiel.user_input import (
+  UserError,
+  load_game,
+  load_pictures,
+  make_folder,
+  quiet_stderr,
+  user_errors,
+)
 
 INTERRUPTED = 130  # exit code
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -54,21 +58,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
   flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
   flags.DEFINE_integer("seed", 0, "Sampling: seed of the random numbers.", **least)
-  define_tree(values)
-
-
-def define_tree(values: flags.FlagValues) -> None:
-  """Defines the flags that say how a game is compiled."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_enum("leaves", "auto", list(LEAVES), _HELP["leaves"], **into)
-  define_walk(values)
-
-
-def define_walk(values: flags.FlagValues) -> None:
-  """Defines the flags that say how a game is walked and where its public states come from."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_enum("public_states", "closure", list(SOURCES), _HELP["public_states"], **into)
-  flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
+  tree_flags.define_tree(values)
 
 
 _HELP = {
@@ -82,11 +72,6 @@ _HELP = {
   "checkpoint_seconds": "While running, save about this often, so that a crash costs little.",
   "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest "
   "iterations in poker but has no proof of convergence. The others are published.",
-  "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
-  "(for poker with many hands), sparse (for any game), or auto, which chooses.",
-  "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "
-  "none, for games that have none.",
-  "limit": "Most histories to visit of a game that does not describe itself.",
 }
 
 
@@ -103,22 +88,6 @@ _FIXED = (
   *dict.fromkeys(n for _, names in SOLVERS.values() for n in names),
   *_COMMON,
 )  # on resuming
-
-
-class Point(NamedTuple):
-  """A line of exploitability.csv.
-
-  Attributes:
-    iteration: iterations done.
-    seconds: time they took, without compilation and evaluation.
-    exploitability: of the average strategy, in the game's unit.
-    value: to player 0, in the game's unit.
-  """
-
-  iteration: int
-  seconds: float
-  exploitability: float
-  value: float
 
 
 @dataclasses.dataclass
@@ -211,7 +180,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
   points = []
   if values.resume is not None:
     with user_errors():
-      points = _read_points(Path(values.resume).with_name(POINTS), solver.iteration)
+      points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, values.quiet)
   run.setup_seconds = time.perf_counter() - started
   return run
@@ -249,17 +218,6 @@ def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
   else:
     folder = Path("runs") / solver.game.get_type().short_name
   return make_folder(folder)
-
-
-def make_folder(folder: Path) -> Path:
-  """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
-  try:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-      pass
-  except OSError as error:
-    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
-  return folder
 
 
 def _target(text: str | None, pot: float | None) -> float:
@@ -302,7 +260,7 @@ def _iterate(run: _Run, iterations: int) -> None:
   with tqdm(total=iterations, desc=name, unit="it", disable=True if run.quiet else None) as bar:
     while solver.iteration < end and not run.reached:
       before, started = solver.iteration, time.perf_counter()
-      steps = min(_next_measurement(before), end) - before
+      steps = min(next_measurement(before), end) - before
       try:
         solver.run(steps, every=max(1, int(pace * CHUNK_SECONDS)), callback=tick)
       finally:
@@ -310,7 +268,7 @@ def _iterate(run: _Run, iterations: int) -> None:
         run.seconds += elapsed
         pace = (solver.iteration - before) / elapsed
       _measure(run)
-      if _is_round(solver.iteration) or solver.iteration == end or run.reached:
+      if is_round(solver.iteration) or solver.iteration == end or run.reached:
         bar.clear()
         run.say(_table_row(run.points[-1], run))
         bar.refresh()
@@ -323,18 +281,6 @@ def _measure(run: _Run) -> None:
   result, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
   point = Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value))
   run.points.append(point)
-
-
-def _next_measurement(iteration: int) -> int:
-  """The first of 1, 2, ..., 10, 15, 20, ..., 100, 150, 200, ..., 1000, 1500, ... beyond `iteration`."""
-  step = 5 * 10 ** (len(str(iteration)) - 2) if iteration >= 10 else 1
-  return iteration - iteration % step + step
-
-
-def _is_round(iteration: int) -> bool:
-  """Is it 1, 2, 5, 10, 20, 50, ...?"""
-  digits = str(iteration)
-  return digits[0] in "125" and not digits[1:].strip("0")
 
 
 # --- What is printed ----------------------------------------------------------------------------
@@ -370,7 +316,7 @@ def _print_result(run: _Run, files: Sequence[str]) -> None:
 def _checkpoint(run: _Run) -> None:
   """Saves the run and what was measured of it, so that both can be gone on with."""
   run.solver.save(run.file)
-  _write_points(run.folder / POINTS, run.points)
+  write_points(run.folder / POINTS, run.points)
 
 
 def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
@@ -387,30 +333,3 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
   for name, figure in figures.items():
     figure.savefig(run.folder / name)
   return files + list(figures)
-
-
-def _write_points(path: Path, points: Sequence[Point]) -> None:
-  """Writes the table; an earlier one is replaced only by a complete one."""
-  part = path.with_suffix(".part")
-  with open(part, "w", newline="") as file:
-    writer = csv.writer(file)
-    writer.writerow(Point._fields)
-    writer.writerows((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
-  part.replace(path)
-
-
-def _read_points(path: Path, iteration: int) -> list[Point]:
-  """The points that an earlier run left in a file, up to an iteration; none if there is no file.
-
-  Raises:
-    ValueError: the file is not one of `_write_points`.
-  """
-  if not path.exists():
-    return []
-  try:
-    with open(path, newline="") as file:
-      rows = [[float(row[name]) for name in Point._fields] for row in csv.DictReader(file)]
-  except (KeyError, TypeError, ValueError) as error:
-    raise ValueError(f"{path} is not a table of this program; move it away to resume.") from error
-  points = [Point(int(row[0]), *row[1:]) for row in rows]
-  return [point for point in points if point.iteration <= iteration]

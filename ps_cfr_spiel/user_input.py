@@ -5,6 +5,7 @@ import difflib
 import importlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -85,3 +86,14 @@ def load_pictures() -> ModuleType:
   except ModuleNotFoundError as error:
     raise UserError(str(error)) from error
   return pictures
+
+
+def make_folder(folder: Path) -> Path:
+  """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+      pass
+  except OSError as error:
+    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
+  return folder

@@ -15,7 +15,7 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import command_line, solve_command
+from ps_cfr_spiel import command_line, run_points
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 SMALL = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -346,10 +346,10 @@ def test_summary(capsys):
 def test_measurements_get_rarer():
   iteration, found = 0, []
   while iteration < 1000:
-    iteration = solve_command._next_measurement(iteration)
+    iteration = run_points.next_measurement(iteration)
     found.append(iteration)
   assert found == [*range(1, 10), *range(10, 100, 5), *range(100, 1001, 50)]
-  shown = [n for n in range(1, 1001) if solve_command._is_round(n)]
+  shown = [n for n in range(1, 1001) if run_points.is_round(n)]
   assert shown == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
 

@@ -12,8 +12,8 @@ from random_policies import random_policy
 from ps_cfr_spiel import build_tree, charts, pictures
 from ps_cfr_spiel.comparison import Point as TimedPoint
 from ps_cfr_spiel.comparison import Run
+from ps_cfr_spiel.run_points import Point
 from ps_cfr_spiel.sampling_curves import Runs
-from ps_cfr_spiel.solve_command import Point
 from ps_cfr_spiel.spots import spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
