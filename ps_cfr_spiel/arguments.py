@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+MOST = 2**31 - 1  # of int32
+
 
 def is_integer(value: Any) -> bool:
   """Whether a value is an integer, Python's or NumPy's, and not a bool."""
@@ -11,9 +13,11 @@ def is_integer(value: Any) -> bool:
 
 
 def check_count(name: str, value: Any, least: int) -> int:
-  """An integer of at least `least`, or ValueError."""
+  """An integer of at least `least` that the device can count to, or ValueError."""
   if not is_integer(value) or value < least:
     raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+  if value > MOST:
+    raise ValueError(f"{name} must be at most {MOST}, got {value!r}.")
   return int(value)
 
 
@@ -21,6 +25,13 @@ def check_integer(name: str, value: Any, least: int) -> int:
   """An integer from `least` to 2^32 - 1, or ValueError."""
   if not is_integer(value) or not least <= value < 2**32:
     raise ValueError(f"{name} must be an integer from {least} to {2**32 - 1}, got {value!r}.")
+  return int(value)
+
+
+def check_player(value: Any) -> int:
+  """0 or 1, or ValueError."""
+  if not is_integer(value) or value not in (0, 1):
+    raise ValueError(f"player must be 0 or 1, got {value!r}.")
   return int(value)
 
 

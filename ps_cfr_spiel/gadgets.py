@@ -33,8 +33,8 @@ class Gadget(Protocol):
     Args:
       subgame: of `Subgames.cut`.
       player: who solves again.
-      ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them. A
-        gadget asks for the player's alone.
+      ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them that
+        float32 can hold and divide by (the largest at least 1e-30). A gadget asks for the player's alone.
       promises: [roots, H of the opponent], what the opponent was promised.
       frontier: a bound value function, if the subgame has a frontier.
 

@@ -94,8 +94,8 @@ class Chase(NamedTuple):
 def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> Chase:
   """Lets a search chase an evader, and looks on.
 
-  What the search expects of the evader is what it found for it when it solved the subgame: an evader that
-  plays otherwise, within the rules, cannot make the chaser lose more, but is not where it is expected.
+  What the search expects of the evader is what the first search that looked so far ahead found for it: an
+  evader that plays otherwise cannot make the chaser lose more, but is not where it is expected.
 
   Args:
     resolving: of glasses.
@@ -110,21 +110,18 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
     raise ValueError(f"Expected a search of glasses, got one of {game}.")
   chaser = resolving.bot(CHASER, seed)
   places = {(d.player, name): d.public_state for d, _, name in resolving.labels.infostates()}
-  spent = sum(resolving.seconds)
-  state, expected = game.new_initial_state(), _expected(resolving, resolving.start(CHASER))
-  beliefs, seconds = [evader_belief(state, expected)], []
+  state, expected = game.new_initial_state(), None
+  beliefs = [evader_belief(state)]
   while not state.is_terminal():
     if state.current_player() == CHASER:
       action = chaser.step(state)
-      seconds.append(sum(resolving.seconds) - spent)
-      spent += seconds[-1]
       public_state = places[CHASER, state.information_state_string(CHASER)]
       expected = _expected(resolving, resolving.search(public_state))
     else:
       action = evader.step(state)
     state.apply_action(action)
     beliefs.append(evader_belief(state, expected))
-  return Chase(state, beliefs, seconds)
+  return Chase(state, beliefs, chaser.seconds)
 
 
 def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:

@@ -8,6 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel.aimed_runs import advance, average, begin
 from ps_cfr_spiel.compilation import jit
+from ps_cfr_spiel.policy import check_turn
 from ps_cfr_spiel.precision import precision
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ class OnlineOutcomeSamplingBot(pyspiel.Bot):
     self._rng = np.random.default_rng(seed)
     self._match, self._tables = 0, None
 
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Runs at the player's infostate; what it then plays there, and the move drawn from it."""
+  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+    """Runs at the player's infostate; what it then plays there. Tables that are kept are run on."""
+    check_turn(state, self._player)
     method = self._method
     cell = method._cell(self._player, state.information_state_string(self._player))
     with precision(method.dtype):
@@ -43,8 +45,13 @@ class OnlineOutcomeSamplingBot(pyspiel.Bot):
       self._tables, column = _play(
         method._situation, self._tables, jnp.int32(cell), method.iterations, sampler=method.sampler
       )
-    policy = method._named(cell, column)
-    return list(policy.items()), int(self._rng.choice(list(policy), p=list(policy.values())))
+    return list(method._named(cell, column).items())
+
+  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
+    """Runs at the player's infostate; what it then plays there, and the move drawn from it."""
+    policy = self.get_policy(state)
+    moves, probabilities = zip(*policy, strict=True)
+    return policy, int(self._rng.choice(moves, p=probabilities))
 
   def step(self, state: pyspiel.State) -> int:
     """Runs at the player's infostate and returns the move."""

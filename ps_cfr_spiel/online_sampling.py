@@ -20,7 +20,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.aimed_runs import Situation, averages
-from ps_cfr_spiel.arguments import check_exploration, check_integer, is_number
+from ps_cfr_spiel.arguments import check_count, check_exploration, check_integer, check_player, is_number
 from ps_cfr_spiel.baselines import ZeroBaseline
 from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.compilation import jit
@@ -100,13 +100,15 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     super().__init__(game, [0, 1])
-    self.iterations = check_integer("iterations", iterations, 1)
+    self.iterations = check_count("iterations", iterations, 1)
     if target not in TARGETS:
       raise ValueError(f"Unknown target {target!r}; choose one of {', '.join(map(repr, TARGETS))}.")
     if target == "public" and public_states == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
     if not (is_number(delta) and 0 <= delta < 1):
       raise ValueError(f"delta must be a number from 0 to below 1, got {delta!r}.")
+    if favoured is not None and not isinstance(favoured, Mapping):
+      raise ValueError(f"favoured must be a mapping of infostates to policies, got {favoured!r}.")
     if not (is_number(favour) and 0 <= favour < float("inf")):
       raise ValueError(f"favour must be a finite number of at least 0, got {favour!r}.")
     self.target, self.delta, self.favour = target, delta, favour
@@ -250,8 +252,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     Raises:
       ValueError: an argument is not one of the allowed.
     """
-    if isinstance(player, bool) or player not in (0, 1):
-      raise ValueError(f"player must be 0 or 1, got {player!r}.")
+    player = check_player(player)
     if not isinstance(keep_tables, bool | np.bool_):
       raise ValueError(f"keep_tables must be True or False, got {keep_tables!r}.")
     return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), bool(keep_tables))

@@ -148,9 +148,15 @@ class TreePolicy(openspiel_policy.Policy):
 def acting_player(state: pyspiel.State, player_id: int | None) -> int:
   """Whose probabilities an OpenSpiel policy is asked for; ValueError if nobody acts at the state."""
   player = state.current_player() if player_id is None else player_id
-  if player < 0:
+  if player not in (0, 1):
     raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
   return player
+
+
+def check_turn(state: pyspiel.State, player: int) -> None:
+  """ValueError if it is not the player's turn: for bots, which are asked for moves of their own."""
+  if state.current_player() != player:
+    raise ValueError(f"It is not the turn of player {player}, but of {state.current_player()}.")
 
 
 def _normalised(block: Any) -> np.ndarray:

@@ -46,7 +46,7 @@ class RangedLeaves:
     if self.frontier is not None:
       own = None if own_reach is None else self._ranges(player, own_reach)[-1]
       ranges = (own, opponent[-1]) if player == 0 else (opponent[-1], own)
-      values.append(self.frontier(player, ranges))
+      values.append(self._frontier_values(player, ranges))
     if player == self.chooser:  # whose weights are the gadget's, not a range: they count for both players
       values = [v * w for v, w in zip(values, self.weights[player], strict=True)]
     values = [v.reshape(-1, self.columns[player]) for v in values]
@@ -54,6 +54,17 @@ class RangedLeaves:
       # Not to play on is worth something to the chooser alone: the other player has no say in it.
       other = jnp.zeros((len(self.bounds), self.columns[player]), self.bounds.dtype)
       values.append(self.bounds if player == self.chooser else other)
+    return values
+
+  def _frontier_values(self, player: int, ranges: Any) -> Array:
+    """[F, H], of the value function; ValueError (in tracing) if they are not so many."""
+    values, expected = self.frontier(player, ranges), self.weights[player][-1].shape
+    if getattr(values, "shape", None) != expected:
+      given = values if values is None else f"the shape {jnp.shape(values)}"
+      raise ValueError(
+        f"The value function {type(self.frontier).__name__} must give player {player} values of the shape "
+        f"{expected} (infostates of the frontier, types), got {given}."
+      )
     return values
 
   def _ranges(self, player: int, reach: Parts) -> list[Array]:

@@ -4,6 +4,7 @@ Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. `searc
 """
 
 import collections
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -12,11 +13,11 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 from tqdm.auto import tqdm
 
-from ps_cfr_spiel.arguments import check_count, is_integer
+from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
 from ps_cfr_spiel.build import LIMIT, build_tree
-from ps_cfr_spiel.gadgets import GADGETS
+from ps_cfr_spiel.gadgets import GADGETS, Gadget
 from ps_cfr_spiel.nodes import has_subgames
-from ps_cfr_spiel.policy import TreePolicy, acting_player
+from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
 from ps_cfr_spiel.precision import check_dtype
 from ps_cfr_spiel.rules import NRM, Rule, make_rule, rule_header
 from ps_cfr_spiel.search import Search, Searcher, Settings
@@ -31,12 +32,13 @@ class ContinualResolving:
 
   The game is solved from its start; then at each decision, except where nobody has decided anything before,
   the subgame that begins there is solved anew. A search depends on nothing but the public states on the
-  way, so that a bot, a policy asked out of the blue and `tabularise` all do the same.
+  way, so that a bot, a policy asked out of the blue and `tabularise` all do the same; up to rounding, by
+  which a rule may choose another of two actions that are equally good (see BUILD_NOTES.md).
 
   Attributes:
     game: the game.
     tree: its public tree, on the host.
-    seconds: what each search so far took, the first ones with compilation.
+    seconds: what each search so far took (each pass in `tabularise`), the first ones with compilation.
   """
 
   def __init__(
@@ -44,7 +46,7 @@ class ContinualResolving:
     game: pyspiel.Game,
     iterations: int = 1000,
     rule: Rule | str | None = None,
-    gadget: str = "cfr-d",
+    gadget: str | Gadget = "cfr-d",
     lookahead: int | None = None,
     value_function: ValueFunction | None = None,
     actions: Collection[int] | None = None,
@@ -60,7 +62,7 @@ class ContinualResolving:
       game: any that `build_tree` takes.
       iterations: of CFR in each search.
       rule: regret rule or its name; `NRM()` by default.
-      gadget: "cfr-d", "max-margin" or "unsafe"; see `gadgets`.
+      gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
       lookahead: number of own decisions that a search looks ahead, 1 for only the next; None to the end.
       value_function: what is beyond; `CFRValues()` by default.
       actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
@@ -75,29 +77,29 @@ class ContinualResolving:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    if gadget not in GADGETS:
+    if not callable(gadget) and (not isinstance(gadget, str) or gadget not in GADGETS):
       raise ValueError(f"Unknown gadget {gadget!r}; choose one of {', '.join(map(repr, GADGETS))}.")
-    check_count("iterations", iterations, 1)
+    iterations, skip = check_count("iterations", iterations, 1), check_count("skip", skip, 0)
     if lookahead is None and value_function is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
     if lookahead is not None:
-      check_count("lookahead", lookahead, 1)
-    if value_function is not None and not hasattr(value_function, "bind"):
+      lookahead = check_count("lookahead", lookahead, 1)
+    given = value_function is not None
+    if given and (isinstance(value_function, type) or not hasattr(value_function, "bind")):
       raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
     if not isinstance(alternating, bool):
       raise ValueError(f"alternating must be True or False, got {alternating!r}.")
-    check_count("skip", skip, 0)
     if skip >= iterations:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(
-      iterations=int(iterations),
+      iterations=iterations,
       rule=make_rule(NRM() if rule is None else rule),
-      gadget=GADGETS[gadget],
+      gadget=gadget if callable(gadget) else GADGETS[gadget],
       lookahead=lookahead,
       value_function=CFRValues() if value_function is None else value_function,
       actions=_check_actions(game, actions),
       alternating=alternating,
-      skip=int(skip),
+      skip=skip,
       dtype=check_dtype(dtype),
     )
     self._build = {"public_states": public_states, "limit": limit}
@@ -123,7 +125,8 @@ class ContinualResolving:
     return f"re-solving, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
 
   def start(self, player: int) -> Search:
-    """The search from the start of the game."""
+    """The search from the start of the game; ValueError if the player is not 0 or 1."""
+    player = check_player(player)
     known = player if self.settings.lookahead is not None else 0  # full lookahead is the same for both
     if known not in self._starts:
       self._starts[known] = self.searcher.start(known)
@@ -190,11 +193,13 @@ class ContinualResolving:
 
     Args:
       player: 0 or 1.
-      seed: of its choice among actions.
+      seed: of its choice among actions; None for one of its own.
+
+    Raises:
+      ValueError: an argument is not one of the allowed.
     """
-    if isinstance(player, bool) or player not in (0, 1):
-      raise ValueError(f"player must be 0 or 1, got {player!r}.")
-    return ResolvingBot(self, player, seed)
+    seed = None if seed is None else check_integer("seed", seed, 0)
+    return ResolvingBot(self, check_player(player), seed)
 
   def tabularise(self, progress: bool = False) -> TreePolicy:
     """What the search would play everywhere (Schmid 2021, Section 7.6), to be evaluated exactly.
@@ -216,6 +221,7 @@ class ContinualResolving:
           states = [s for s in self.searcher.states(player, level) if self._decided(s)]
           if states:
             search = self.searcher.resolve(search, states)
+            self.seconds.append(search.seconds)
           bar.update()
         tables.append(search.tables[player])
     return TreePolicy(self.game, self.labels, tables, self._header())
@@ -231,7 +237,8 @@ class ContinualResolving:
 
   def _header(self) -> dict[str, Any]:
     """What is known of how a policy was made."""
-    gadget = next(name for name, function in GADGETS.items() if function is self.settings.gadget)
+    own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
+    gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
     return {
       "version": __version__,
       "solver": type(self).__name__,
@@ -269,12 +276,14 @@ class ResolvingBot(pyspiel.Bot):
   Attributes:
     player: whom it plays.
     policy: the policy that it follows.
+    seconds: what each of its decisions so far took; next to nothing where the searches are remembered.
   """
 
   def __init__(self, resolving: ContinualResolving, player: int, seed: int | None):
     """See `ContinualResolving.bot`."""
     super().__init__()
     self.player, self.policy = player, resolving.policy()
+    self.seconds: list[float] = []
     self._random = np.random.default_rng(seed)
 
   def provides_policy(self) -> bool:
@@ -282,12 +291,15 @@ class ResolvingBot(pyspiel.Bot):
     return True
 
   def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-    """(action, probability) for every legal action."""
+    """(action, probability) for every legal action; ValueError if it is not the player's turn."""
+    check_turn(state, self.player)
     return list(self.policy.action_probabilities(state, self.player).items())
 
   def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
     """Searches; the probabilities, and an action drawn by them."""
+    began = time.perf_counter()
     policy = self.get_policy(state)
+    self.seconds.append(time.perf_counter() - began)
     actions, probabilities = zip(*policy, strict=True)
     return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
 

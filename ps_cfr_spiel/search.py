@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
@@ -31,7 +32,8 @@ from ps_cfr_spiel.tree import Array, PublicTree
 from ps_cfr_spiel.value_functions import BoundValues, FrozenValues, ValueFunction
 from ps_cfr_spiel.walk import CHANCE, TERMINAL
 
-TRIED = 64  # subgames whose shapes are looked at to find one for all
+TRIED = 256  # subgames whose shapes are looked at to find one for all
+NEVER = 1e-30  # reach that is as good as none: float32 cannot divide by it
 
 Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
 
@@ -75,7 +77,8 @@ class Search(NamedTuple):
     player: who searches.
     level: own public states of the player above the roots.
     tables: for each player a strategy of the whole game: the player's is final above the roots, and below is
-      what this search found, uniform where no search came. The opponent's is what this search expects.
+      what this search found, uniform where no search came. The opponent's is what to expect of them:
+      found by the first search that looked so far ahead, or by the last if that was unsafe.
     frontier: public states where the lookahead ended.
     promised: the opponent's values there, [H] for each infostate's number; those of earlier searches too.
     seconds: what this search took.
@@ -106,6 +109,7 @@ class Searcher:
     self.level = (self._levels(0), self._levels(1))
     self.depth = self._depths()
     self.anchors = self._anchors()
+    self._levels_of = (self._row_levels(0), self._row_levels(1))
     self._below = self._sizes()
     self._shapes: dict[tuple[str, int, int], Shape] = {}
     with precision(settings.dtype):
@@ -118,6 +122,14 @@ class Searcher:
       if state.parent >= 0:
         level[s] = level[state.parent] + (states[state.parent].player == player)
     return level
+
+  def _row_levels(self, player: int) -> list[np.ndarray]:
+    """int[rows] for each block of a player: how many public states of the other player are above the row."""
+    levels = [np.zeros(rows, int) for _, rows, _ in self.subgames.tree.players[player].block_shapes]
+    for d in self.subgames.labels.decisions:
+      if d.player == player:
+        levels[d.block][d.row] = self.level[1 - player][d.public_state]
+    return levels
 
   def _depths(self) -> np.ndarray:
     depth = np.zeros(len(self.subgames.labels.public_states), int)
@@ -186,17 +198,32 @@ class Searcher:
         alternating=settings.alternating,
       )
       average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
-    tables = (list(search.tables[0]), list(search.tables[1]))
-    # In a gadget the opponent is made to do strange things, which are nothing to expect of them.
-    for i in (0, 1) if gadget is unsafe else (player,):
-      for k in {int(k) for source, _ in subgame.rows[i] for k in source[:, 0]}:
-        tables[i][k] = tables[i][k].copy()  # the rest is shared between searches
-      subgame.scatter(i, average[i], tables[i])
+    tables = self._tables(search, subgame, average, gadget)
     promised = dict(search.promised)
     if subgame.limited:
-      values = _averaged_values(tree.leaves, opponent, state.players[opponent].values)
-      promised |= zip(subgame.frontier[opponent].knowledge.tolist(), values, strict=False)
+      values = [_averaged_values(tree.leaves, i, state.players[i].values) for i in (0, 1)]
+      if not all(np.isfinite(v).all() for v in values):
+        raise ValueError(f"The value function {settings.value_function} gave values that are not finite.")
+      promised |= zip(subgame.frontier[opponent].knowledge.tolist(), values[opponent], strict=False)
     return Search(player, level, tables, tuple(frontier), promised, time.perf_counter() - began)
+
+  def _tables(self, search: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget):
+    """`Search.tables` after another search, from its average strategies."""
+    tables = (list(search.tables[0]), list(search.tables[1]))
+    for i in (0, 1):
+      for k in {int(k) for source, _ in subgame.rows[i] for k in source[:, 0]}:
+        tables[i][k] = tables[i][k].copy()  # the rest is shared between searches
+      shapes = subgame.tree.players[i].block_shapes
+      inner = average[i][len(average[i]) - len(shapes) :]  # what comes before is the gadget's
+      blocks = [block.reshape(shape) for block, shape in zip(inner, shapes, strict=True)]
+      subgame.scatter(i, blocks, tables[i])
+    if gadget is not unsafe:
+      # It makes the opponent do strange things: nothing to expect of them where a search has looked before.
+      lookahead, opponent = self.settings.lookahead, 1 - search.player
+      ahead = np.inf if lookahead is None else search.level + lookahead
+      for k, level in enumerate(self._levels_of[opponent]):
+        tables[opponent][k][:, level <= ahead] = search.tables[opponent][k][:, level <= ahead]
+    return tables
 
   def _cut(
     self, kind: str, player: int, public_states: Sequence[int], frontier: Sequence[int], padded: bool
@@ -228,9 +255,16 @@ class Searcher:
     return fit
 
   def _value_function(self, subgame: Subgame, player: int, level: int, padded: bool) -> BoundValues | None:
-    """The settings' value function, bound to the frontier of a subgame."""
+    """The settings' value function, bound to the frontier of a subgame; ValueError if that is no pytree."""
     if not subgame.limited:
       return None
+    bound = self._bound(subgame, player, level, padded)
+    if any(leaf is bound for leaf in jax.tree.leaves(bound)):
+      raise ValueError(f"What {self.settings.value_function} binds must be a JAX pytree, got {bound!r}.")
+    return bound
+
+  def _bound(self, subgame: Subgame, player: int, level: int, padded: bool) -> BoundValues:
+    """The value function at a frontier, its own subgame padded as the search's is."""
     assert self.settings.value_function is not None
     states = _public_states(subgame.frontier)
     if not padded:
@@ -249,7 +283,7 @@ class Searcher:
   def _ranges(self, search: Search, subgame: Subgame) -> Ranges:
     """Both players' ranges at the roots, by the tables of the last search.
 
-    Where a player would never come, every infostate counts the same: there is nothing to go by.
+    Where a player would as good as never come, every infostate counts the same: there is nothing to go by.
     """
     ranges = []
     for i, standing in enumerate(subgame.roots):
@@ -259,7 +293,7 @@ class Searcher:
       range_[len(standing.public) :] = 0  # padding
       for s in np.unique(standing.public):
         here = np.flatnonzero(standing.public == s)
-        if not range_[here].any():
+        if range_[here].max() < NEVER:
           range_[here] = 1.0
       ranges.append(range_)
     return ranges[0], ranges[1]

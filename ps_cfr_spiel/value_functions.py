@@ -35,7 +35,8 @@ class BoundValues(Protocol):
     Args:
       player: 0 or 1, known at trace time.
       ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
-        public state): reach since the lookahead's roots times the range there.
+        public state): reach since the lookahead's roots times the range there. Zero in rows that are
+        padding; their values must be finite too.
 
     Returns:
       [F, H of the player], unnormalised: they count chance and the opponent's range.
@@ -51,7 +52,7 @@ class ValueFunction(Protocol):
 
     Args:
       subgames: of the game.
-      public_states: the frontier.
+      public_states: the frontier; none if a search that is padded for its level ends before it.
       fit: of `Subgames.cut`, for a subgame cut there.
     """
     ...
@@ -64,8 +65,8 @@ class CFRValues:
   The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
   strategies against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's
   experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1 asks
-  for, but both players' are too high until CFR has converged, and searches by them play worse: see
-  benchmarks/resolving_exploitability.py.
+  for, but both players' are too high until CFR has converged: searches by them play worse on Leduc, on
+  Glasses there is no clear order (benchmarks/resolving_exploitability.py).
 
   Attributes:
     iterations: of CFR, from uniform strategies each time.

@@ -281,7 +281,7 @@ def test_bots_keep_tables_or_not():
   keeps, forgets = method.bot(0), method.bot(0, keep_tables=False)
   assert keeps.provides_policy()
   first, again = keeps.step_with_policy(state)[0], keeps.step_with_policy(state)[0]
-  assert first == forgets.step_with_policy(state)[0] == forgets.step_with_policy(state)[0] != again
+  assert first == forgets.step_with_policy(state)[0] == forgets.get_policy(state) != again
   assert int(keeps._tables.iteration) == 400 and int(forgets._tables.iteration) == 200
   forgets.restart()
   assert forgets.step_with_policy(state)[0] != first  # another match, other random numbers
@@ -302,7 +302,9 @@ def test_targets_are_arguments(monkeypatch):
 @pytest.mark.parametrize(
   "options, message",
   [
-    ({"iterations": 0}, "iterations must be an integer from 1 to .* got 0"),
+    ({"iterations": 0}, "iterations must be an integer of at least 1, got 0"),
+    ({"iterations": 3_000_000_000}, "iterations must be at most 2147483647, got 3000000000"),
+    ({"favoured": [1]}, r"favoured must be a mapping of infostates to policies, got \[1\]"),
     ({"iterations": 1.5}, "iterations must be an integer"),
     ({"target": "history"}, "Unknown target 'history'; choose one of 'infostate', 'public'"),
     ({"target": "public", "public_states": "none"}, "must be 'closure' or 'observer'"),
@@ -327,6 +329,9 @@ def test_bad_options(options, message):
 
 def test_bad_questions():
   method = OnlineOutcomeSampling(kuhn(), 5)
+  state = kuhn().new_initial_state()
+  with pytest.raises(ValueError, match="It is not the turn of player 0, but of -1"):
+    method.bot(0).step(state)
   with pytest.raises(ValueError, match="player must be 0 or 1, got 2"):
     method.bot(2)
   with pytest.raises(ValueError, match="keep_tables must be True or False, got 'yes'"):
