@@ -154,7 +154,7 @@ def report(found: list[dict]) -> None:
   for k, kind in enumerate(VALUES):
     print(f"\nvalues {kind}")
     print(
-      f"{'betting':40}{'size':>7}{'L1':>15}{'L2':>17}{'Linf':>18}{'s each':>8}   thesis: size, L1, L2, Linf"
+      f"{'betting':40}{'size':>7}{'L1':>17}{'L2':>17}{'Linf':>17}{'s each':>8}   thesis: size, L1, L2, Linf"
     )
     for bets, (name, *theirs) in SETS.items():
       rows = [row[bets] for row in found]
@@ -163,7 +163,7 @@ def report(found: list[dict]) -> None:
       cells = (f"{mean:.4g} ± {spread:.2g}" for mean, spread in zip(norms.mean(axis=0), half, strict=True))
       print(
         f"{name:40}{rows[0]['states'] * 1081 / 1000:>6,.0f}k"
-        + "".join(f"{cell:>{width}}" for cell, width in zip(cells, (15, 17, 18), strict=True))
+        + "".join(f"{cell:>17}" for cell in cells)
         + f"{np.median([row['seconds'] for row in rows]):8.1f}   {', '.join(map(str, theirs))}"
       )
 
