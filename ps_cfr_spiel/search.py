@@ -33,7 +33,7 @@ from ps_cfr_spiel.value_functions import BoundValues, FrozenValues, ValueFunctio
 from ps_cfr_spiel.walk import CHANCE, TERMINAL
 
 TRIED = 256  # subgames whose shapes are looked at to find one for all
-NEVER = 1e-30  # reach that is as good as none: float32 cannot divide by it
+NEVER = 1e-30  # reach that is as good as none: values divided by less leave the range of float32
 
 Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
 

@@ -356,10 +356,14 @@ def test_hidden_moves_cannot_be_left_out():
     ContinualResolving(load(goofspiel), 5, actions=[0, 1, 2])
 
 
-def test_where_the_player_never_comes():
-  """Own range zero, opponent's range zero: still a legal strategy, of finite numbers."""
-  made, game = resolving("leduc_poker", 12), whole("leduc_poker")
-  first = {key: {a: float(a == min(row)) for a in row} for key, row in game.random(0).items()}
+@pytest.mark.parametrize("gadget", ["cfr-d", "max-margin"])
+@pytest.mark.parametrize("probability", [0.0, 1e-36])
+def test_where_the_player_never_comes(probability, gadget):
+  """Own range zero or next to it, opponent's too: still a legal strategy, of finite numbers."""
+  made, game = resolving("leduc_poker", 12, gadget=gadget), whole("leduc_poker")
+  first = {
+    key: {a: 1.0 if a == min(row) else probability for a in row} for key, row in game.random(0).items()
+  }
   for player in (0, 1):
     tables = tables_of(made.tree, first)
     search = Search(player, -1, (tables[0], tables[1]), (), {}, 0.0)
