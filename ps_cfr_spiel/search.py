@@ -207,7 +207,9 @@ class Searcher:
       promised |= zip(subgame.frontier[opponent].knowledge.tolist(), values[opponent], strict=False)
     return Search(player, level, tables, tuple(frontier), promised, time.perf_counter() - began)
 
-  def _tables(self, search: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget):
+  def _tables(
+    self, search: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget
+  ) -> tuple[Table, Table]:
     """`Search.tables` after another search, from its average strategies."""
     tables = (list(search.tables[0]), list(search.tables[1]))
     for i in (0, 1):
