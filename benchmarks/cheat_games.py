@@ -15,9 +15,9 @@ from collections.abc import Mapping
 import numpy as np
 import pyspiel
 from machine import describe
-from ps_cfr_spiel.games.cheat_bots import HeuristicBot, NaiveBot
+from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
 
-from ps_cfr_spiel.matches import wilson
+from ps_cfr_spiel.evaluation.matches import wilson
 
 MATCHES = {
   "half deck, 6 cards each (the paper's)": "cheat",

@@ -17,7 +17,8 @@ from machine import describe, median_seconds
 from table1 import PeakMemory
 
 import ps_cfr_spiel
-from ps_cfr_spiel import cfr, compilation
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.device import compilation
 
 GAMES = ("river_subgame", "leduc_poker", "liars_dice")
 

@@ -94,7 +94,7 @@ def draw(game: pyspiel.Game, runs, solver: PSCFRSolver, options: argparse.Namesp
     exploitability_curve(game, runs).savefig(options.plot)
     print(f"Drawn in {options.plot}")
   if options.picture:
-    from ps_cfr_spiel.glasses_picture import position
+    from ps_cfr_spiel.pictures.glasses import position
 
     state = game.new_initial_state()
     for move in ("Stones to 1/9", "Evader to 4", "Stones to 1/7"):

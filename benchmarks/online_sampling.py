@@ -17,7 +17,7 @@ import pyspiel
 from machine import describe
 
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, online_runs
-from ps_cfr_spiel.online_curves import OnlineRuns
+from ps_cfr_spiel.evaluation.online_runs import OnlineRuns
 
 TITLES = {"coordinated_mp": "Coordinated matching pennies", "kuhn_poker": "Kuhn poker"}
 

@@ -32,12 +32,10 @@ from machine import describe
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.compilation import jit
-from ps_cfr_spiel.evaluate import best_response_values
-from ps_cfr_spiel.gadgets import GADGETS
-from ps_cfr_spiel.precision import to_device
-from ps_cfr_spiel.rules import RULES, RMPlus, make_rule
-from ps_cfr_spiel.traverse import sequence_reach
+from ps_cfr_spiel.cfr import RULES, RMPlus, make_rule
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.subgames import GADGETS
+from ps_cfr_spiel.tree import best_response_values, sequence_reach
 
 LARGEST = "0.25 0.5 0.75 1 2 3 10 a;1 a"
 # Bets as of `river_subgame`; Schmid 2021, Table 21.3: betting, size, L1, L2, Linf

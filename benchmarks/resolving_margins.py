@@ -22,12 +22,10 @@ import river_situations as rivers
 from machine import describe
 from tqdm.auto import tqdm
 
-from ps_cfr_spiel.build import build_tree
-from ps_cfr_spiel.gadgets import GADGETS
-from ps_cfr_spiel.leaves import DenseLeaves, ShowdownLeaves
-from ps_cfr_spiel.rules import RULES, Rule, make_rule
-from ps_cfr_spiel.subgame import Subgame
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.cfr import RULES, Rule, make_rule
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.subgames import GADGETS, Subgame
+from ps_cfr_spiel.tree import DenseLeaves, PublicTree, ShowdownLeaves
 
 POTS = (400, 2000, 8000)  # chips, 100 to the big blind
 STACK = 20_000

@@ -17,9 +17,9 @@ import pyspiel
 from machine import describe
 from open_spiel.python.algorithms import evaluate_bots
 
-from ps_cfr_spiel.evaluate import evaluate_policy
+from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.resolve import ContinualResolving
+from ps_cfr_spiel.solvers import ContinualResolving
 
 LEDUC, LEDUC_AIM, RIVER = 0.6, 0.2, 1.0  # seconds, the targets
 COMPILED = "/jax/core/compile/backend_compile_duration"

@@ -12,17 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pyspiel
-from ps_cfr_spiel.games import cards
+from ps_cfr_spiel.games.poker import cards
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.build import build_tree
-from ps_cfr_spiel.compilation import jit
-from ps_cfr_spiel.cutting import Subgames
-from ps_cfr_spiel.evaluate import best_response_values
-from ps_cfr_spiel.leaves import ShowdownLeaves
-from ps_cfr_spiel.precision import to_device
-from ps_cfr_spiel.subgame import Ranges, Subgame
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.subgames import Ranges, Subgame, Subgames
+from ps_cfr_spiel.tree import PublicTree, ShowdownLeaves, best_response_values
 
 best_response = jit(static_argnames="player")(
   lambda tree, strategy, player: best_response_values(tree, player, strategy)[1]

@@ -12,7 +12,7 @@ import time
 import pyspiel
 from machine import describe
 
-from ps_cfr_spiel.sampling_solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
+from ps_cfr_spiel.solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
 
 SPEEDS = {
   "outcome sampling": (OutcomeSamplingSolver, {}),

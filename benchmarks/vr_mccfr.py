@@ -17,7 +17,8 @@ import pyspiel
 from machine import describe
 
 from ps_cfr_spiel import pictures
-from ps_cfr_spiel.sampling_curves import Runs, sampling_runs
+from ps_cfr_spiel.evaluation import sampling_runs
+from ps_cfr_spiel.evaluation.sampling_runs import Runs
 
 METHODS = {
   "MCCFR": {"baseline": "zero"},

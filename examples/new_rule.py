@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
-from ps_cfr_spiel.rules import normalise, positive_part
+from ps_cfr_spiel.cfr import normalise, positive_part
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,9 +6,7 @@ import jax.numpy as jnp
 import pyspiel
 
 from ps_cfr_spiel import TreePolicy, build_tree, exploitability, mccfr, precision
-from ps_cfr_spiel.baselines import ZeroBaseline
-from ps_cfr_spiel.sampling_tree import build_sampling_tree
-from ps_cfr_spiel.trajectories import OutcomeSampling
+from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
 
 
 @dataclasses.dataclass(frozen=True)

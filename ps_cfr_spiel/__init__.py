@@ -9,22 +9,32 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
 """
 
 from ps_cfr_spiel import games as games
-from ps_cfr_spiel.build import build_tree
-from ps_cfr_spiel.check import check_game
-from ps_cfr_spiel.check_report import Report
-from ps_cfr_spiel.cutting import Subgames
-from ps_cfr_spiel.evaluate import Evaluation, evaluate_policy, exploitability
-from ps_cfr_spiel.online_curves import online_runs
-from ps_cfr_spiel.online_sampling import OnlineOutcomeSampling
+from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.cfr import rules as rules
+from ps_cfr_spiel.compiler import Report, build_tree, check_game
+
+# Modules that notebooks and examples know by these names.
+from ps_cfr_spiel.device import dtype as precision
+from ps_cfr_spiel.evaluation import comparison as comparison
+from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
+from ps_cfr_spiel.evaluation import matches as matches
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.resolve import ContinualResolving
-from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
-from ps_cfr_spiel.sampling_curves import sampling_runs
-from ps_cfr_spiel.sampling_solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
-from ps_cfr_spiel.solver import PSCFRSolver, load_policy, load_solver
-from ps_cfr_spiel.tree import PublicTree
-from ps_cfr_spiel.value_functions import CFRValues, SolvedValues
+from ps_cfr_spiel.search import CFRValues, SolvedValues
+from ps_cfr_spiel.solvers import (
+  ContinualResolving,
+  ExternalSamplingSolver,
+  OnlineOutcomeSampling,
+  OutcomeSamplingSolver,
+  PSCFRSolver,
+  VRMCCFRSolver,
+  load_policy,
+  load_solver,
+)
+from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.tree import Evaluation, PublicTree
 from ps_cfr_spiel.version import __version__
+from ps_cfr_spiel.views import charts as charts
+from ps_cfr_spiel.views import glasses as glasses_beliefs
 
 __all__ = [
   "DCFR",

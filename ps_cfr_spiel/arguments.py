@@ -1,8 +1,16 @@
 """Checks of the numbers that users pass in."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+
+def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
+  """ValueError unless the option called `name` has one of the allowed values."""
+  if value not in allowed:
+    raise ValueError(f"Unknown {name} {value!r}; choose one of {', '.join(map(repr, allowed))}.")
+
 
 MOST = 2**31 - 1  # of int32
 

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from ps_cfr_spiel.cfr import action_values
-from ps_cfr_spiel.compilation import jit
-from ps_cfr_spiel.evaluate import best_response_values
-from ps_cfr_spiel.gadgets import unsafe
-from ps_cfr_spiel.precision import precision, to_device
-from ps_cfr_spiel.traverse import sequence_reach
-from ps_cfr_spiel.walk import Walked
+from ps_cfr_spiel.compiler import Walked
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.subgames import unsafe
+from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 
 def decisions(subgames):

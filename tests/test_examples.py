@@ -125,9 +125,7 @@ def test_the_sampler_converges():
 
 def test_the_sampler_is_unbiased():
   """The mean update of many pairs is that of many single trajectories, whose own tests prove it right."""
-  from ps_cfr_spiel.baselines import ZeroBaseline
-  from ps_cfr_spiel.sampling_tree import build_sampling_tree
-  from ps_cfr_spiel.trajectories import OutcomeSampling
+  from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
 
   kuhn = pyspiel.load_game("kuhn_poker")
   tree = build_sampling_tree(kuhn, build_tree(kuhn))

@@ -1,0 +1,3 @@
+"""The card game Cheat: its rules, observer and bots."""
+
+from . import cheat as cheat

@@ -1,0 +1,158 @@
+"""Players of Cheat: the naive and the heuristic one of Yi and Kaneko, Section 3.1, for any parameters.
+
+Both go by what their player has seen only: the own hand, what is public, and the own past.
+"""
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyspiel
+
+from . import rules
+from .observer import Turn, seen_turns
+
+if TYPE_CHECKING:
+  from .cheat import CheatState
+
+
+class _CheatBot(pyspiel.Bot):
+  """A player who discards and answers claims; it reads its memory off the state at every step."""
+
+  def __init__(self, player: int):
+    super().__init__()
+    self._player = player
+
+  def step(self, state: "CheatState") -> int:
+    """Returns the player's action."""
+    if not state.discard:
+      return self.discard(state)
+    return rules.CHALLENGE if self.challenges(state) else rules.PASS
+
+  def restart_at(self, state: "CheatState") -> None:
+    """Does nothing: no memory is kept from step to step."""
+
+  def inform_action(self, state: "CheatState", player: int, action: int) -> None:
+    """Does nothing, as `restart_at`."""
+
+  def discard(self, state: "CheatState") -> int:
+    """Returns the action to discard by."""
+    raise NotImplementedError
+
+  def challenges(self, state: "CheatState") -> bool:
+    """Returns whether the player calls "Cheat!"."""
+    raise NotImplementedError
+
+
+class NaiveBot(_CheatBot):
+  """Plays at random, but for two things.
+
+  It challenges a claim that its own hand proves false, and it discards its whole hand when that is
+  true. Else every legal action is as likely as any other.
+  """
+
+  def __init__(self, player: int, rng: np.random.RandomState):
+    """Plays for `player`, with random numbers from `rng`, as OpenSpiel's `UniformRandomBot`."""
+    super().__init__(player)
+    self._rng = rng
+
+  def discard(self, state: "CheatState") -> int:
+    """Returns a random discard, or the one that wins."""
+    hand = state.hand(self._player)
+    legal = state.get_game().discards_from(hand)
+    if hand[state.rank] == sum(hand) <= state.get_game().rules.max_discard:
+      return legal[-1]  # ascending by size: the whole hand
+    return legal[self._rng.randint(len(legal))]
+
+  def challenges(self, state: "CheatState") -> bool:
+    """Returns True if the own hand holds too many cards of the rank, else the toss of a coin."""
+    held = state.hand(self._player)[state.rank]
+    return held + state.claim() > state.get_game().rules.suits or bool(self._rng.randint(2))
+
+
+class HeuristicBot(_CheatBot):
+  """Remembers cards it laid down or saw turned up, and where they are now; deterministic.
+
+  It discards all cards of the current rank that it has. If there are none it lies with one card, of the
+  rank that it can discard truthfully only after the longest time. It challenges a claim of the
+  discarder's last cards, for otherwise that player wins, and one that was more likely false than true if
+  the cards that it does not remember lie at random (`chance_of_truth`): never one that must be
+  true, always one that must be false.
+
+  The paper says what its player remembers, not how it decides; the decisions are ours.
+  """
+
+  def discard(self, state: "CheatState") -> int:
+    """Returns the discard of all cards of the rank, or of one that is of no use for longest."""
+    game, hand = state.get_game(), state.hand(self._player)
+    if held := hand[state.rank]:
+      cards = (state.rank,) * min(held, game.rules.max_discard)
+    else:
+      cards = (max((rank for rank, count in enumerate(hand) if count), key=lambda rank: _wait(state, rank)),)
+    return rules.FIRST_DISCARD + game.discards.index(cards)
+
+  def challenges(self, state: "CheatState") -> bool:
+    """Returns whether the claim is false for sure, would win, or is more likely false than true."""
+    if state.hand_sizes()[state.discarder] == 0:
+      return True
+    return chance_of_truth(state, self._player) < 0.5
+
+
+def _wait(state: "CheatState", rank: int) -> float:
+  """Returns in how many of the discarder's turns from now the rank is theirs, infinite if never."""
+  game = state.get_game().rules
+  for turns in range(1, game.ranks + 1):
+    if (state.rank + turns * game.players) % game.ranks == rank:
+      return turns
+  return math.inf
+
+
+class Memory:
+  """Where a player knows cards to be; it is never wrong, but forgets cards that may have been laid down.
+
+  Attributes:
+    pile: Cards known to be in the pile, those being answered left out.
+    hands: Cards known to be in each other player's hand; before the discard, of one being challenged.
+  """
+
+  def __init__(self, state: "CheatState", player: int):
+    self.pile: Counter[int] = Counter()
+    self.hands = [Counter() for _ in range(state.get_game().rules.players)]
+    turns = seen_turns(state, (player,))
+    if state.discard:
+      turns.pop()
+    for turn in turns:
+      self._remember(turn, player)
+
+  def _remember(self, turn: Turn, player: int) -> None:
+    if turn.cards is None:  # any of the known cards may be among them
+      held = self.hands[turn.discarder]
+      self.hands[turn.discarder] = held - Counter(dict.fromkeys(held, turn.claim))
+      return
+    laid = Counter(turn.cards)
+    self.hands[turn.discarder] -= laid
+    self.pile += laid
+    if turn.challenged:
+      if turn.taker != player:
+        self.hands[turn.taker] += self.pile
+      self.pile = Counter()
+
+
+def chance_of_truth(state: "CheatState", player: int) -> float:
+  """Returns how likely the discarder had the claimed cards, as far as `player` remembers.
+
+  Every card whose place is not known is equally likely to be any of the cards that are not known: in
+  the discarder's hand (before the discard), elsewhere, or out of the game (hypergeometric distribution).
+  """
+  game, memory, rank = state.get_game().rules, Memory(state, player), state.rank
+  known = memory.hands[state.discarder]
+  placed = sum(memory.hands, memory.pile + Counter(rules.cards_of(state.hand(player))))
+  missing = max(state.claim() - known[rank], 0)
+  unknown, of_rank = game.ranks * game.suits - placed.total(), game.suits - placed[rank]
+  drawn = state.hand_sizes()[state.discarder] + state.claim() - known.total()
+  ways = (
+    math.comb(of_rank, count) * math.comb(unknown - of_rank, drawn - count)
+    for count in range(missing, min(of_rank, drawn) + 1)
+  )
+  return sum(ways) / math.comb(unknown, drawn)

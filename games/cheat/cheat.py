@@ -1,0 +1,297 @@
+"""Cheat (Doubt, Bullshit): get rid of your cards, by lying if need be.
+
+Every player is dealt a hand; cards left over stay out of the game, unseen. In a turn, the discarder
+lays 1 to `max_discard` cards face down on the pile and thereby claims that many cards of the turn's
+rank. The number is true, the cards need not be of that rank. Then the other players, beginning next to
+the discarder, pass or call "Cheat!". At the first such challenge the cards just laid are turned up for
+all to see: if any is not of the rank the discarder takes the whole pile, else the challenger does.
+Nobody else sees the rest of the pile; who takes it does. Then rank and discarder advance by one; the
+first rank is the ace, and after the last rank it is the ace's turn again. Who has no cards left at the
+end of their own turn wins 1, and the others lose 1 in equal shares. After `max_turns` turns without a
+winner the game is a draw, worth 0.
+
+Suits never matter, so cards are dealt and discarded by rank: an action is a multiset of ranks, and the
+deck deals the ranks that are left with hypergeometric probabilities. Hands that differ only in suits are
+strategically the same, so nothing is lost, and the game shrinks by orders of magnitude. Players see their
+hand, not the order in which its cards were dealt.
+
+Source: Yi and Kaneko, Improve Counterfactual Regret Minimization for Card Game Cheat, Sections 2.2
+(rules) and 3.1 (half deck, ranks A to 7, six cards each for two players). Our additions: the horizon,
+without which a play need not end; and current rank and claim in the observation, without which
+their agent's view does not tell what is legal or sensible.
+
+Parameters (`ValueError` for any other value):
+  players: 2 to 4.
+  ranks, suits: The deck, 2 to 13 ranks (13 is a full deck, 7 the half) of 1 to 8 cards each.
+  hand_size: Cards dealt to each player, at least 1; all hands together are at most the deck.
+  max_discard: Most cards in one discard, 1 to suits; -1 means suits.
+  max_turns: Horizon, at least 1.
+  first_player: Who discards first; -1 lets chance choose.
+"""
+
+from typing import Any
+
+import pyspiel
+
+from . import rules
+from .observer import CheatObserver, line
+
+_CHANCE, _TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+NOBODY = -1
+_DEFAULTS = {
+  "players": 2,
+  "ranks": 7,
+  "suits": 4,
+  "hand_size": 6,
+  "max_discard": rules.DISCARD_UP_TO_SUITS,
+  "max_turns": 50,
+  "first_player": rules.RANDOM_FIRST,
+}
+
+_GAME_TYPE = pyspiel.GameType(
+  short_name="cheat",
+  long_name="Cheat",
+  dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+  chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+  information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+  utility=pyspiel.GameType.Utility.ZERO_SUM,
+  reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+  max_num_players=4,
+  min_num_players=2,
+  provides_information_state_string=True,
+  provides_information_state_tensor=True,
+  provides_observation_string=True,
+  provides_observation_tensor=True,
+  provides_factored_observation_string=True,
+  parameter_specification=_DEFAULTS,
+)
+
+
+class CheatGame(pyspiel.Game):
+  """The game. It holds every table, because OpenSpiel deep-copies what a state holds.
+
+  Actions: 0 passes, 1 challenges, 2 and up are `discards`. Chance's actions are the player who
+  discards first, and ranks.
+
+  Attributes:
+    rules: The parameters.
+    discards: Ranks of the cards of action `FIRST_DISCARD` and of those after it.
+    setup_moves: Chance's moves at the start: who is first, if random, and the deal.
+  """
+
+  def __init__(self, params: dict[str, Any] | None = None):
+    """Raises ValueError for parameters other than those in the module's docstring."""
+    params = {**_DEFAULTS, **(params or {})}
+    chosen = rules.parse_rules(params)
+    discards = rules.discards(chosen.ranks, chosen.max_discard)
+    info = pyspiel.GameInfo(
+      num_distinct_actions=rules.FIRST_DISCARD + len(discards),
+      max_chance_outcomes=max(chosen.ranks, chosen.players),
+      num_players=chosen.players,
+      min_utility=-1.0 / (chosen.players - 1),
+      max_utility=1.0,
+      utility_sum=0.0,
+      # A discard and an answer of every other player, who pass but for the last, so that nobody wins. With
+      # one card each the ranks may force a true, winning discard before the horizon.
+      max_game_length=chosen.max_turns * chosen.players,
+    )
+    super().__init__(_GAME_TYPE, info, params)
+    self.rules = chosen
+    self.discards = discards
+    self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
+
+  def new_initial_state(self) -> "CheatState":
+    """Returns the state before the deal."""
+    return CheatState(self)
+
+  def max_chance_nodes_in_history(self) -> int:
+    """Returns the number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
+    return self.setup_moves
+
+  def make_py_observer(self, iig_obs_type=None, params=None) -> CheatObserver:
+    """Returns an observer; the default is the observation, without perfect recall."""
+    if params:
+      raise ValueError(f"cheat takes no observation parameters, got {params}")
+    default = pyspiel.IIGObservationType(perfect_recall=False)
+    return CheatObserver(self, iig_obs_type or default)
+
+  def cards(self, action: int) -> tuple[int, ...]:
+    """Returns the ranks of the cards that a discard lays down."""
+    return self.discards[action - rules.FIRST_DISCARD]
+
+  def discards_from(self, hand: bytes) -> tuple[int, ...]:
+    """Returns the discards of cards in a hand, ascending."""
+    return rules.discards_from(hand, self.rules.max_discard)
+
+
+class CheatState(pyspiel.State):
+  """A history, of which only the present is held here; the past is OpenSpiel's own `history()`.
+
+  Hands and pile are bytes, how many cards there are of each rank, because a copy of bytes is free.
+
+  Attributes:
+    hands: All players' hands, one after the other.
+    pile: The cards on the table.
+    first: Who discards first, `NOBODY` until chance has chosen.
+    turn: Number of the turn, from 0.
+    discard: The discard that is being answered, `rules.PASS` if there is none.
+    player: Who moves next, chance or `pyspiel.PlayerId.TERMINAL` included.
+  """
+
+  def __init__(self, game: CheatGame):
+    super().__init__(game)
+    chosen = game.rules
+    self.hands = bytes(chosen.players * chosen.ranks)
+    self.pile = bytes(chosen.ranks)
+    self.first = chosen.first_player
+    self.turn = 0
+    self.discard = rules.PASS
+    self.player = _CHANCE
+
+  @property
+  def discarder(self) -> int:
+    """Whose turn it is to discard or to be challenged, `NOBODY` if not known yet."""
+    return NOBODY if self.first == NOBODY else (self.first + self.turn) % self.get_game().rules.players
+
+  @property
+  def rank(self) -> int:
+    """The rank that is claimed in this turn."""
+    return self.turn % self.get_game().rules.ranks
+
+  def hand(self, player: int) -> bytes:
+    """Returns how many cards of each rank a player holds."""
+    ranks = self.get_game().rules.ranks
+    return self.hands[player * ranks : (player + 1) * ranks]
+
+  def hand_sizes(self) -> list[int]:
+    """Returns how many cards each player holds."""
+    return [sum(self.hand(player)) for player in range(self.get_game().rules.players)]
+
+  def claim(self) -> int:
+    """Returns how many cards the discard that is being answered has, 0 if there is none."""
+    return len(self.get_game().cards(self.discard)) if self.discard else 0
+
+  def winner(self) -> int:
+    """Returns who has won, `NOBODY` before the end and after a draw."""
+    if self.player != _TERMINAL:
+      return NOBODY
+    sizes = self.hand_sizes()
+    return sizes.index(0) if 0 in sizes else NOBODY
+
+  def current_player(self) -> int:
+    """Returns who moves next: chance until all cards are dealt."""
+    return self.player
+
+  def _legal_actions(self, player: int) -> list[int]:
+    """Returns the actions of the player to move, ascending."""
+    if self.discard:
+      return [rules.PASS, rules.CHALLENGE]
+    return list(self.get_game().discards_from(self.hand(player)))
+
+  def chance_outcomes(self) -> list[tuple[int, float]]:
+    """Returns who may be first, or the ranks that may be dealt next, with their probabilities."""
+    chosen = self.get_game().rules
+    if self.first == NOBODY:
+      return [(player, 1 / chosen.players) for player in range(chosen.players)]
+    cards = chosen.ranks * chosen.suits - sum(self.hands)
+    held = map(sum, zip(*map(self.hand, range(chosen.players)), strict=True))
+    return [(rank, (chosen.suits - count) / cards) for rank, count in enumerate(held) if count < chosen.suits]
+
+  def _apply_action(self, action: int) -> None:
+    """Makes a move; raises ValueError if illegal, which OpenSpiel does not check."""
+    self._check_legal(action)
+    if self.player == _CHANCE:
+      self._set_up(action)
+    elif not self.discard:
+      self._lay(action)
+    elif action == rules.CHALLENGE:
+      self._turn_up(challenger=self.player)
+      self._end_turn()
+    else:
+      self.player = self._after(self.player)
+      if self.player == self.discarder:
+        self._end_turn()
+
+  def _check_legal(self, action: int) -> None:
+    if self.player == _TERMINAL:
+      legal = []
+    elif self.player != _CHANCE:
+      legal = self._legal_actions(self.player)
+    else:
+      legal = [outcome for outcome, _ in self.chance_outcomes()]
+    if action not in legal:
+      shown = legal if len(legal) <= 20 else "the discards of cards in the hand"
+      raise ValueError(f"illegal action {action} at {self}; legal are {shown}")
+
+  def _set_up(self, action: int) -> None:
+    """Chance chooses the first player, or deals a card of rank `action` to the next player."""
+    chosen = self.get_game().rules
+    if self.first == NOBODY:
+      self.first = action
+      return
+    dealt = sum(self.hands)
+    self._add(dealt % chosen.players, [action])
+    if dealt + 1 == chosen.players * chosen.hand_size:
+      self.player = self.first
+
+  def _lay(self, action: int) -> None:
+    """The discarder lays cards on the pile."""
+    pile, hands = bytearray(self.pile), bytearray(self.hands)
+    start = self.player * len(pile)
+    for rank in self.get_game().cards(action):
+      pile[rank] += 1
+      hands[start + rank] -= 1
+    self.pile, self.hands = bytes(pile), bytes(hands)
+    self.discard = action
+    self.player = self._after(self.player)
+
+  def _turn_up(self, challenger: int) -> None:
+    """The last discard is turned up, and the liar or the challenger takes the pile."""
+    honest = all(rank == self.rank for rank in self.get_game().cards(self.discard))
+    self._add(challenger if honest else self.discarder, rules.cards_of(self.pile))
+    self.pile = bytes(len(self.pile))
+
+  def _end_turn(self) -> None:
+    """The discarder has won or is followed by the next player, unless the horizon is reached."""
+    won = not any(self.hand(self.discarder))
+    self.turn += 1
+    self.discard = rules.PASS
+    self.player = _TERMINAL if won or self.turn == self.get_game().rules.max_turns else self.discarder
+
+  def _add(self, player: int, cards) -> None:
+    """Adds cards to a player's hand."""
+    hands = bytearray(self.hands)
+    for rank in cards:
+      hands[player * len(self.pile) + rank] += 1
+    self.hands = bytes(hands)
+
+  def _after(self, player: int) -> int:
+    return (player + 1) % self.get_game().rules.players
+
+  def _action_to_string(self, player: int, action: int) -> str:
+    """Returns an action in words, "Discard AA2", "Pass", "Cheat!", "Deal A to p0" or "p0 first"."""
+    if player == _CHANCE:
+      if self.first == NOBODY:
+        return f"p{action} first"
+      return f"Deal {rules.RANKS[action]} to p{sum(self.hands) % self.get_game().rules.players}"
+    if action < rules.FIRST_DISCARD:
+      return ("Pass", "Cheat!")[action]
+    return f"Discard {rules.cards_text(self.get_game().cards(action))}"
+
+  def is_terminal(self) -> bool:
+    """Returns whether somebody has won or the horizon is reached."""
+    return self.player == _TERMINAL
+
+  def returns(self) -> list[float]:
+    """Returns 1 for the winner and equal shares of -1 for the others, zeros before the end and at a draw."""
+    players, winner = self.get_game().rules.players, self.winner()
+    if winner == NOBODY:
+      return [0.0] * players
+    return [1.0 if player == winner else -1.0 / (players - 1) for player in range(players)]
+
+  def __str__(self) -> str:
+    """Returns what was dealt and all moves, with every card."""
+    return line(self, seats=range(self.get_game().rules.players))
+
+
+pyspiel.register_game(_GAME_TYPE, CheatGame)

@@ -1,0 +1,3 @@
+"""Poker: cards, betting, and subgames of Texas hold'em."""
+
+from . import river_subgame as river_subgame

@@ -1,0 +1,3 @@
+"""Pursuit on graphs: Glasses."""
+
+from . import glasses as glasses

@@ -1,0 +1,44 @@
+"""Regret rules and the one CFR loop.
+
+May use: tree and what is below it (not compiler).
+"""
+
+from ps_cfr_spiel.cfr.loop import Blocks, PlayerState, SolverState, average_strategy, init, iterate, solve
+from ps_cfr_spiel.cfr.rules import (
+  DCFR,
+  LCFR,
+  NRM,
+  RM,
+  RULES,
+  PCFRPlus,
+  PDCFRPlus,
+  RMPlus,
+  Rule,
+  make_rule,
+  normalise,
+  positive_part,
+  rule_header,
+)
+
+__all__ = [
+  "DCFR",
+  "LCFR",
+  "NRM",
+  "RM",
+  "RULES",
+  "Blocks",
+  "PCFRPlus",
+  "PDCFRPlus",
+  "PlayerState",
+  "RMPlus",
+  "Rule",
+  "SolverState",
+  "average_strategy",
+  "init",
+  "iterate",
+  "make_rule",
+  "normalise",
+  "positive_part",
+  "rule_header",
+  "solve",
+]

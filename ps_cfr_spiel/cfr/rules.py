@@ -1,0 +1,265 @@
+"""Regret rules: how counterfactual regrets become the next strategy.
+
+A rule is a small frozen dataclass (hashable, so that jit compiles once for each rule). It has
+  init(shape, dtype) -> state            NumPy arrays for a block of rows, shape = (A, rows, H)
+  update(state, regret, t) -> (state, strategy)
+  gamma                                  iteration t enters the average strategy with weight t ** gamma
+where `regret` is the instantaneous counterfactual regret of iteration t = 1, 2, ..., an array of `shape`, and
+`strategy`, of the same shape, sums to one over A. The first strategy is uniform. To add a rule, write
+a class here; `RULES` lists the ones that the command line offers by name.
+"""
+
+import dataclasses
+import math
+from typing import Any, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.tree import Array, sum_actions
+
+Shape = tuple[int, int, int]
+
+
+class Rule(Protocol):
+  """What the solver asks of a rule; see the module's docstring."""
+
+  @property
+  def gamma(self) -> float: ...  # noqa: D102
+
+  def init(self, shape: Shape, dtype: Any) -> Any: ...  # noqa: D102
+
+  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]: ...  # noqa: D102
+
+
+def normalise(weights: Array) -> Array:
+  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero."""
+  total = sum_actions(weights)
+  positive = total > 0
+  scale = jnp.where(positive, 1 / jnp.where(positive, total, 1), 0)
+  return jnp.where(positive, weights * scale, 1 / weights.shape[0])
+
+
+def positive_part(x: Array) -> Array:
+  """max(x, 0)."""
+  return jnp.maximum(x, 0)
+
+
+def _check(rule: Any, **bounds: tuple[float, float]) -> None:
+  """Raises ValueError unless every named field of the rule is a number within its bounds."""
+  for name, (low, high) in bounds.items():
+    value = getattr(rule, name)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and not math.isnan(value) and low <= value <= high):
+      raise ValueError(f"{type(rule).__name__}: {name} must be a number from {low} to {high}, got {value!r}.")
+
+
+@dataclasses.dataclass(frozen=True)
+class RM:
+  """Regret matching: plain CFR (Zinkevich et al. 2007).
+
+  R <- R + x; strategy proportional to max(R, 0).
+  """
+
+  gamma: float = 0.0
+
+  def __post_init__(self):
+    _check(self, gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: R, of `shape`."""
+    return np.zeros(shape, dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    total = state + regret
+    return total, normalise(positive_part(total))
+
+
+@dataclasses.dataclass(frozen=True)
+class RMPlus(RM):
+  """Regret matching plus: CFR+ with linear averaging (Tammelin 2014; Schmid 2021, Section 17.6).
+
+  R <- max(R + x, 0).
+  """
+
+  gamma: float = 1.0
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    total = positive_part(state + regret)
+    return total, normalise(total)
+
+
+def _discount(t: Array, exponent: float, dtype: Any) -> Array:
+  """u^e / (u^e + 1) with u = t - 1, the weight of what was collected before iteration t.
+
+  Written as 1 / (1 + u^-e), which is right at e = +-inf and at u = 0 (where R is 0 anyway).
+  """
+  u = jnp.maximum(t - 1, 1).astype(dtype)
+  return 1 / (1 + u**-exponent)
+
+
+@dataclasses.dataclass(frozen=True)
+class DCFR:
+  """Discounted regret matching (Brown and Sandholm 2019), with their recommended parameters.
+
+  R <- R * d + x with d = u^alpha / (u^alpha + 1) where R > 0, else u^beta / (u^beta + 1), u = t - 1.
+  """
+
+  alpha: float = 1.5
+  beta: float = 0.0
+  gamma: float = 2.0
+
+  def __post_init__(self):
+    _check(self, alpha=(-100, math.inf), beta=(-math.inf, 100), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: R, of `shape`."""
+    return np.zeros(shape, dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    alpha, beta = (_discount(t, e, state.dtype) for e in (self.alpha, self.beta))
+    total = state * jnp.where(state > 0, alpha, beta) + regret
+    return total, normalise(positive_part(total))
+
+
+@dataclasses.dataclass(frozen=True)
+class LCFR(DCFR):
+  """Linear CFR (Brown and Sandholm 2019): iteration t weighs t, in regrets and in the average.
+
+  The same as DCFR(1, 1, 1).
+  """
+
+  alpha: float = 1.0
+  beta: float = 1.0
+  gamma: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class PCFRPlus:
+  """Predictive regret matching plus (Farina, Kroer and Sandholm 2021), the last regret as prediction.
+
+  R <- max(R + x, 0); strategy proportional to max(R + phi * x, 0). phi = 1/3 tempers the prediction.
+  """
+
+  phi: float = 1.0
+  gamma: float = 2.0
+
+  def __post_init__(self):
+    _check(self, phi=(0, 100), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: R, of `shape`."""
+    return np.zeros(shape, dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    total = positive_part(state + regret)
+    return total, normalise(positive_part(total + self.phi * regret))
+
+
+@dataclasses.dataclass(frozen=True)
+class PDCFRPlus:
+  """Predictive discounted CFR+ (Xu et al. 2024).
+
+  R <- max(d(t) R + x, 0); strategy proportional to max(d(t + 1) R + phi * x, 0), with
+  d(t) = u^alpha / (u^alpha + 1), u = t - 1.
+  """
+
+  alpha: float = 2.3
+  phi: float = 1.0
+  gamma: float = 5.0
+
+  def __post_init__(self):
+    _check(self, alpha=(-100, math.inf), phi=(0, 100), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: R, of `shape`."""
+    return np.zeros(shape, dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    now, following = (_discount(u, self.alpha, state.dtype) for u in (t, t + 1))
+    total = positive_part(state * now + regret)
+    return total, normalise(positive_part(total * following + self.phi * regret))
+
+
+@dataclasses.dataclass(frozen=True)
+class NRM:
+  """Normalised regret matching: the regrets so far count as much as kappa * t recent steps.
+
+  This project's own rule: found by experiment and **without a convergence proof**; its results are
+  believed because exploitability is measured exactly. For each infostate, with x the regret of iteration t,
+    m <- max(t / (t + c) * m, sum_a max(x_a, 0))         recent size of the positive regret
+    y <- kappa * t * m * (z, negatives halved) + x       z: the regrets so far, in units of their positive sum
+    n <- sum_a max(y_a, 0);  z <- y / n                  unless n = 0, which changes nothing
+    strategy proportional to max(z + phi * x / n, 0)
+  starting from z uniform and m = 0. Regrets left over from the wild first iterations are thus
+  forgotten at once, and no infostate takes a step much larger than 1 / (kappa * t). Keeping z rather than
+  the regrets themselves is what makes float32 safe: nothing underflows where the opponent hardly
+  ever comes. It is made for alternating updates; with simultaneous ones it may cycle.
+
+  Attributes:
+    kappa: inertia; larger is slower and steadier.
+    c: how fast the memory of large regrets fades (m falls like t ** -c).
+    phi: weight of the last regret as prediction of the next. Without it the rule can cycle forever.
+  """
+
+  kappa: float = 0.2
+  c: float = 3.0
+  phi: float = 1 / 3
+  gamma: float = 5.0
+
+  def __post_init__(self):
+    _check(self, kappa=(0, 1e6), c=(0, 1e6), phi=(0, 100), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: (z [A, rows, H], m [1, rows, H])."""
+    actions, rows, types = shape
+    return np.full(shape, 1 / actions, dtype), np.zeros((1, rows, types), dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    z, m = state
+    time = t.astype(z.dtype)
+    m = jnp.maximum(time / (time + self.c) * m, sum_actions(positive_part(regret)))
+    y = self.kappa * time * m * jnp.where(z > 0, z, z / 2) + regret
+    n = sum_actions(positive_part(y))
+    step = jnp.where(n > 0, 1 / jnp.where(n > 0, n, 1), 0)
+    z = jnp.where(n > 0, y * step, z)
+    return (z, m), normalise(positive_part(z + self.phi * step * regret if self.phi else z))
+
+
+RULES: dict[str, type] = {
+  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
+}  # fmt: skip
+
+
+def make_rule(rule: Any) -> Rule:
+  """A rule from itself, from its name in `RULES` or its class's name, or from a `rule_header`.
+
+  Raises:
+    ValueError: no rule has this name, or not these parameters.
+  """
+  if isinstance(rule, str):
+    rule = {"name": rule}
+  if isinstance(rule, dict):
+    known = {**RULES, **{kind.__name__: kind for kind in RULES.values()}}
+    parameters = dict(rule)
+    name = parameters.pop("name", None)
+    if name not in known:
+      raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, RULES))}.")
+    fields = [field.name for field in dataclasses.fields(known[name])]
+    if not set(parameters) <= set(fields):
+      raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
+    return known[name](**parameters)
+  if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
+    raise ValueError(f"Expected a rule such as NRM() or a name such as 'nrm', got {rule!r}.")
+  return rule
+
+
+def rule_header(rule: Rule) -> dict[str, Any]:
+  """Name and parameters of a rule as JSON values; `make_rule` reads them back."""
+  return {"name": type(rule).__name__, **dataclasses.asdict(rule)}  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,39 @@
+"""The command `ps-cfr-spiel check`: is a game fit for `build_tree`?"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_walk
+from ps_cfr_spiel.commands.user_input import UserError, load_game
+from ps_cfr_spiel.compiler import check_game
+
+FIT, UNFIT = 0, 1  # exit codes
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags."""
+  define_walk(values)
+
+
+def check(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command; returns its exit code."""
+  if not words:
+    raise UserError("check needs a game, such as kuhn_poker, or your own with --module.")
+  report = check_game(load_game(words), values.public_states, values.limit, progress=True)
+  print(report)
+  return FIT if report.fit else UNFIT
+
+
+COMMAND = Command(
+  name="check",
+  arguments="GAME",
+  summary="Check whether a game can be solved",
+  text="Walks the game and prints a line for every law that a game must keep to have a public tree: PASS, "
+  "FAIL with the state or history that breaks it, or NOTE; then the tree's size. The exit code is 0 if no "
+  "law is broken and 1 otherwise. GAME is written as for solve; a game of your own comes with --module.",
+  examples=("check leduc_poker", "check my_game --module=my_game.py"),
+  define=define,
+  run=check,
+)

@@ -1,0 +1,43 @@
+"""The command `ps-cfr-spiel evaluate`: how good saved strategies are."""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.show import origin
+from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
+from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.views import unit_of, with_unit
+
+
+def evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  if not words:
+    raise UserError("evaluate needs a file, such as runs/river_subgame/run.npz.")
+  for number, path in enumerate(words):
+    policy = load_saved_policy(path)
+    with user_errors():
+      value, best, exploitability = evaluate_policy(policy.game, policy)
+    lines = {
+      "file": path,
+      "game": policy.labels.game,
+      "strategy": origin(policy),
+      "value to player 0": f"{value:.6g} {unit_of(policy.game)}",
+      "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
+      "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
+    }
+    print("\n" * bool(number) + "\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+  return 0
+
+
+COMMAND = Command(
+  name="evaluate",
+  arguments="FILE...",
+  summary="Measure how good saved strategies are",
+  text="Prints the value of the game under each, what a best response of either player would win, and the "
+  "exploitability, computed exactly, in float64.",
+  examples=("evaluate runs/river_subgame/run.npz",),
+  define=lambda _: None,
+  run=evaluate,
+)

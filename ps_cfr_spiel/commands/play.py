@@ -1,0 +1,96 @@
+"""The command `ps-cfr-spiel play`: a person plays a game in the terminal against bots or a saved policy."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+from absl import flags
+from open_spiel.python.bots.policy import PolicyBot
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
+from ps_cfr_spiel.evaluation import BOTS, table
+from ps_cfr_spiel.solvers import ContinualResolving
+
+SEARCH = "search"
+ONLY_IN_CHEAT = ("naive", "heuristic")
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags, in the order in which `--help` lists them."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_string("opponent", None, _HELP["opponent"], **into)
+  flags.DEFINE_integer("seat", 0, "Which player you are.", 0, **into)
+  flags.DEFINE_integer("seed", None, "Seed of chance and of the bots, to play the same again.", **into)
+
+
+_HELP = {
+  "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
+  "re-solving), or a file that solve or resolve saved, such as runs/glasses/run.npz (default: heuristic in "
+  "cheat, else random).",
+}
+
+
+def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  game = load_game(words)
+  kind = game.get_type()
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not kind.provides_information_state_string:
+    raise UserError(
+      f"{game} cannot be played here: it is not sequential, or has no information state strings."
+    )
+  if values.seat >= game.num_players():
+    raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
+  rng = np.random.RandomState(values.seed)
+  opponent = make_opponent(game, values.opponent, rng)
+  table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
+  return 0
+
+
+def make_opponent(
+  game: pyspiel.Game, name: str | None, rng: np.random.RandomState
+) -> Callable[[int], pyspiel.Bot]:
+  """Returns what makes a bot for a seat.
+
+  Args:
+    game: the game.
+    name: of a bot in `BOTS`, `SEARCH`, or a file with a policy; by default a bot that fits the game.
+    rng: for the bots' choices.
+
+  Raises:
+    UserError: the bot does not play this game, or the file is damaged or of another game.
+    OSError: there is no such file.
+  """
+  is_cheat = game.get_type().short_name == "cheat"
+  name = name or ("heuristic" if is_cheat else "random")
+  if name in BOTS:
+    if name in ONLY_IN_CHEAT and not is_cheat:
+      raise UserError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
+    return lambda seat: BOTS[name](seat, rng)
+  if name == SEARCH:
+    with user_errors():
+      resolving = ContinualResolving(game)
+    return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
+  policy = load_saved_policy(name)
+  if str(policy.game) != str(game):
+    raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")
+  return lambda seat: PolicyBot(seat, rng, policy)
+
+
+COMMAND = Command(
+  name="play",
+  arguments="GAME",
+  summary="Play a game in the terminal",
+  text="You play one seat, a bot, a search or a saved policy the other. You see what your player knows, "
+  "and type an action's name or number; 'quit' ends the game.",
+  examples=(
+    "play glasses --seat=1",
+    "play cheat --opponent=naive",
+    "play leduc_poker --opponent=search",
+    "play river_subgame --opponent=runs/river_subgame/run.npz",
+  ),
+  define=define,
+  run=play_game,
+)

@@ -1,0 +1,140 @@
+"""The program `ps-cfr-spiel`: solves a game, shows and evaluates what was saved.
+
+Every command has its own absl flags and knows no others, so that a misspelt one is an error and
+`--help` lists only what matters. A mistake of the user is answered in one line, with exit code 2.
+"""
+
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from absl import app, flags
+
+from ps_cfr_spiel.commands import check, evaluate, play, resolve, show, solve, summary
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
+from ps_cfr_spiel.version import __version__
+
+PROGRAM = "ps-cfr-spiel"
+USER_ERROR, INTERRUPTED = 2, 130  # exit codes
+
+
+COMMANDS = tuple(module.COMMAND for module in (solve, show, evaluate, resolve, play, summary, check))
+
+HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
+
+
+def _program_help() -> str:
+  lines = [
+    f"Usage: {PROGRAM} COMMAND ...",
+    "",
+    "Solves two-player zero-sum games of OpenSpiel by public-state CFR, and shows the result.",
+    "",
+    "Commands:",
+    *(f"  {f'{command.name} {command.arguments}':20}{command.summary}" for command in COMMANDS),
+    "",
+    f"Try first:            {PROGRAM} solve",
+    f"More about a command: {PROGRAM} solve --help",
+  ]
+  return "\n".join(lines)
+
+
+def _command_help(command: Command) -> str:
+  listed = [flag for group in command.flags().flags_by_module_dict().values() for flag in group]
+  usage = f"Usage: {PROGRAM} {command.name} {command.arguments}{' [flags]' if listed else ''}"
+  lines = [usage, "", f"{command.summary}.", *textwrap.wrap(command.text, 90)]
+  if listed:
+    lines += ["", "Flags:", *(line for flag in listed for line in _flag_help(flag))]
+  return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
+
+
+VALUES = {
+  "output": "FOLDER",
+  "resume": "FILE",
+  "png": "FILE",
+  "at": "ACTIONS",
+  "action": "ACTION",
+  "module": "MODULE",
+}
+
+
+def _flag_help(flag: flags.Flag) -> list[str]:
+  choices = getattr(flag.parser, "enum_values", None)
+  kind = "TEXT" if flag.flag_type() == "string" else "N"
+  value = "|".join(choices) if choices else VALUES.get(flag.name, kind)
+  name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={value}"
+  text = (flag.help or "").removeprefix(f"<{value}>: ")  # absl puts the choices there
+  if flag.default not in (None, False, ""):
+    text += f" (default: {'on' if flag.default is True else flag.default})"
+  return [f"  {name}", *textwrap.wrap(text, 90, initial_indent=" " * 6, subsequent_indent=" " * 6)]
+
+
+def _dispatch(words: Sequence[str]) -> int:
+  """Runs what the words after the program's name ask for; returns the exit code."""
+  if not words or words[0] in HELP:
+    print(_program_help())
+    return 0 if words else USER_ERROR
+  if words[0] == "--version":
+    print(f"{PROGRAM} {__version__}")
+    return 0
+  command = next((command for command in COMMANDS if command.name == words[0]), None)
+  if command is None:
+    known = ", ".join(command.name for command in COMMANDS)
+    raise UserError(f"Unknown command {words[0]!r}; choose one of {known}, or --help.")
+  if set(words) & set(HELP):
+    print(_command_help(command))
+    return 0
+  values = command.flags()
+  with user_errors():
+    rest = values([PROGRAM, *words[1:]])[1:]
+  if values.module is not None:
+    load_module(values.module)
+  return command.run(values, rest)
+
+
+def run(words: Sequence[str]) -> int:
+  """Like `_dispatch`, but answers mistakes of the user in one line."""
+  try:
+    code = _dispatch(words)
+    sys.stdout.flush()
+    return code
+  except BrokenPipeError:  # our reader has gone, as `head` does when it has seen enough
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+  except KeyboardInterrupt:
+    print(f"{PROGRAM}: interrupted", file=sys.stderr)
+    return INTERRUPTED
+  except UserError as error:
+    message = str(error)
+  except MemoryError:
+    message = "There is not enough memory for this game."
+  except OSError as error:
+    message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+  print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
+  return USER_ERROR
+
+
+def _parse(argv: Sequence[str]) -> Sequence[str]:
+  """Keeps absl's log to warnings, and leaves all words to `_dispatch`."""
+  flags.FLAGS([PROGRAM, "--verbosity=-1"])
+  return argv[1:]
+
+
+def _run_and_leave(words: Sequence[str]) -> int:
+  """Like `run`, but leaves at once after Ctrl-C: JAX may crash on the way out if it was compiling."""
+  code = run(words)
+  if code == INTERRUPTED:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+  return code
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+  """The program: ends the process with its exit code.
+
+  Args:
+    argv: the program's name and the words after it; those of the process by default.
+  """
+  app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

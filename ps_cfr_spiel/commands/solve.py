@@ -1,0 +1,352 @@
+"""The command `ps-cfr-spiel solve`: runs a solver, tells how it gets on, and saves what it found."""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from absl import flags
+from tqdm.auto import tqdm
+
+from ps_cfr_spiel.cfr import RULES
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_tree
+from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures, make_folder, user_errors
+from ps_cfr_spiel.compiler import quiet_stderr
+from ps_cfr_spiel.device import DTYPES
+from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.solvers import (
+  BASELINES,
+  CHUNK_SECONDS,
+  ExternalSamplingSolver,
+  IterativeSolver,
+  OutcomeSamplingSolver,
+  PSCFRSolver,
+  VRMCCFRSolver,
+  load_solver,
+)
+from ps_cfr_spiel.views import charts, has_spots, number_text, pot_of, spot, unit_of, with_unit
+
+INTERRUPTED = 130  # exit code
+RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags, in the order in which `--help` lists them."""
+  into: dict[str, Any] = {"flag_values": values}
+  least: dict[str, Any] = {"lower_bound": 0, **into}
+  flags.DEFINE_integer("iterations", 500, "Iterations to run; with --resume, how many more.", **least)
+  flags.DEFINE_string("target", None, _HELP["target"], **into)
+  flags.DEFINE_string("output", None, _HELP["output"], **into)
+  flags.DEFINE_bool("plot", None, "Draw the pictures (default: if matplotlib is installed).", **into)
+  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
+  flags.DEFINE_string("resume", None, _HELP["resume"], **into)
+  flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
+  flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
+  flags.DEFINE_enum("rule", "nrm", list(RULES), _HELP["rule"], **into)
+  flags.DEFINE_bool("alternating", True, "Update the players in turns rather than both at once.", **into)
+  flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
+  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
+  flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
+  flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
+  flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
+  flags.DEFINE_integer("seed", 0, "Sampling: seed of the random numbers.", **least)
+  define_tree(values)
+
+
+_HELP = {
+  "solver": "ps-cfr goes through the whole public tree in each iteration; the others sample it, and need "
+  "many more, but much cheaper iterations.",
+  "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
+  "the %, in the game's own unit (0.2).",
+  "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
+  "runs/ and the game's name, or the folder of the resumed run).",
+  "resume": "Go on from this run.npz, with the game and the settings that it was begun with.",
+  "checkpoint_seconds": "While running, save about this often, so that a crash costs little.",
+  "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest "
+  "iterations in poker but has no proof of convergence. The others are published.",
+}
+
+
+_COMMON = ("dtype", "leaves", "public_states", "limit")  # flags that every solver has
+_SAMPLING = ("plus", "batch", "seed")
+SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
+  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip")),
+  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING)),
+  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
+  "external-sampling": (ExternalSamplingSolver, _SAMPLING),
+}
+_FIXED = (
+  "solver",
+  *dict.fromkeys(n for _, names in SOLVERS.values() for n in names),
+  *_COMMON,
+)  # on resuming
+
+
+@dataclasses.dataclass
+class _Run:
+  """A solver at work.
+
+  Attributes:
+    solver: the solver.
+    points: what was measured so far, in order; on resuming, also what the earlier run measured.
+    folder: where the results go.
+    target: exploitability at which to stop, in the game's unit; minus infinity for never.
+    checkpoint_seconds: least time between two saves.
+    quiet: no progress bar and no table.
+    start: the solver's iteration at the beginning.
+    earlier_seconds: time of the iterations before.
+    setup_seconds: time to build and compile.
+    seconds: time of the iterations of this run.
+  """
+
+  solver: IterativeSolver
+  points: list[Point]
+  folder: Path
+  target: float
+  checkpoint_seconds: float
+  quiet: bool
+  start: int = 0
+  earlier_seconds: float = 0.0
+  setup_seconds: float = 0.0
+  seconds: float = 0.0
+
+  def __post_init__(self):
+    self.start = self.solver.iteration
+    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
+
+  @property
+  def file(self) -> Path:
+    return self.folder / RUN
+
+  @property
+  def reached(self) -> bool:
+    return bool(self.points) and self.points[-1].exploitability <= self.target
+
+  def say(self, *lines: str) -> None:
+    if not self.quiet:
+      print(*lines, sep="\n", flush=True)
+
+
+def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command; returns its exit code."""
+  pictures = _pictures(values.plot)
+  run = _set_up(values, words)
+  run.say(run.solver.tree.summary(), f"{'method:':21}{run.solver.description}", "")
+  interrupted = False
+  try:
+    _compile(run)
+    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", _table_head(run))
+    _iterate(run, values.iterations)
+  except KeyboardInterrupt:
+    interrupted = True
+    print("\nInterrupted.", file=sys.stderr)
+  if interrupted and run.solver.iteration == run.start:
+    print("No iteration was finished, nothing is saved.", file=sys.stderr)
+    return INTERRUPTED
+  _measure(run)
+  files = _save(run, pictures)
+  run.say("")
+  _print_result(run, files)
+  if values.target and not run.reached:
+    print(f"The target of {values.target} was not reached. To go on: --resume={run.file}")
+  if pictures is None and values.plot is None:
+    print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
+  return INTERRUPTED if interrupted else 0
+
+
+def _pictures(plot: bool | None) -> ModuleType | None:
+  """The module that draws; None if pictures are not wanted, or not insisted on and matplotlib is missing."""
+  try:
+    return None if plot is False else load_pictures()
+  except UserError:
+    if plot:
+      raise
+    return None
+
+
+def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
+  """The run that the command line describes; every mistake in it comes to light here."""
+  started = time.perf_counter()
+  solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  target = _target(values.target, pot_of(solver.game))
+  points = []
+  if values.resume is not None:
+    with user_errors():
+      points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
+  run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, values.quiet)
+  run.setup_seconds = time.perf_counter() - started
+  return run
+
+
+def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
+  game = load_game(words)
+  kind, own = SOLVERS[values.solver]
+  foreign = sorted({name for _, names in SOLVERS.values() for name in names} - set(own))
+  wrong = [f"--{name}" for name in foreign if values[name].present]
+  if wrong:
+    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
+  options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON)}
+  if kind is PSCFRSolver:
+    options["progress"] = not values.quiet
+  with user_errors():
+    return kind(game, **options)
+
+
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
+  fixed = [f"--{name}" for name in _FIXED if values[name].present]
+  if words or fixed:
+    what = ", ".join([*map(repr, words), *fixed])
+    raise UserError(f"--resume goes on with the game and settings of the saved run; leave out {what}.")
+  with user_errors(), quiet_stderr():
+    return load_solver(values.resume)
+
+
+def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
+  """The folder for the results."""
+  if values.output is not None:
+    folder = Path(values.output)
+  elif values.resume is not None:
+    folder = Path(values.resume).parent
+  else:
+    folder = Path("runs") / solver.game.get_type().short_name
+  return make_folder(folder)
+
+
+def _target(text: str | None, pot: float | None) -> float:
+  """The exploitability at which to stop, in the game's unit; minus infinity for never."""
+  if text is None:
+    return -np.inf
+  try:
+    number = float(text.removesuffix("%"))
+  except ValueError:
+    number = np.nan
+  if not 0 <= number < np.inf:
+    raise UserError(f"--target={text}: expected a number such as 0.2 or a share of the pot such as 0.1%.")
+  if not text.endswith("%"):
+    return number
+  if pot is None:
+    raise UserError(f"--target={text}: this game has no pot; give a number in its own unit, without the %.")
+  return number / 100 * pot
+
+
+def _compile(run: _Run) -> None:
+  """Compiles solver and evaluation, so that later times are those of the work alone."""
+  started = time.perf_counter()
+  run.solver.compile()
+  run.setup_seconds += time.perf_counter() - started
+
+
+def _iterate(run: _Run, iterations: int) -> None:
+  """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely."""
+  solver, end = run.solver, run.start + iterations
+  pace, saved_at = 0.0, time.monotonic()  # iterations a second; when the last checkpoint was made
+
+  def tick(_) -> None:
+    nonlocal saved_at
+    bar.update(solver.iteration - run.start - bar.n)
+    if time.monotonic() - saved_at >= run.checkpoint_seconds:
+      _checkpoint(run)
+      saved_at = time.monotonic()
+
+  name = solver.name
+  with tqdm(total=iterations, desc=name, unit="it", disable=True if run.quiet else None) as bar:
+    while solver.iteration < end and not run.reached:
+      before, started = solver.iteration, time.perf_counter()
+      steps = min(next_measurement(before), end) - before
+      try:
+        solver.run(steps, every=max(1, int(pace * CHUNK_SECONDS)), callback=tick)
+      finally:
+        elapsed = time.perf_counter() - started
+        run.seconds += elapsed
+        pace = (solver.iteration - before) / elapsed
+      _measure(run)
+      if is_round(solver.iteration) or solver.iteration == end or run.reached:
+        bar.clear()
+        run.say(_table_row(run.points[-1], run))
+        bar.refresh()
+
+
+def _measure(run: _Run) -> None:
+  """Adds the point of the present iteration, if it is still missing."""
+  if run.points and run.points[-1].iteration == run.solver.iteration:
+    return
+  result, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
+  point = Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value))
+  run.points.append(point)
+
+
+# --- What is printed ----------------------------------------------------------------------------
+
+
+def _table_head(run: _Run) -> str:
+  share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
+  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
+
+
+def _table_row(point: Point, run: _Run) -> str:
+  pot = pot_of(run.solver.game)
+  share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
+  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
+
+
+def _print_result(run: _Run, files: Sequence[str]) -> None:
+  game, last = run.solver.game, run.points[-1]
+  lines = {
+    "value to player 0": f"{last.value:.4g} {unit_of(game)}",
+    "exploitability": with_unit(last.exploitability, game),
+    "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
+    f"after {run.setup_seconds:.1f} s to build and compile",
+    "saved": f"{', '.join(files)} in {run.folder}",
+    "look at it": f"ps-cfr-spiel show {run.file}",
+  }
+  print("\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+
+
+# --- What is saved ------------------------------------------------------------------------------
+
+
+def _checkpoint(run: _Run) -> None:
+  """Saves the run and what was measured of it, so that both can be gone on with."""
+  run.solver.save(run.file)
+  write_points(run.folder / POINTS, run.points)
+
+
+def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
+  """Writes all results; returns the names of the files."""
+  _checkpoint(run)
+  files = [RUN, POINTS]
+  if pictures is None:
+    return files
+  name, game = run.solver.name, run.solver.game
+  figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
+  policy = run.solver.average_policy()
+  if has_spots(policy) and charts.has_hands(spot(policy)):
+    figures[STRATEGY] = pictures.hand_chart(policy)
+  for name, figure in figures.items():
+    figure.savefig(run.folder / name)
+  return files + list(figures)
+
+
+COMMAND = Command(
+  name="solve",
+  arguments="[GAME]",
+  summary="Solve a game and save the result",
+  text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
+  "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
+  "falls, and saves the run (run.npz), exploitability.csv, exploitability.png and, in poker, strategy.png. "
+  "Ctrl-C ends the run early and keeps what it reached.",
+  examples=(
+    "solve",
+    "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
+    "solve --target=0.01% --output=exact",
+    "solve --resume=exact/run.npz --iterations=1000",
+  ),
+  define=define,
+  run=solve,
+)

@@ -1,0 +1,53 @@
+"""The command `ps-cfr-spiel summary`: how large a game is, and its public tree."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from absl import flags
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_tree
+from ps_cfr_spiel.commands.user_input import load_game, load_pictures, user_errors
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.views import certificate
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags, in the order in which `--help` lists them."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_bool("tree", False, "Print the public tree, too.", **into)
+  flags.DEFINE_bool("infostates", False, "In the tree, list what each player may know.", **into)
+  flags.DEFINE_integer("depth", None, "Leave out what lies deeper in the tree.", lower_bound=0, **into)
+  flags.DEFINE_string("png", None, "Draw the public tree to this file.", **into)
+  define_tree(values)
+
+
+def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  game = load_game(words)
+  with user_errors():
+    pictures = load_pictures() if values.png else None
+    tree = build_tree(game, values.leaves, values.public_states, values.limit, progress=True)
+    print(tree.summary())
+    if values.tree:
+      print("\n" + certificate(game, tree, values.depth, infostates=values.infostates))
+    if pictures:
+      pictures.public_tree(game, tree, values.depth).savefig(values.png)
+      print(f"{'saved:':21}{values.png}")
+  return 0
+
+
+COMMAND = Command(
+  name="summary",
+  arguments="[GAME]",
+  summary="Print how large a game is",
+  text="GAME is written as for solve. Prints how many histories, public states and infostates it has; with "
+  "--tree also the public tree itself, a line for each public state.",
+  examples=(
+    "summary 'river_subgame(bets=0.5 1 2 a)'",
+    "summary kuhn_poker --tree --infostates",
+    "summary leduc_poker --depth=5 --png=tree.png",
+  ),
+  define=define,
+  run=summary,
+)

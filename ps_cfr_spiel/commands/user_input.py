@@ -1,0 +1,85 @@
+"""What a user of the command line may get wrong, turned into one line instead of a traceback."""
+
+import contextlib
+import difflib
+import importlib
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pyspiel
+from absl import flags
+
+from ps_cfr_spiel.compiler import quiet_stderr
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.solvers import load_policy
+
+DEFAULT_GAME = "river_subgame"
+
+
+class UserError(Exception):
+  """A mistake of the user; its text is the one line to show."""
+
+
+@contextlib.contextmanager
+def user_errors() -> Iterator[None]:
+  """Turns the errors by which this package and OpenSpiel answer wrong input into `UserError`."""
+  try:
+    yield
+  except (ValueError, flags.Error, pyspiel.SpielError) as error:
+    raise UserError(str(error)) from error
+
+
+def load_game(words: Sequence[str]) -> pyspiel.Game:
+  """The game that the words of a command line name, the default one if there are none; else `UserError`."""
+  if len(words) > 1:
+    raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
+  text = words[0] if words else DEFAULT_GAME
+  name, known = text.partition("(")[0], pyspiel.registered_names()
+  if name not in known:
+    guess = difflib.get_close_matches(name, known, 1)
+    advice = f"did you mean {guess[0]!r}?" if guess else "pyspiel.registered_names() lists them all."
+    raise UserError(f"Unknown game {name!r}; {advice}")
+  with user_errors(), quiet_stderr():
+    return pyspiel.load_game(text)
+
+
+def load_module(name: str) -> None:
+  """Imports the user's module, a file or a name, for the games that it registers; else `UserError`."""
+  path = Path(name)
+  is_file = path.suffix == ".py"
+  if is_file and not path.is_file():
+    raise UserError(f"--module={name}: no such file.")
+  sys.path.insert(0, str(path.parent.resolve() if is_file else Path.cwd()))
+  try:
+    importlib.import_module(path.stem if is_file else name)
+  except Exception as error:  # the user's own code: whatever it raises
+    raise UserError(f"--module={name}: {type(error).__name__}: {error}") from error
+
+
+def load_saved_policy(path: str) -> TreePolicy:
+  """The policy in a file; `UserError` if the file is damaged or foreign, `OSError` if there is none."""
+  with user_errors(), quiet_stderr():
+    return load_policy(path)
+
+
+def load_pictures() -> ModuleType:
+  """The module that draws; `UserError` if matplotlib is missing."""
+  try:
+    from ps_cfr_spiel import pictures
+  except ModuleNotFoundError as error:
+    raise UserError(str(error)) from error
+  return pictures
+
+
+def make_folder(folder: Path) -> Path:
+  """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+      pass
+  except OSError as error:
+    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
+  return folder

@@ -1,0 +1,29 @@
+"""From a pyspiel game to a public tree: the only room that walks histories.
+
+May use: tree and what is below it.
+"""
+
+from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
+from ps_cfr_spiel.compiler.check import check_game
+from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
+from ps_cfr_spiel.compiler.loading import quiet_stderr
+from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
+from ps_cfr_spiel.compiler.report import Report
+from ps_cfr_spiel.compiler.walk import Histories, Walked, last_choices
+
+__all__ = [
+  "LEAVES",
+  "LIMIT",
+  "SOURCES",
+  "BayesianForm",
+  "Deals",
+  "Histories",
+  "Report",
+  "Walked",
+  "augmented_infostates",
+  "build_tree",
+  "check_game",
+  "components",
+  "last_choices",
+  "quiet_stderr",
+]

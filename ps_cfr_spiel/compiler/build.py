@@ -1,0 +1,58 @@
+"""From a pyspiel game to a `PublicTree`: the one door through which games come in."""
+
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.compiler.from_form import build_bayesian
+from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
+from ps_cfr_spiel.compiler.game_laws import check_kind, check_limit
+from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
+from ps_cfr_spiel.compiler.walk import walk
+from ps_cfr_spiel.tree import PublicTree
+
+LEAVES = ("auto", "dense", "showdown", "sparse")
+LIMIT = 5_000_000  # histories: some 1 GB and 10 s for a game written in C++
+
+
+def build_tree(
+  game: pyspiel.Game,
+  leaves: str = "auto",
+  public_states: str = "closure",
+  limit: int = LIMIT,
+  progress: bool = False,
+) -> PublicTree:
+  """Compiles a two-player zero-sum game into a public tree.
+
+  A game with a method `bayesian_form()` is compiled from it; any other is walked history by history.
+
+  Args:
+    game: from `pyspiel.load_game`; sequential, with perfect recall.
+    leaves: how leaves are evaluated. "dense": chance-weighted utility matrices over types; "showdown": card
+      removal instead of matrices, for games with a Bayesian form; "sparse": a number for each pair of
+      sequences, for any game; "auto": what is fastest for the game and JAX's default device.
+    public_states: where they come from. "closure": common knowledge (see `public_states`); "observer": the
+      game's public observer; "none": no public states, for games that have none; the solver does not
+      need them, only what is built on them does.
+    limit: most histories to walk.
+    progress: show a progress bar while walking.
+
+  Returns:
+    The tree, its arrays still NumPy's, in float64.
+
+  Raises:
+    TypeError: `game` is not a game.
+    ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
+      (`check_game` tells all that is wrong with it); it has more than `limit` histories or no valid
+      public states; or an option is unknown or does not fit the game.
+  """
+  check_kind(game)
+  check_limit(limit)
+  check_option("leaves", leaves, LEAVES)
+  check_option("public_states", public_states, SOURCES)
+  if hasattr(game, "bayesian_form") and leaves != "sparse" and public_states == "closure":
+    return build_bayesian(str(game), game.bayesian_form(), leaves)
+  observe = public_observer(game) if public_states == "observer" else None
+  histories = walk(game, limit, progress, observe)
+  choices = own_choices(str(game), histories)
+  found = None if public_states == "none" else partition(str(game), histories, choices, public_states)
+  return build_general(game, histories, choices, found, leaves)

@@ -1,0 +1,268 @@
+"""Is a game fit for `build_tree`, and if not, why not? Every law is reported, not the first one broken.
+
+The laws themselves are those by which `build_tree` refuses a game: `game_laws`, `infostate_laws` and
+`public_states.partition`.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.compiler.build import LIMIT
+from ps_cfr_spiel.compiler.form_check import form_fault
+from ps_cfr_spiel.compiler.from_form import build_bayesian
+from ps_cfr_spiel.compiler.from_histories import build_general
+from ps_cfr_spiel.compiler.game_laws import KIND_LAWS, check_is_game, check_limit
+from ps_cfr_spiel.compiler.history_laws import actions_fault, names_fault, recall_fault, timing_fault
+from ps_cfr_spiel.compiler.loading import quiet_stderr
+from ps_cfr_spiel.compiler.public_states import SOURCES, Partition, partition, public_observer
+from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
+from ps_cfr_spiel.compiler.walk import Histories, TooManyHistories, last_choices, walk
+from ps_cfr_spiel.tree import PublicTree
+
+T = TypeVar("T")
+
+
+def check_game(
+  game: pyspiel.Game, public_states: str = "closure", limit: int = LIMIT, progress: bool = False
+) -> Report:
+  """Checks whether a game is fit for `build_tree`, and tells everything that is wrong with it.
+
+  In a test of your own game: `ps_cfr_spiel.check_game(pyspiel.load_game("my_game")).assert_fit()`.
+
+  Args:
+    game: from `pyspiel.load_game`.
+    public_states: as for `build_tree`: "closure", "observer" or "none". Public states that are not asked for
+      are reported by a note, but not demanded.
+    limit: most histories to walk.
+    progress: show a progress bar while walking.
+
+  Returns:
+    The report; `str` of it has a line for each law.
+
+  Raises:
+    TypeError: `game` is not a game.
+    ValueError: an option is not one of the allowed.
+  """
+  check_is_game(game)
+  check_limit(limit)
+  check_option("public_states", public_states, SOURCES)
+  findings = _kind_findings(game)
+  if not _holds(findings):
+    return Report(
+      str(game), tuple(findings + _not_checked(WALK_LAWS + LATER_LAWS, "the game cannot be walked"))
+    )
+  form_tree, form = _compile_form(game, limit)
+  if form is not None:  # too large to be walked, or no form at all
+    why = (
+      "the game cannot be walked" if form_tree is None else "the game is compiled from its form, not walked"
+    )
+    findings += [*_not_checked([law for law in WALK_LAWS + LATER_LAWS if law != FORM], why), form]
+    return Report(str(game), tuple(findings), form_tree.summary() if form_tree else "")
+  observer = _Observer.of(game)
+  histories, walked = _walk_findings(game, limit, progress, observer)
+  findings += walked
+  if histories is None or not _holds(walked):
+    return Report(str(game), tuple(findings + _not_checked(LATER_LAWS, "a law above is broken")))
+  later, tree = _later_findings(game, histories, public_states, observer, form_tree)
+  return Report(str(game), tuple(findings + later), tree.summary() if tree else "")
+
+
+# --- Lines of a report --------------------------------------------------------------------------
+
+FORM = "bayesian_form()"
+STATE_LAWS = {  # law by its name in `walk`: its name here, what to say when it holds
+  "mover": ("movers", "at every state it is the turn of a player, of chance or of nobody"),
+  "legal actions": ("legal actions", "at every decision there are some, ascending"),
+  "chance": ("chance", "at every chance node the probabilities sum to one"),
+  "returns": ("returns", "at every end they sum to zero"),
+}
+WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
+LATER_LAWS = (
+  "same actions", "perfect recall", "infostate names", "timing", "public states", "public observer", FORM,
+  "declared bounds", "game string",
+)  # fmt: skip
+
+
+def _law(law: str, fault: str | None, holds: str, broken: Verdict = Verdict.FAIL) -> Finding:
+  """PASS where there is no fault, otherwise `broken`."""
+  return Finding(law, broken, fault) if fault else Finding(law, Verdict.PASS, holds)
+
+
+def _holds(findings: Iterable[Finding]) -> bool:
+  return not any(finding.verdict == Verdict.FAIL for finding in findings)
+
+
+def _not_checked(laws: Iterable[str], why: str) -> list[Finding]:
+  return [Finding(law, Verdict.NOTE, f"not checked: {why}") for law in laws]
+
+
+def _attempt(make: Callable[[], T]) -> tuple[T | None, str | None]:
+  """What `make` returns, or else why it does not."""
+  try:
+    return make(), None
+  except ValueError as error:  # this package's own
+    return None, str(error)
+  except Exception as error:  # the game's own code: whatever it raises
+    return None, _name(error)
+
+
+def _name(error: Exception) -> str:
+  return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+# --- The kind of game, and its histories --------------------------------------------------------
+
+
+def _kind_findings(game: pyspiel.Game) -> list[Finding]:
+  kind = game.get_type()
+  holds = {
+    "players": "two",
+    "utility": "declared zero-sum",
+    "dynamics": "sequential",
+    "information states": "strings are provided",
+    "chance mode": kind.chance_mode.name,
+  }
+  return [_law(law, fault(game), holds[law]) for law, fault in KIND_LAWS.items()]
+
+
+def _compile_form(game: Any, limit: int) -> tuple[PublicTree | None, Finding | None]:
+  """The tree of the game's own form, if it has one, and a finding if that is all that can be done."""
+  if not hasattr(game, "bayesian_form"):
+    return None, None
+  tree, fault = _attempt(lambda: build_bayesian(str(game), game.bayesian_form()))
+  if tree is None or tree.labels is None:
+    return None, Finding(FORM, Verdict.FAIL, f"cannot be compiled: {fault}")
+  if tree.labels.histories <= limit:
+    return tree, None
+  text = (
+    f"{tree.labels.histories:,} histories by the form, more than the limit of {limit:,}; check smaller "
+    f"parameters of the game, too, which can be walked and compared with the form"
+  )
+  return tree, Finding(FORM, Verdict.NOTE, text)
+
+
+@dataclasses.dataclass
+class _Observer:
+  """The public observer while a game is walked: a failure is kept, not raised.
+
+  Attributes:
+    see: from a state to what is publicly seen, or None.
+    fault: why there is none, or the first failure.
+  """
+
+  see: Callable[[pyspiel.State], str] | None
+  fault: str | None
+
+  @classmethod
+  def of(cls, game: pyspiel.Game) -> "_Observer":
+    return cls(*_attempt(lambda: public_observer(game)))
+
+  def __call__(self, state: pyspiel.State) -> str:
+    if self.see is None or self.fault:
+      return ""
+    try:
+      return self.see(state)
+    except Exception as error:  # the game's own code: whatever it raises
+      self.fault = f"at history {state.history()}, it raises {_name(error)}"
+      return ""
+
+
+def _walk_findings(
+  game: pyspiel.Game, limit: int, progress: bool, observer: _Observer
+) -> tuple[Histories | None, list[Finding]]:
+  """The histories, None if they cannot be had, and what is wrong with single states."""
+  faults: dict[str, str] = {}
+  counts: collections.Counter[str] = collections.Counter()
+
+  def on_fault(law: str, state: pyspiel.State, fault: str) -> None:
+    counts[law] += 1
+    faults.setdefault(law, f"at history {state.history()}, {fault}")
+
+  histories, text = None, ""
+  try:
+    histories = walk(game, limit, progress, observer, on_fault)
+    text = f"{len(histories.parent):,}, at most {histories.depth.max():,} moves long; the limit is {limit:,}"
+  except TooManyHistories:
+    text = f"more than {limit:,}, the limit on what is walked; a higher limit costs time and memory"
+  except Exception as error:  # the game's own code: whatever it raises
+    text = f"{' '.join(getattr(error, '__notes__', []))}: {_name(error)}"
+  findings = [Finding("histories", Verdict.PASS if histories else Verdict.FAIL, text)]
+  for law, (name, holds) in STATE_LAWS.items():
+    others = f" (and {counts[law] - 1:,} more)" if counts[law] > 1 else ""
+    if histories is None and law not in faults:
+      findings += _not_checked([name], "not all histories were walked")
+    else:
+      findings.append(_law(name, faults[law] + others if law in faults else None, holds))
+  return histories, findings
+
+
+# --- Infostates and public states ---------------------------------------------------------------
+
+
+def _later_findings(
+  game: pyspiel.Game, histories: Histories, source: str, observer: _Observer, form_tree: PublicTree | None
+) -> tuple[list[Finding], PublicTree | None]:
+  """What takes all histories together, and the tree, if the game is fit for one."""
+  choices = [last_choices(histories, player) for player in (0, 1)]
+  demanded = Verdict.NOTE if source == "none" else Verdict.FAIL
+  findings = [
+    _law("same actions", actions_fault(histories), "an infostate offers the same in all its histories"),
+    _law("perfect recall", recall_fault(histories, choices), "an infostate has one own past"),
+    _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
+    _law("timing", timing_fault(histories), "an infostate holds histories of one length", demanded),
+  ]
+  if not _holds(findings[:2]):
+    return findings + _not_checked(LATER_LAWS[4:], "a law above is broken"), None
+  found, public = _public_findings(game, histories, choices, source, observer)
+  findings += public
+  tree = None
+  if _holds(findings):
+    tree = build_general(game, histories, choices, found)
+    if form_tree is not None:
+      findings.append(_law(FORM, form_fault(form_tree, tree), "as what was found by walking"))
+      tree = form_tree if source == "closure" else tree
+  return findings + _declared_findings(game, histories), tree
+
+
+def _public_findings(
+  game: pyspiel.Game, histories: Histories, choices: list[np.ndarray], source: str, observer: _Observer
+) -> tuple[Partition | None, list[Finding]]:
+  """The public states asked for, and what is to be said of either kind."""
+  if timing_fault(histories):
+    return None, _not_checked(("public states", "public observer"), "timing is broken")
+  found: dict[str, Partition | None] = {"none": None}
+  faults: dict[str, str | None] = {"observer": observer.fault}
+  for kind in ("closure", "observer"):
+    if not faults.get(kind):
+      found[kind], faults[kind] = _attempt(lambda kind=kind: partition(str(game), histories, choices, kind))
+  levels = {kind: Verdict.FAIL if kind == source else Verdict.NOTE for kind in faults}
+  count = {kind: len(p.parent) for kind, p in found.items() if p is not None}
+  closure = f"{count.get('closure', 0):,} by common-knowledge closure, valid"
+  seen = f"valid; {count.get('observer', 0):,} public states"
+  return found.get(source), [
+    _law("public states", faults["closure"], closure, levels["closure"]),
+    _law("public observer", faults["observer"], seen, levels["observer"]),
+  ]
+
+
+def _declared_findings(game: pyspiel.Game, histories: Histories) -> list[Finding]:
+  """What the game says of itself that `build_tree` does not need: notes at most."""
+  largest = np.abs(histories.utility).max()
+  low, high = game.min_utility(), game.max_utility()
+  bounds = f"utilities go to {largest:g}, declared are {low:g} to {high:g}"
+  inside = largest <= min(high, -low) + 1e-9
+  findings = [_law("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
+  try:
+    with quiet_stderr():
+      again = str(pyspiel.load_game(str(game)))
+    fault = None if again == str(game) else f"loads as {again}"
+  except Exception as error:  # SpielError, or what the game's own code raises
+    fault = f"does not load again ({_name(error)}), so that saved runs cannot be read"
+  findings.append(_law("game string", fault, "loads the same game again", Verdict.NOTE))
+  return findings

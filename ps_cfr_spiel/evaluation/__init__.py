@@ -1,0 +1,27 @@
+"""How good: exploitability, matches, runs side by side, comparison with OpenSpiel.
+
+May use: solvers and what is below it.
+"""
+
+from ps_cfr_spiel.evaluation import comparison, matches, table
+from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
+from ps_cfr_spiel.evaluation.matches import BOTS
+from ps_cfr_spiel.evaluation.online_runs import online_runs
+from ps_cfr_spiel.evaluation.points import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.evaluation.sampling_runs import sampling_runs
+
+__all__ = [
+  "BOTS",
+  "Point",
+  "comparison",
+  "evaluate_policy",
+  "exploitability",
+  "is_round",
+  "matches",
+  "next_measurement",
+  "online_runs",
+  "read_points",
+  "sampling_runs",
+  "table",
+  "write_points",
+]

@@ -1,0 +1,201 @@
+"""Solvers beside OpenSpiel's own: exploitability by iterations and by seconds, measured alike.
+
+A run is timed without what comes before the first iteration (building trees, compiling), which is told
+apart, and without evaluation. Every average policy is evaluated by the same function, exactly, in float64.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyspiel
+
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.evaluation.exploitability import exploitability as evaluate_exploitability
+from ps_cfr_spiel.policy import make_state, strategies_of
+from ps_cfr_spiel.solvers import ContinualResolving, ExternalSamplingSolver, IterativeSolver, PSCFRSolver
+from ps_cfr_spiel.tree import PublicTree, evaluate
+
+GROWTH = 1.6  # from one measured iteration to the next
+PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
+
+OURS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
+  "CFR": lambda game: PSCFRSolver(game, "rm"),
+  "CFR+": lambda game: PSCFRSolver(game, "rm+"),
+  "NRM": PSCFRSolver,
+  "external sampling": lambda game: ExternalSamplingSolver(game, batch=16),
+}
+THEIRS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
+  f"{PEER}CFR": pyspiel.CFRSolver,
+  f"{PEER}CFR+": pyspiel.CFRPlusSolver,
+  f"{PEER}external sampling": lambda game: pyspiel.ExternalSamplingMCCFRSolver(game, seed=1),
+}
+
+
+class Point(NamedTuple):
+  """Where a run was after some iterations.
+
+  Attributes:
+    iteration: iterations done.
+    seconds: time they took.
+    exploitability: of the average policy, in the game's utility.
+  """
+
+  iteration: int
+  seconds: float
+  exploitability: float
+
+
+class Run(NamedTuple):
+  """A solver at work.
+
+  Attributes:
+    setup_seconds: time to build and compile, before the first iteration.
+    points: what was measured, in order.
+  """
+
+  setup_seconds: float
+  points: tuple[Point, ...]
+
+
+class Exploitability:
+  """Exploitability of any solver's average policy in one game, whose tree is built once."""
+
+  def __init__(self, game: pyspiel.Game):
+    """Builds the tree and a state of every infostate, for policies that know only states."""
+    self._game = game
+    self._tree: PublicTree = build_tree(game)
+    labels = self._tree.labels
+    assert labels is not None
+    self._states = {name: make_state(labels, game, row, h) for row, h, name in labels.infostates()}
+
+  def __call__(self, policy: Any) -> float:
+    """NashConv / 2 of a policy, exact, in float64."""
+    if isinstance(policy, pyspiel.Policy):
+      table = {name: list(policy.action_probabilities(s).items()) for name, s in self._states.items()}
+      policy = pyspiel.TabularPolicy(table)
+    strategies = strategies_of(self._tree, self._game, policy)
+    with precision("float64"):
+      return float(evaluate(*to_device((self._tree, strategies), "float64")).exploitability)
+
+
+def measure(
+  make: Callable[[pyspiel.Game], Any],
+  game: pyspiel.Game,
+  exploitability: Callable[[Any], float],
+  seconds: float,
+) -> Run:
+  """Runs one solver for some time and measures it ever more rarely.
+
+  Args:
+    make: from a game to a solver, this package's or OpenSpiel's, Python or C++.
+    game: the game.
+    exploitability: of an average policy.
+    seconds: how long the iterations may take; one begun in time is finished.
+  """
+  started = time.perf_counter()
+  solver = make(game)
+  if isinstance(solver, IterativeSolver):
+    solver.compile()
+  setup = time.perf_counter() - started
+  points: list[Point] = []
+  done, spent, pace = 0, 0.0, 1.0  # iterations, their seconds, iterations a second of late
+  while spent < seconds:
+    steps = max(min(int(done * (GROWTH - 1)), int((seconds - spent) * pace)), 1)
+    started = time.perf_counter()
+    _advance(solver, steps)
+    elapsed = time.perf_counter() - started
+    done, spent, pace = done + steps, spent + elapsed, steps / elapsed
+    points.append(Point(done, spent, exploitability(solver.average_policy())))
+  return Run(setup, tuple(points))
+
+
+def curve(solver: IterativeSolver, iterations: int) -> tuple[Point, ...]:
+  """Runs a solver further and measures it some ten times for each factor of ten.
+
+  Args:
+    solver: at any iteration; it is compiled first.
+    iterations: how many more.
+
+  Raises:
+    ValueError: `iterations` is not positive.
+  """
+  if iterations < 1:
+    raise ValueError(f"iterations must be at least 1, got {iterations!r}.")
+  solver.compile()
+  points: list[Point] = []
+  start, spent = solver.iteration, 0.0
+  for mark in [*sorted({int(10 ** (k / 10)) for k in range(10 * len(str(iterations)))}), iterations]:
+    steps = min(start + mark, start + iterations) - solver.iteration
+    if not steps:
+      break
+    started = time.perf_counter()
+    solver.run(steps)
+    spent += time.perf_counter() - started
+    points.append(Point(solver.iteration, spent, solver.exploitability()))
+  return tuple(points)
+
+
+def resolving_curve(
+  game: pyspiel.Game, iterations: Sequence[int] = (10, 30, 100, 300, 1000), **options: Any
+) -> tuple[Point, ...]:
+  """Exploitability of continual re-solving, by the iterations of each search.
+
+  Args:
+    game: from `pyspiel.load_game`.
+    iterations: of each search, as often as it is measured.
+    **options: of `ContinualResolving`.
+
+  Returns:
+    Points whose seconds are those of solving all public states of the game, compilation included.
+  """
+  points = []
+  for count in iterations:
+    started = time.perf_counter()
+    policy = ContinualResolving(game, count, **options).tabularise()
+    seconds = time.perf_counter() - started
+    points.append(Point(count, seconds, evaluate_exploitability(game, policy)))
+  return tuple(points)
+
+
+def _advance(solver: Any, steps: int) -> None:
+  if isinstance(solver, IterativeSolver):
+    solver.run(steps)
+    return
+  once = solver.run_iteration if hasattr(solver, "run_iteration") else solver.evaluate_and_update_policy
+  for _ in range(steps):
+    once()
+
+
+def compare(
+  game: pyspiel.Game,
+  seconds: float = 1.0,
+  solvers: Mapping[str, Callable[[pyspiel.Game], Any]] | None = None,
+) -> dict[str, Run]:
+  """Runs several solvers on a game, one after the other.
+
+  Args:
+    game: from `pyspiel.load_game`, small enough to be walked.
+    seconds: for the iterations of each.
+    solvers: makers by name; `OURS` and `THEIRS` by default.
+
+  Raises:
+    ValueError: seconds is not positive, or the game cannot be compiled.
+  """
+  if not seconds > 0:
+    raise ValueError(f"seconds must be positive, got {seconds!r}.")
+  exploitability = Exploitability(game)
+  solvers = {**OURS, **THEIRS} if solvers is None else solvers
+  return {name: measure(make, game, exploitability, seconds) for name, make in solvers.items()}
+
+
+def table(runs: Mapping[str, Run]) -> str:
+  """A line for each run: seconds to set up, then where its iterations led."""
+  width = max(map(len, runs), default=0)
+  lines = [f"{'':{width}}{'set-up':>10}{'iterations':>12}{'each':>12}{'exploitability':>16}"]
+  for name, run in runs.items():
+    count, seconds, left = run.points[-1]
+    each = f"{1e6 * seconds / count:,.0f} us"
+    lines.append(f"{name:{width}}{run.setup_seconds:8.2f} s{count:12,}{each:>12}{left:16.2e}")
+  return "\n".join(lines)

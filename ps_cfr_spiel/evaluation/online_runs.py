@@ -1,0 +1,87 @@
+"""Online outcome sampling measured: exploitability by iterations of single runs, and of what is played.
+
+Schmid 2021, Fig. 19.2.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.arguments import check_integer
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.mccfr import SamplingTree, averages
+from ps_cfr_spiel.solvers import OnlineOutcomeSampling
+from ps_cfr_spiel.tree import PublicTree, best_response_values
+
+
+class OnlineRuns(NamedTuple):
+  """Curves of online outcome sampling, all runs of which are measured.
+
+  Attributes:
+    iterations: int[M], the marks.
+    single: float[R, S, M], exploitability of each single run's average policy, by its target.
+    tabularised: float[R, M], exploitability of what is played at each infostate.
+    strategies: float[R, S, M, A, S], the average policies of the single runs.
+  """
+
+  iterations: np.ndarray
+  single: np.ndarray
+  tabularised: np.ndarray
+  strategies: np.ndarray
+
+
+def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequence[int]) -> OnlineRuns:
+  """Follows runs at every infostate for several seeds, side by side in one jitted program.
+
+  Args:
+    method: whose settings are used, but `seed` and `iterations`.
+    seeds: R of them.
+    marks: iterations after which to measure.
+
+  Raises:
+    ValueError: seeds repeat, or marks do not ascend from 1 or more.
+  """
+  seeds = [check_integer("seed", seed, 0) for seed in seeds]
+  marks = [check_integer("mark", mark, 1) for mark in marks]
+  if not seeds or len(set(seeds)) < len(seeds):
+    raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
+  if not marks or sorted(set(marks)) != marks:
+    raise ValueError(f"marks must ascend, from 1 or more, got {marks}.")
+  with precision(method.dtype):
+    keys = jnp.stack([method._empty(seed).key for seed in seeds])
+    public_tree = to_device(method.tree, method.dtype)
+    found = _curves(
+      public_tree,
+      method._situation,
+      method._empty(0),
+      keys,
+      jnp.array(marks, jnp.int32),
+      sampler=method.sampler,
+    )
+    return OnlineRuns(np.array(marks), *(np.asarray(x) for x in found))
+
+
+@jit(static_argnames="sampler")
+def _curves(public_tree, situation, empty, keys, marks, *, sampler):
+  """The last three fields of `OnlineRuns`."""
+  cells = jnp.arange(situation.tree.cells)
+
+  def run(key, cell):
+    return averages(situation, empty._replace(key=key), cell, marks, sampler=sampler)
+
+  strategies = jax.vmap(lambda key: jax.vmap(functools.partial(run, key))(cells))(keys)
+  measure = functools.partial(_exploitability, public_tree, situation.tree)
+  single = jax.vmap(jax.vmap(jax.vmap(measure)))(strategies)
+  own = jnp.diagonal(strategies, axis1=1, axis2=4)  # [R, M, A, S]
+  return single, jax.vmap(jax.vmap(measure))(own), strategies
+
+
+def _exploitability(public_tree: PublicTree, tree: SamplingTree, table: jax.Array) -> jax.Array:
+  """Of average strategies [A, S]."""
+  strategies = tree.blocks(table)
+  best = [best_response_values(public_tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
+  return (best[0] + best[1]) / 2

@@ -1,0 +1,109 @@
+"""Many runs of a sampling solver side by side, measured as they go (Schmid 2021, Figs. 17.7 and 17.8)."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.arguments import check_integer
+from ps_cfr_spiel.device import jit, precision
+from ps_cfr_spiel.mccfr import ExternalSampling, variance
+from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
+from ps_cfr_spiel.tree import best_response_values
+
+
+class Runs(NamedTuple):
+  """Curves of many runs.
+
+  Attributes:
+    iterations: int[M], the marks.
+    exploitability: float[R, M], of the average policies.
+    variance: float[R, M], of the sampled counterfactual values (`sampling_variance`), or None.
+  """
+
+  iterations: np.ndarray
+  exploitability: np.ndarray
+  variance: np.ndarray | None
+
+
+def sampling_runs(
+  game: pyspiel.Game,
+  options: Mapping[str, Any] | None = None,
+  seeds: Sequence[int] = range(100),
+  iterations: int = 1_000_000,
+  marks: Sequence[int] | None = None,
+  solver: type[SamplingSolver] = VRMCCFRSolver,
+  with_variance: bool = False,
+) -> Runs:
+  """Independent runs of a sampling solver side by side, in one jitted loop.
+
+  Args:
+    game: from `pyspiel.load_game`.
+    options: the solver's, but `seed`.
+    seeds: one for each run; a run's result is that of the solver with this seed, up to rounding.
+    iterations: of each run.
+    marks: where to measure; by default 1, 2, 5, 10, ... and the last.
+    solver: which one.
+    with_variance: measure the variance too.
+
+  Raises:
+    ValueError: seeds repeat, marks do not ascend from 1 to `iterations`, or an option is wrong.
+  """
+  seeds = [check_integer("seed", seed, 0) for seed in seeds]
+  if not seeds or len(set(seeds)) < len(seeds):
+    raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
+  iterations = check_integer("iterations", iterations, 1)
+  marks = _round_numbers(iterations) if marks is None else [check_integer("mark", m, 1) for m in marks]
+  if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
+    raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
+  one = solver(game, **{**(options or {}), "seed": seeds[0]})
+  if with_variance and isinstance(one.sampler, ExternalSampling):
+    one.variance()
+  with precision(one.dtype):
+    states = [mccfr.init(one._sampling_tree, one.sampler, seed, one.dtype) for seed in seeds]
+    state = jax.tree.map(lambda *x: jax.numpy.stack(x), *states)._replace(iteration=states[0].iteration)
+    exploitability, variances = [], []
+    for mark in marks:
+      state = _solve_all(one._sampling_tree, state, mark - state.iteration, **one._method)
+      exploitability.append(_exploitability_all(one._tree, one._sampling_tree, state, **one._method))
+      if with_variance:
+        variances.append(_variance_all(one._sampling_tree, state, sampler=one.sampler))
+    return Runs(
+      np.array(marks),
+      np.stack([np.asarray(x) for x in exploitability], 1),
+      np.stack([np.asarray(x) for x in variances], 1) if with_variance else None,
+    )
+
+
+# The iteration is common to all runs: a loop over it must not become a loop over a vector.
+_STATES = mccfr.SamplingState(iteration=None, key=0, regrets=0, average=0, recent=0, learned=0)  # pyright: ignore[reportArgumentType]
+
+
+@jit(static_argnames=("sampler", "batch", "plus"))
+def _solve_all(tree, states, iterations, **method):
+  run = functools.partial(mccfr.run, **method)
+  return jax.vmap(run, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
+
+
+@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
+def _exploitability_all(public_tree, tree, states, **method):
+  def of(state):
+    strategies = mccfr.average_strategy(tree, state, **method)
+    return sum(best_response_values(public_tree, i, strategies[1 - i])[1].sum() for i in (0, 1)) / 2
+
+  return jax.vmap(of, in_axes=(_STATES,))(states)
+
+
+@functools.partial(jax.jit, static_argnames=("sampler",))
+def _variance_all(tree, states, *, sampler):
+  return jax.lax.map(lambda tables: variance(tree, sampler, *tables), (states.regrets, states.learned))
+
+
+def _round_numbers(last: int) -> list[int]:
+  """1, 2, 5, 10, 20, ... below `last`, and `last`."""
+  numbers = [digit * 10**power for power in range(len(str(last))) for digit in (1, 2, 5)]
+  return [n for n in numbers if n < last] + [last]

@@ -1,0 +1,144 @@
+"""A person at the table: plays a game in the terminal or a notebook against bots."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TextIO
+
+import numpy as np
+import pyspiel
+
+MAX_LISTED = 30  # actions shown unasked
+HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
+
+
+class Lines(Protocol):
+  """What a person types; a text file that is open for reading is one."""
+
+  def readline(self) -> str:
+    """Returns the next line, empty at the end."""
+    ...
+
+
+class QuitError(Exception):
+  """The person wants no more."""
+
+
+def play(
+  game: pyspiel.Game,
+  human: int,
+  opponent: Callable[[int], pyspiel.Bot],
+  input: Lines,
+  output: TextIO,
+  rng: np.random.RandomState | None = None,
+) -> pyspiel.State:
+  """Lets a person play a game once; they see what their seat sees and nothing else.
+
+  Args:
+    game: any sequential game with observation and information state strings.
+    human: the person's seat.
+    opponent: makes the bot for each of the other seats.
+    input: the person's lines; its end means that they quit.
+    output: where to write.
+    rng: for chance.
+
+  Returns:
+    The last state, terminal unless the person quit.
+  """
+  rng = np.random.RandomState() if rng is None else rng
+  bots = {seat: opponent(seat) for seat in range(game.num_players()) if seat != human}
+  state = game.new_initial_state()
+  print(f"{game.get_type().long_name}: you are player {human}.", file=output)
+  shown = ""
+  try:
+    while not state.is_terminal():
+      player = state.current_player()
+      if state.is_chance_node():
+        actions, chances = zip(*state.chance_outcomes(), strict=True)
+        action = int(rng.choice(actions, p=np.asarray(chances) / sum(chances)))
+      elif player == human:
+        shown = _show(state, human, shown, output)
+        action = ask(state, input, output)
+      else:
+        action = bots[player].step(state)
+      for seat, bot in bots.items():
+        if seat != player:
+          bot.inform_action(state, player, action)
+      state.apply_action(action)
+  except (QuitError, KeyboardInterrupt):
+    print("You quit.", file=output)
+    return state
+  _show(state, human, shown, output)
+  print(_result_text(state.returns()[human]), file=output)
+  return state
+
+
+def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
+  """Prints what the player sees, and what they have seen since `shown`; returns all they have seen."""
+  seen = state.information_state_string(player)
+  if shown and seen.startswith(shown):
+    news = seen[len(shown) :].lstrip(" ;|")
+    print(f"\nSince then: {news}" if news else "", file=output)
+  else:
+    print(f"\nSo far: {seen}", file=output)
+  print(f"Now:    {state.observation_string(player)}", file=output)
+  return seen
+
+
+def _result_text(won: float) -> str:
+  return "A draw." if won == 0 else f"You {'win' if won > 0 else 'lose'} {abs(won):g}."
+
+
+# --- The person's move ---------------------------------------------------------------------------
+
+
+def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
+  """Asks for one of the legal actions until it gets one; raises `QuitError` if the person quits."""
+  names = {action: state.action_to_string(action) for action in state.legal_actions()}
+  _list(names, output, MAX_LISTED)
+  while True:
+    print("Your move (name or number, ? for all, quit): ", end="", file=output, flush=True)
+    line = input.readline()
+    text = " ".join(line.split()).lower()
+    if not line or text in QUIT_WORDS:
+      if not line:
+        print(file=output)
+      raise QuitError
+    if text in HELP_WORDS:
+      _list(names, output, len(names))
+      continue
+    found = find_actions(names, text)
+    if len(found) == 1:
+      return found[0]
+    if found:
+      print(f"{text!r} may mean {_some(names[action] for action in found)}.", file=output)
+    else:
+      print(f"{text!r} is not a legal move; {_some(names.values())} are.", file=output)
+
+
+def find_actions(names: Mapping[int, str], text: str) -> list[int]:
+  """Returns the actions that a text may mean: by name, else by number, else by the name's beginning."""
+  if not text:
+    return []
+  exact = [action for action, name in names.items() if name.lower() == text]
+  if exact:
+    return exact
+  if text.isdecimal():
+    return [action for action in names if action == int(text)]
+  return [action for action, name in names.items() if name.lower().startswith(text)]
+
+
+def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
+  """Prints actions with their numbers in columns."""
+  cells = [f"{action:>5} {name}" for action, name in list(names.items())[:limit]]
+  width = max(map(len, cells)) + 2
+  columns = max(100 // width, 1)
+  for start in range(0, len(cells), columns):
+    row = "".join(f"{cell:{width}}" for cell in cells[start : start + columns])
+    print(row.rstrip(), file=output)
+  if len(names) > limit:
+    print(f"      ... and {len(names) - limit} more", file=output)
+
+
+def _some(names, limit: int = 4) -> str:
+  """Returns some names for a message."""
+  names = list(names)
+  return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

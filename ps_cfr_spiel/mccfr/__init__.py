@@ -1,0 +1,55 @@
+"""Monte Carlo CFR: trees to sample from, samplers, baselines, and the one loop.
+
+May use: compiler, cfr and what is below them.
+"""
+
+from ps_cfr_spiel.mccfr.aimed import Situation, advance, average, averages, begin
+from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
+from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree, first_cells
+from ps_cfr_spiel.mccfr.external import ExternalSampling
+from ps_cfr_spiel.mccfr.loop import (
+  Sampler,
+  SamplingState,
+  average_strategy,
+  average_total,
+  block_length,
+  current_strategy,
+  init,
+  merged,
+  run,
+  solve,
+)
+from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
+from ps_cfr_spiel.mccfr.public_lines import PublicSampling
+from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
+from ps_cfr_spiel.mccfr.variance import variance
+
+__all__ = [
+  "Baseline",
+  "ExternalSampling",
+  "LearnedBaseline",
+  "OracleBaseline",
+  "OutcomeSampling",
+  "PublicSampling",
+  "Sampler",
+  "SamplingState",
+  "SamplingTree",
+  "Situation",
+  "ZeroBaseline",
+  "advance",
+  "average",
+  "average_strategy",
+  "average_total",
+  "averages",
+  "begin",
+  "block_length",
+  "build_public_sampling_tree",
+  "build_sampling_tree",
+  "current_strategy",
+  "first_cells",
+  "init",
+  "merged",
+  "run",
+  "solve",
+  "variance",
+]

@@ -1,0 +1,67 @@
+"""Arithmetic on the columns [A, B] of B trajectories, and samples from tables of probabilities."""
+
+import jax
+import jax.numpy as jnp
+
+
+def pick(cumulative: jax.Array, first: jax.Array, count, most: int, uniform: jax.Array) -> jax.Array:
+  """Samples from distributions that stand one after the other in a table, by binary search.
+
+  Exact up to the resolution of the uniform numbers, 2^-23 in float32.
+
+  Args:
+    cumulative: cumulative probabilities, ending at 1 for each distribution.
+    first: int32[B], where each distribution begins.
+    count: its length.
+    most: the longest length, known at trace time.
+    uniform: [B] in [0, 1).
+
+  Returns:
+    int32[B], places in the table.
+  """
+  low, high = first, first + count - 1
+  for _ in range((most - 1).bit_length()):
+    middle = (low + high) // 2
+    right = uniform >= cumulative[middle]
+    low, high = jnp.where(right, jnp.minimum(middle + 1, high), low), jnp.where(right, high, middle)
+  return low
+
+
+def matched(regrets: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array]:
+  """Regret matching and uniform play over each column's first `count` actions.
+
+  Args:
+    regrets: [A, B], zero beyond.
+    count: int32[B].
+
+  Returns:
+    [A, B] and [A, B].
+  """
+  positive = jnp.maximum(regrets, 0)
+  total = row_sum(positive)
+  some = total > 0
+  legal = jax.lax.broadcasted_iota(jnp.int32, regrets.shape, 0) < count[None]
+  uniform = jnp.where(legal, 1 / jnp.maximum(count, 1).astype(regrets.dtype)[None], 0)
+  scale = 1 / jnp.where(some, total, 1)
+  return jnp.where(some[None], positive * scale[None], uniform), uniform
+
+
+def row_sum(table: jax.Array) -> jax.Array:
+  """[A, B] summed over A, as additions that XLA fuses into their surroundings."""
+  return sum(table[1:], start=table[0])
+
+
+def at(table: jax.Array, row: jax.Array) -> jax.Array:
+  """[A, B] at int32[B] rows: [B]."""
+  return row_sum(jnp.where(jax.lax.broadcasted_iota(jnp.int32, table.shape, 0) == row[None], table, 0))
+
+
+def sample_rows(probability: jax.Array, uniform: jax.Array) -> jax.Array:
+  """Samples from the columns of [K, B] by uniform numbers [B]: int32[B]."""
+  # Added up one after the other: then u < 1 times the last sum is less than it, and sums are equal where a
+  # probability is 0, so that no move of probability 0 is chosen.
+  sums = [probability[0]]
+  for k in range(1, len(probability)):
+    sums.append(sums[-1] + probability[k])
+  height = uniform * sums[-1]
+  return sum(((height >= s).astype(jnp.int32) for s in sums[:-1]), start=jnp.zeros(len(uniform), jnp.int32))

@@ -1,0 +1,173 @@
+"""External sampling: all of the traverser's actions, one sample of the opponent's and of chance's.
+
+Lanctot et al. 2009, Section 3.2. OpenSpiel and others recurse; here the *frontier*, the histories of one
+depth that a traversal reaches, is an array, and B traversals stand side by side. A frontier has as
+many slots as the widest that any sample can lead to, filled from the first: wasted slots are
+the price of having no recursion.
+
+What is sampled has its own probability, so no weights are needed: the traverser's regrets are
+q(h, a) - v(h), and the opponent's strategy is added to its average wherever a traversal meets it, which
+happens with probability P_c(s) pi_j(s) in sum over the histories of s. A depth has one random number for
+all of a traversal's histories: what the traverser did then makes no difference to the opponent's luck.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.mccfr.columns import matched, row_sum
+from ps_cfr_spiel.mccfr.outcome import chooser, deal_types
+from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE, SamplingTree, Types
+from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+
+MOST_SLOTS = 1_000_000  # of the frontiers of all depths
+
+
+class Frontier(NamedTuple):
+  """The histories that B traversals reach at one depth, in W slots each.
+
+  Attributes:
+    node: int32[W, B].
+    full: bool[W, B], whether the slot is in use.
+    start: int32[W, B], the slot of the first child in the next frontier.
+    cell: int32[W, B], the acting infostate's; anything where nobody acts.
+    policy: [A, W, B], current policy.
+  """
+
+  node: jax.Array
+  full: jax.Array
+  start: jax.Array
+  cell: jax.Array
+  policy: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class ExternalSampling:
+  """External sampling for a game whose frontiers are no wider than `widths`.
+
+  Attributes:
+    widths: slots at each depth.
+  """
+
+  widths: tuple[int, ...]
+
+  @classmethod
+  def create(cls, tree: SamplingTree) -> "ExternalSampling":
+    """For a tree of host arrays; ValueError if the frontiers are too wide."""
+    each = [frontier_widths(tree, player) for player in (0, 1)]
+    widths = tuple(max(pair) for pair in zip(*each, strict=True))
+    if sum(widths) > MOST_SLOTS:
+      raise ValueError(
+        f"External sampling of this game may reach {sum(widths):,} histories in one traversal; at most "
+        f"{MOST_SLOTS:,} are allowed. Outcome sampling has no such limit."
+      )
+    return cls(widths)
+
+  @property
+  def decay(self) -> float:
+    """No baseline is learned."""
+    return 0.0
+
+  def draws(self, tree: SamplingTree) -> int:
+    """Uniform numbers for a traversal."""
+    return tree.depth + (2 if tree.deal is not None else 0)
+
+  def entries(self, tree: SamplingTree) -> int:
+    """No baseline is learned."""
+    return 0
+
+  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
+    """Runs B traversals under one strategy; arguments as of `OutcomeSampling`."""
+    types = deal_types(tree, uniforms[tree.depth :])
+    frontiers = expand(tree, regrets, types, traverser, self.widths, uniforms)
+    return collapse(tree, frontiers, types, traverser)
+
+
+def frontier_widths(tree: SamplingTree, player: int) -> list[int]:
+  """Most histories of each depth in one traversal: sums over the player's actions, maxima over others'."""
+  widths = []
+  for depth, level in enumerate(tree.levels):
+    reached = np.ones(level.stop - level.start, int)
+    for above, below in zip(tree.levels[:depth][::-1], tree.levels[1 : depth + 1][::-1], strict=True):
+      parent = tree.parent[below.start : below.stop] - above.start
+      total, most = np.zeros((2, above.stop - above.start), int)
+      np.add.at(total, parent, reached)
+      np.maximum.at(most, parent, reached)
+      reached = np.where(tree.kind[above.start : above.stop] == player, total, most)
+    widths.append(int(reached[0]))
+  return widths
+
+
+def expand(
+  tree: SamplingTree,
+  regrets: jax.Array,
+  types: Types,
+  traverser: jax.Array,
+  widths: tuple[int, ...],
+  uniforms: jax.Array,
+) -> list[Frontier]:
+  """The frontiers of B traversals, from the root down; arguments as of `trajectories.descend`."""
+  batch = len(types[0])
+  node, full = jnp.zeros((1, batch), jnp.int32), jnp.ones((1, batch), bool)
+  frontiers = []
+  for depth, level in enumerate(tree.levels):
+    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
+    cell, policy = tree.cell[node], jnp.zeros((tree.actions, *node.shape), regrets.dtype)
+    if level.decides:
+      if tree.deal is not None:
+        cell += jnp.where(kind == 0, types[0][None], types[1][None])
+      policy = matched(regrets[:, cell.ravel()], count.ravel())[0].reshape(policy.shape)
+    children = jnp.where(kind == traverser, count, 1) * (full & (kind != TERMINAL_NODE))
+    stops = jnp.cumsum(children, 0)
+    frontiers.append(Frontier(node, full, stops - children, cell, policy))
+    if depth == tree.depth:
+      break
+    spread = jnp.broadcast_to(uniforms[:, None], (len(uniforms), *node.shape)).reshape(len(uniforms), -1)
+    sampled = chooser(tree, spread)(depth, node.ravel(), policy.reshape(tree.actions, -1))
+    slot = jax.lax.broadcasted_iota(jnp.int32, (widths[depth + 1], batch), 0)
+    parent = _parents(stops, slot)
+    number = slot - jnp.take_along_axis(frontiers[-1].start, parent, 0)
+    every = jnp.take_along_axis(first, parent, 0) + number
+    one = jnp.take_along_axis(sampled.reshape(node.shape), parent, 0)
+    node = jnp.where(jnp.take_along_axis(kind, parent, 0) == traverser, every, one)
+    full = slot < stops[-1:]
+    node = jnp.where(full, node, 0)
+  return frontiers
+
+
+def _parents(stops: jax.Array, slot: jax.Array) -> jax.Array:
+  """The first of W rows whose stop is beyond each slot: int32[W, B] and int32[V, B] to int32[V, B]."""
+  low, high = jnp.zeros_like(slot), jnp.full_like(slot, len(stops) - 1)
+  for _ in range((len(stops) - 1).bit_length()):
+    middle = (low + high) // 2
+    right = slot >= jnp.take_along_axis(stops, middle, 0)
+    low, high = jnp.where(right, jnp.minimum(middle + 1, high), low), jnp.where(right, high, middle)
+  return low
+
+
+def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traverser: jax.Array) -> Updates:
+  """Values and regrets of B traversals, from the end up."""
+  dtype = tree.utility.dtype
+  sign = (1 - 2 * traverser).astype(dtype)
+  values = jnp.zeros((1, len(types[0])), dtype)
+  parts = []
+  for frontier, level in reversed(list(zip(frontiers, tree.levels, strict=True))):
+    node, policy = frontier.node, frontier.policy
+    kind, count = tree.kind[node], tree.count[node]
+    ended = sign * tree.end_utility(node, (types[0][None], types[1][None]))
+    number = jax.lax.broadcasted_iota(jnp.int32, policy.shape, 0)
+    slots = jnp.clip(frontier.start[None] + number, 0, len(values) - 1)
+    moves = jnp.take_along_axis(values[None], slots, 1)
+    mean = jnp.where(kind == traverser, row_sum(policy * moves), moves[0])
+    if level.decides:
+      own = (frontier.full & (kind == traverser))[None] & (number < count[None])
+      other = (frontier.full & (kind == 1 - traverser))[None]
+      columns = [jnp.where(own, moves, 0), jnp.where(own, moves - mean[None], 0), jnp.where(other, policy, 0)]
+      part = nothing(tree.actions, dtype)._replace(cells=frontier.cell.ravel())
+      rows = (column.reshape(tree.actions, -1) for column in columns)
+      parts.append(part._replace(**dict(zip(("values", "regrets", "averages"), rows, strict=True))))
+    values = jnp.where(kind < TERMINAL_NODE, mean, ended)
+  return join(parts)

@@ -1,0 +1,285 @@
+"""Outcome sampling with baselines: trajectories down a game, estimates of counterfactual values up.
+
+Schmid 2021, Sections 17.7.1 and 17.8 (Schmid et al. 2019; Lanctot et al. 2009). All functions work on B
+trajectories side by side, a level of the game at a time; trajectories that have ended stay where they are.
+
+One player at a time, the *traverser*, is updated. The sampling policy xi explores for the traverser only and
+follows the current policy for the opponent and chance; so the weight of eq. 17.18,
+  P_-i(h) / P_xi(h) = 1 / xi_i(h),
+depends on the traverser's own moves alone. The opponent's average strategy is updated on the way, with the
+same weight: sum over h in s of P_xi(h) / xi_i(h) = P_c(s) pi_j(s), so that in expectation each iteration adds
+its strategy with its own reach, as the average needs (stochastically-weighted averaging, Lanctot 2013).
+
+With a focus (`targeting`) the opponent and chance are sampled otherwise than they play, and the weight is
+P_-i(h) / P_xi(h) in full.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.mccfr.baselines import Baseline
+from ps_cfr_spiel.mccfr.columns import at, matched, pick, row_sum, sample_rows
+from ps_cfr_spiel.mccfr.passes import history_values, move_policy
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
+from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
+from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+
+
+class Step(NamedTuple):
+  """Where the trajectories stand at one depth, and their next moves.
+
+  Attributes:
+    kind, first, count: int32[B], of the node; see `SamplingTree`.
+    child: int32[B], the next node; the same node at the end.
+    action: int32[B], number of the move.
+    cell: int32[B], the acting infostate's, anything where nobody acts; unset at levels without decisions.
+    policy: [A, B], current policy; unset there too.
+    chosen: [B], probability xi with which the move was sampled; 1 where nobody acts. Without a focus chance
+      does not count, and it is unset where only chance acts.
+    weight: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
+    luck: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
+  """
+
+  kind: jax.Array
+  first: jax.Array
+  count: jax.Array
+  child: jax.Array
+  action: Any
+  cell: Any
+  policy: Any
+  chosen: Any
+  weight: jax.Array
+  luck: Any = None
+
+
+def descend(
+  tree: SamplingTree,
+  regrets: jax.Array,
+  types: Types,
+  traverser: jax.Array,
+  exploration: float,
+  choose: Callable[[int, jax.Array, jax.Array], jax.Array],
+  focus: Focus | None = None,
+) -> tuple[list[Step], jax.Array]:
+  """Follows trajectories from the root to the end.
+
+  Args:
+    tree: the histories.
+    regrets: [A, S].
+    types: of the trajectories.
+    traverser: int32[], who explores: xi = exploration / count + (1 - exploration) policy.
+    exploration: in [0, 1].
+    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where nobody acts. With a focus
+      chance's moves have their xi too.
+    focus: where trajectories are aimed at, or None.
+
+  Returns:
+    The steps, and the last nodes int32[B].
+  """
+  node = jnp.zeros_like(types[0])
+  weight = jnp.ones(node.shape, regrets.dtype)
+  share = weight * (0 if focus is None else focus.delta)
+  steps = []
+  for depth, level in enumerate(tree.levels[:-1]):
+    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
+    step = Step(kind, first, count, node, None, None, None, None, weight)
+    explores, xi = kind == traverser, jnp.zeros((0, *node.shape), regrets.dtype)
+    if level.decides:
+      cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(kind == 0, *types)
+      policy, uniform = matched(regrets[:, cell], count)
+      xi = jnp.where(explores[None], exploration * uniform + (1 - exploration) * policy, policy)
+      step = step._replace(cell=cell, policy=policy)
+    if focus is not None:
+      moves = bias(tree, focus, level, node, xi, share)
+      node = choose(depth, node, moves.mixed)
+      plain, aimed, chosen = (jnp.where(kind < TERMINAL_NODE, at(p, node - first), 1) for p in moves)
+      weight = weight * jnp.where(explores, 1, plain) / chosen
+      share = share * aimed / chosen
+      step = step._replace(chosen=chosen, luck=jnp.where(kind == CHANCE_NODE, plain / chosen, 1))
+    else:
+      node = choose(depth, node, xi)
+      if level.decides:
+        step = step._replace(chosen=jnp.where(kind < CHANCE_NODE, at(xi, node - first), 1))
+        weight = jnp.where(explores, weight / step.chosen, weight)
+    steps.append(step._replace(child=node, action=node - first))
+  return steps, node
+
+
+def chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
+  """For `descend`: samples from xi and from chance by uniform numbers [depth, B]."""
+
+  def choose(depth: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+    level, uniform = tree.levels[depth], uniforms[depth]
+    first, count, kind = tree.first[node], tree.count[node], tree.kind[node]
+    child = node
+    if level.outcomes:
+      outcome = pick(tree.cumulative, first, count, level.outcomes, uniform)
+      child = jnp.where(kind == CHANCE_NODE, outcome, child)
+    if level.decides:
+      child = jnp.where(kind < CHANCE_NODE, first + sample_rows(xi, uniform), child)
+    return child
+
+  return choose
+
+
+def baseline_size(tree: SamplingTree, baseline: Baseline) -> int:
+  """Entries of a learned baseline: A * S for the decisions and N for what chance leads to."""
+  if baseline.oracle:
+    return 0
+  return baseline.decisions * tree.actions * tree.cells + baseline.outcomes * len(tree.kind)
+
+
+def ascend(
+  tree: SamplingTree,
+  steps: list[Step],
+  end: jax.Array,
+  types: Types,
+  traverser: jax.Array,
+  baseline: Baseline,
+  known: jax.Array,
+) -> Updates:
+  """Estimates along trajectories, from the end up (Schmid 2021, eqs. 17.16-17.18).
+
+  At a decision h with sampled move s and baselines b,
+    q~(h, a) = b(a) + [a = s] (v~(hs) - b(s)) / xi(h, s),   v~(h) = sum_a pi(h, a) q~(h, a),
+  and at chance nodes v~(h) = sum_a chance(a) b(a) + luck (v~(hs) - b(s)), luck = chance(s) / xi(h, s) being 1
+  without a focus.
+
+  Args:
+    tree: the histories.
+    steps: of `descend`.
+    end: int32[B], the last nodes.
+    types: of the trajectories.
+    traverser: int32[], who is updated.
+    baseline: the kind of baseline.
+    known: its values: the learned table, or those of `oracle_values`, [N] or [B, N].
+
+  Returns:
+    The updates; n = m' B with m' the levels with decisions.
+  """
+  values = tree.end_utility(end, types)
+  # Where an oracle's values begin for each trajectory, if they are its own.
+  beside = jnp.arange(len(end)) * (len(tree.kind) if known.ndim == 2 else 0)
+  guesses, parts = known.ravel(), []
+  for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
+    before = values if step.luck is None else step.luck * values
+    if level.outcomes and baseline.outcomes:
+      offset = beside if baseline.oracle else jnp.full_like(beside, tree.actions * tree.cells)
+      here, entry = step.kind == CHANCE_NODE, offset + step.child
+      mean = _chance_mean(tree, step, level.outcomes, guesses, offset)
+      if step.luck is None:
+        before = jnp.where(here, mean + values - guesses[entry], before)
+      else:
+        before = jnp.where(here, mean + step.luck * (values - guesses[entry]), before)
+      if not baseline.oracle:
+        parts.append(_lesson(tree, entry, values, here))
+    if level.decides:
+      acts, guess = step.kind < CHANCE_NODE, jnp.zeros_like(step.policy)
+      number = jax.lax.broadcasted_iota(jnp.int32, guess.shape, 0)
+      if baseline.oracle:
+        guess = guesses[(beside + step.first)[None] + number]
+      elif baseline.decisions:
+        entry = number * tree.cells + step.cell[None]
+        guess = guesses[entry]
+        parts.append(_lesson(tree, at(entry, step.action), values, acts))
+      correction = (values - at(guess, step.action)) / step.chosen
+      moves = guess + jnp.where(number == step.action[None], correction[None], 0)
+      mean = row_sum(step.policy * moves)
+      parts.append(_update(step, moves, mean, traverser))
+      before = jnp.where(acts, mean, before)
+    values = before
+  return join(parts)
+
+
+def _chance_mean(tree: SamplingTree, step: Step, outcomes: int, guesses: jax.Array, offset: jax.Array):
+  """Mean over chance's moves of the baseline, whose entries for the nodes begin at int32[B] `offset`: [B]."""
+  number = jax.lax.broadcasted_iota(jnp.int32, (outcomes, len(offset)), 0)
+  child = step.first[None] + jnp.minimum(number, jnp.maximum(step.count - 1, 0)[None])
+  weighted = tree.chance[child] * guesses[offset[None] + child]
+  return jnp.where(number < step.count[None], weighted, 0).sum(0)
+
+
+def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
+  """What a level's decisions say, from the estimates [A, B] of their moves and their mean [B]."""
+  legal = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0) < step.count[None]
+  sign = (1 - 2 * traverser).astype(moves.dtype)
+  weight = jnp.where(step.kind == traverser, sign * step.weight, 0)
+  other = jnp.where(step.kind == 1 - traverser, step.weight, 0)
+  return nothing(len(moves), moves.dtype)._replace(
+    cells=step.cell,
+    values=jnp.where(legal, moves * weight[None], 0),
+    regrets=jnp.where(legal, (moves - mean[None]) * weight[None], 0),
+    averages=step.policy * other[None],
+  )
+
+
+def _lesson(tree: SamplingTree, entries: jax.Array, targets: jax.Array, visited: jax.Array) -> Updates:
+  """What a level says to the learned baseline."""
+  lesson = nothing(tree.actions, targets.dtype)
+  return lesson._replace(entries=entries, targets=targets, visits=visited.astype(targets.dtype))
+
+
+@dataclasses.dataclass(frozen=True)
+class OutcomeSampling:
+  """Samples single trajectories; with another baseline than zero this is VR-MCCFR.
+
+  Attributes:
+    baseline: of the moves not taken.
+    exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+    focus: where trajectories are aimed at, if anywhere. It holds arrays: a sampler with a focus is made
+      within a jitted function, to which one without was given.
+  """
+
+  baseline: Baseline
+  exploration: float = 0.6
+  focus: Focus | None = None
+
+  @property
+  def decay(self) -> float:
+    """Weight of the newest value in a learned baseline."""
+    return getattr(self.baseline, "decay", 0.0)
+
+  def draws(self, tree: SamplingTree) -> int:
+    """Uniform numbers for a trajectory."""
+    return tree.depth + (2 if tree.deal is not None else 0)
+
+  def entries(self, tree: SamplingTree) -> int:
+    """Size of the table that `__call__` takes as `learned`."""
+    return baseline_size(tree, self.baseline)
+
+  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
+    """Samples B trajectories under one strategy.
+
+    Args:
+      tree: the histories.
+      regrets: [A, S].
+      learned: [entries], the learned baseline.
+      traverser: int32[], who is updated.
+      uniforms: [draws, B].
+    """
+    types = deal_types(tree, uniforms[tree.depth :])
+    choose = (chooser if self.focus is None else mixture_chooser)(tree, uniforms[: tree.depth])
+    steps, end = descend(tree, regrets, types, traverser, self.exploration, choose, self.focus)
+    known = oracle_values(tree, regrets, types) if self.baseline.oracle else learned
+    return ascend(tree, steps, end, types, traverser, self.baseline, known)
+
+
+def deal_types(tree: SamplingTree, uniforms: jax.Array) -> Types:
+  """Types for trajectories from uniform numbers [2, B]; zeros without a deal."""
+  if tree.deal is None:
+    zeros = jnp.zeros(uniforms.shape[1], jnp.int32)
+    return zeros, zeros
+  return tree.deal.sample(uniforms)
+
+
+def oracle_values(tree: SamplingTree, regrets: jax.Array, types: Types) -> jax.Array:
+  """Exact values under the current strategies: [N], or [B, N] where types are dealt."""
+  policy = matched(regrets, tree.legal)[0]
+  if tree.deal is None:
+    zero = jnp.zeros((), jnp.int32)
+    return history_values(tree, move_policy(tree, policy, (zero, zero)), (zero, zero))
+  return jax.vmap(lambda *pair: history_values(tree, move_policy(tree, policy, pair), pair))(*types)

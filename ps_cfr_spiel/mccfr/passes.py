@@ -1,0 +1,80 @@
+"""Passes over all nodes of a sampling tree: exact values, and the exact variance of sampled ones.
+
+Arrays have an entry for each node, [N] or [N, ...]; what belongs to a move stands at the node it leads to.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
+
+WIDE = 16  # from so many children on they are added up by a scatter
+
+
+def sum_children(tree: SamplingTree, depth: int, below: jax.Array) -> jax.Array:
+  """Sums over the children of each node of a level: [nodes one level below, ...] to [nodes of it, ...]."""
+  level, start = tree.levels[depth], tree.levels[depth + 1].start
+  if level.width > WIDE:
+    parent = tree.parent[start : start + below.shape[0]] - level.start
+    return jax.ops.segment_sum(below, parent, level.stop - level.start, indices_are_sorted=True)
+  first = tree.first[level.start : level.stop] - start
+  count = tree.count[level.start : level.stop]
+  total = jnp.zeros((len(first), *below.shape[1:]), below.dtype)
+  for a in range(level.width):
+    exists = jnp.expand_dims(a < count, tuple(range(1, below.ndim)))
+    total += jnp.where(exists, below[jnp.clip(first + a, 0, below.shape[0] - 1)], 0)
+  return total
+
+
+def levels_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
+  """Runs a recursion from the last level to the first.
+
+  Args:
+    tree: the nodes.
+    step: (depth, slice of the level below, what was found there) -> what is found at the level.
+    at_end: [N, ...], added to it.
+
+  Returns:
+    [N, ...].
+  """
+  last = tree.levels[-1]
+  found = [at_end[last.start : last.stop]]
+  for depth in reversed(range(tree.depth)):
+    level, below = tree.levels[depth], tree.levels[depth + 1]
+    here = step(depth, slice(below.start, below.stop), found[-1])
+    found.append(at_end[level.start : level.stop] + here)
+  return jnp.concatenate(found[::-1])
+
+
+def levels_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
+  """Product of the moves' probabilities on the way to each node: [N, ...] to [N, ...]."""
+  found = [probability[:1]]
+  for above, level in zip(tree.levels, tree.levels[1:], strict=False):
+    parent = tree.parent[level.start : level.stop] - above.start
+    found.append(found[-1][parent] * probability[level.start : level.stop])
+  return jnp.concatenate(found)
+
+
+def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Array:
+  """Probability of the move to each node under a profile [A, S], given the types int32[]: [N]."""
+  parent = jnp.maximum(tree.parent, 0)
+  kind = tree.kind[parent]
+  cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(kind == 0, *types))
+  rank = jnp.arange(len(parent)) - tree.first[parent]
+  chosen = strategy[jnp.clip(rank, 0, strategy.shape[0] - 1), cell]
+  return jnp.where((kind < CHANCE_NODE) & (tree.parent >= 0), chosen, tree.chance)
+
+
+def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.Array:
+  """Expected utility to player 0 of every history.
+
+  Args:
+    tree: the histories.
+    policy: [N] of `move_policy`.
+    types: int32[] each player's type; see `Types`.
+
+  Returns:
+    [N].
+  """
+  utility = tree.end_utility(jnp.arange(len(tree.kind)), types)
+  return levels_up(tree, lambda d, s, below: sum_children(tree, d, policy[s] * below), utility)

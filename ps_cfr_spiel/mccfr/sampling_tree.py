@@ -1,0 +1,160 @@
+"""All histories of a game as one table, from which trajectories are sampled.
+
+The public tree keeps what the players know and folds chance into the leaves; to sample, the histories
+themselves are needed. They come from where the public tree came from: the walk over a game, or its
+Bayesian form. In the latter the nodes are the betting tree, and a history is a node together with the two
+types that were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal.
+
+Strategies, regrets and baselines are stored by *cell*, an infostate in which its player decides: tables have
+the shape [A, S], with S cells of both players and A the most actions of any. Cells are
+numbered so that a block of the public tree is a slice of a table (`blocks`).
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.mccfr.columns import pick
+from ps_cfr_spiel.tree import PublicTree
+
+CHANCE_NODE, TERMINAL_NODE = 2, 3  # beside the players 0 and 1
+Types = tuple[jax.Array, jax.Array]  # int32[B], each player's type; zeros in trees without a deal
+
+
+class Level(NamedTuple):
+  """The nodes of one depth: `start` to `stop` - 1.
+
+  Attributes:
+    start, stop: the range.
+    kinds: which of 0, 1, `CHANCE_NODE` and `TERMINAL_NODE` there are.
+    outcomes: most children of a chance node here.
+    width: most children of any node here.
+  """
+
+  start: int
+  stop: int
+  kinds: tuple[int, ...]
+  outcomes: int
+  width: int
+
+  @property
+  def decides(self) -> bool:
+    """Whether a player acts here."""
+    return self.kinds[0] < CHANCE_NODE
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Deal:
+  """The types of a Bayesian form: dealt before the first node, and compared at the end.
+
+  Attributes:
+    first: [H0] cumulative probabilities of player 0's type.
+    second: [H0 * H1] cumulative probabilities of player 1's type, for each of player 0's.
+    strength: (int32[H0], int32[H1]); the larger wins the stake.
+    stake: [N] of each node; 0 before the end.
+  """
+
+  first: jax.Array
+  second: jax.Array
+  strength: Types
+  stake: jax.Array
+
+  def sample(self, uniforms: jax.Array) -> Types:
+    """Types from uniform numbers [2, B]."""
+    h0, h1 = self.strength[0].shape[0], self.strength[1].shape[0]
+    start = jnp.zeros(uniforms.shape[1], jnp.int32)
+    first = pick(self.first, start, h0, h0, uniforms[0])
+    second = pick(self.second, first * h1, h1, h1, uniforms[1]) - first * h1
+    return first, second
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Ends:
+  """What the ends of a tree of public moves are worth, to vectors of types.
+
+  Attributes:
+    public: the public tree, for its leaf evaluator.
+    leaf: int32[N], the leaf's number, counted through all parts; 0 before the end.
+  """
+
+  public: PublicTree
+  leaf: jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class SamplingTree:
+  """A game as N nodes sorted by depth, siblings next to each other.
+
+  Attributes:
+    kind: int32[N], the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`.
+    first: int32[N], the first child; 0 at the end.
+    count: int32[N], number of children.
+    parent: int32[N], -1 at the root.
+    cell: int32[N], the cell of the acting player's type 0, to which the type is added; 0 where nobody acts.
+    chance: [N], probability of the chance move that leads here; 1 after other moves.
+    cumulative: [N], sum of `chance` over the siblings up to here.
+    utility: [N] to player 0; 0 before the end.
+    legal: int32[S], number of actions of each cell.
+    deal: the types, or None where all chance is among the nodes.
+    ends: of a tree of public moves (`public_sampling`), else None; `utility` is then unused.
+    levels: static; for each depth.
+    shapes: static; `PlayerTree.block_shapes` of both players.
+  """
+
+  kind: jax.Array
+  first: jax.Array
+  count: jax.Array
+  parent: jax.Array
+  cell: jax.Array
+  chance: jax.Array
+  cumulative: jax.Array
+  utility: jax.Array
+  legal: jax.Array
+  deal: Deal | None
+  ends: Ends | None
+  levels: tuple[Level, ...] = dataclasses.field(metadata={"static": True})
+  shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
+
+  @property
+  def actions(self) -> int:
+    """A."""
+    return max((a for shapes in self.shapes for a, _, _ in shapes), default=1)
+
+  @property
+  def cells(self) -> int:
+    """S."""
+    return self.legal.shape[0]
+
+  @property
+  def depth(self) -> int:
+    """Number of moves of the longest history."""
+    return len(self.levels) - 1
+
+  @property
+  def first_decision(self) -> int:
+    """The level at which a player first acts."""
+    return next((d for d, level in enumerate(self.levels) if level.decides), self.depth)
+
+  def blocks(self, table: jax.Array) -> list[list[jax.Array]]:
+    """A table [A, S] as [A, rows, H] for each player and block."""
+    first, result = 0, []
+    for shapes in self.shapes:
+      result.append([])
+      for actions, rows, types in shapes:
+        part = jax.lax.slice_in_dim(table[:actions], first, first + rows * types, axis=1)
+        result[-1].append(part.reshape(actions, rows, types))
+        first += rows * types
+    return result
+
+  def end_utility(self, node: jax.Array, types: Types) -> jax.Array:
+    """Utility to player 0 of histories: int32[B] nodes and types to [B]."""
+    value = self.utility[node]
+    if self.deal is None:
+      return value
+    first, second = (strength[h] for strength, h in zip(self.deal.strength, types, strict=True))
+    return value + self.deal.stake[node] * jnp.sign(first - second)

@@ -1,0 +1,107 @@
+"""Aimed trajectories: outcome sampling biased towards one place of a game (Lisý et al. 2015, Section 4).
+
+In online outcome sampling an iteration is *targeted* with probability delta: at every history before the
+target, it leaves out the moves that cannot lead there and normalises what remains. All others are sampled
+as ever, so that every history keeps its chance and the estimates stay unbiased.
+
+Here no coin is tossed for it. Histories form a tree, and there a mixture of two ways to sample is itself
+a way to sample, move by move:
+  xi(h, a) = share(h) aimed(h, a) + (1 - share(h)) plain(h, a),   share(ha) = share(h) aimed(h, a) / xi(h, a),
+where share(h), delta at the root, is the probability that an iteration which came to h is targeted. The
+trajectories have the published distribution and the published weights, 1 over the mixture's probability.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.mccfr.columns import sample_rows
+from ps_cfr_spiel.mccfr.passes import levels_down, levels_up, sum_children
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Level, SamplingTree
+
+
+class Focus(NamedTuple):
+  """Where trajectories are aimed at.
+
+  Attributes:
+    leads: bool[N], whether a node is a history of the target, or on the way to one. Nodes behind the target
+      do not lead there.
+    delta: [], probability that an iteration is targeted, in [0, 1).
+  """
+
+  leads: jax.Array
+  delta: jax.Array
+
+
+class Moves(NamedTuple):
+  """How trajectories go on from one depth; K is the most moves at this depth, of players or chance.
+
+  Attributes:
+    plain: [K, B], probabilities of an iteration without a target; zeros where the trajectory has ended.
+    aimed: [K, B], those of a targeted one.
+    mixed: [K, B], xi of the mixture.
+  """
+
+  plain: jax.Array
+  aimed: jax.Array
+  mixed: jax.Array
+
+
+def aim(tree: SamplingTree, target: jax.Array, delta: jax.Array) -> Focus:
+  """The focus on a set of histories.
+
+  Args:
+    tree: the histories, without a deal: types would have to be aimed at too.
+    target: bool[N].
+    delta: [].
+  """
+  assert tree.deal is None
+  member = target.astype(delta.dtype)
+  through = levels_up(tree, lambda depth, _, below: sum_children(tree, depth, below), member)
+  outside = levels_down(tree, 1 - member)  # 1 where neither a node nor any before it is in the target
+  before = (tree.parent < 0) | (outside[jnp.maximum(tree.parent, 0)] > 0)
+  return Focus((through > 0) & before, delta)
+
+
+def bias(
+  tree: SamplingTree, focus: Focus, level: Level, node: jax.Array, xi: jax.Array, share: jax.Array
+) -> Moves:
+  """Aims the moves at one depth.
+
+  A targeted iteration goes on as any other where no move leads to the target (behind it or beside it), and
+  where those that lead there are never played: such a trajectory would teach nothing, as its weight is 0.
+
+  Args:
+    tree: the histories.
+    focus: the target.
+    level: of the nodes.
+    node: int32[B].
+    xi: [A, B], how the acting player samples without a target; empty where only chance acts.
+    share: [B], see the top of this file.
+  """
+  first, count, kind = tree.first[node], tree.count[node], tree.kind[node]
+  most = max(len(xi), level.outcomes)
+  number = jax.lax.broadcasted_iota(jnp.int32, (most, len(node)), 0)
+  exists = number < count[None]
+  child = jnp.where(exists, first[None] + number, 0)
+  chance = jnp.where(exists & (kind == CHANCE_NODE)[None], tree.chance[child], 0)
+  plain = chance + jnp.where((kind < CHANCE_NODE)[None], jnp.pad(xi, ((0, most - len(xi)), (0, 0))), 0)
+  leading = jnp.where(exists & focus.leads[child], plain, 0)
+  total = leading.sum(0)
+  some = total > 0
+  aimed = jnp.where(some[None], leading / jnp.where(some, total, 1)[None], plain)
+  return Moves(plain, aimed, share[None] * aimed + (1 - share)[None] * plain)
+
+
+def mixture_chooser(
+  tree: SamplingTree, uniforms: jax.Array
+) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
+  """For `trajectories.descend` with a focus: samples by uniform numbers [depth, B], chance's moves too."""
+
+  def choose(depth: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+    child = tree.first[node] + sample_rows(xi, uniforms[depth])
+    return jnp.where(tree.kind[node] < TERMINAL_NODE, child, node)
+
+  return choose

@@ -1,0 +1,154 @@
+"""How noisy sampled counterfactual values are, exactly (Schmid 2021, Fig. 17.8, estimates it by resampling).
+
+The figure's 1,000 trajectories from each visited infostate are replaced by a pass over the whole tree.
+Averaged, over the traverser's histories h in proportion to how often they are visited, is
+  Var_z[q~_c(h|z)] = (P_-i(h) / P_xi(h))^2 Var_z[v~(h|z)],
+the variance of the sampled counterfactual value given h, which an oracle baseline brings to zero (Lemma 28).
+"""
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.mccfr import public_lines as public_sampling
+from ps_cfr_spiel.mccfr.baselines import Baseline
+from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.mccfr.outcome import OutcomeSampling, deal_types
+from ps_cfr_spiel.mccfr.passes import history_values, levels_down, levels_up, move_policy, sum_children
+from ps_cfr_spiel.mccfr.public_lines import PublicSampling
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
+
+
+def sampled_variance(
+  tree: SamplingTree, factor: jax.Array, xi: jax.Array, values: jax.Array, baseline: jax.Array
+) -> jax.Array:
+  """Variance of the bootstrapped values (Schmid 2021, eqs. 17.16-17.17), given that a node is reached.
+
+  With the estimate at h  v~(h) = sum_a f_a b_a + f_s / xi_s (v~(hs) - b_s)  for the sampled move s,
+    Var v~(h) = sum_a xi_a [(f_a / xi_a)^2 Var v~(ha) + (sum_b f_b b_b + f_a / xi_a (v(ha) - b_a) - v(h))^2].
+
+  Args:
+    tree: the nodes.
+    factor: [N, ...] f, what a move's value is multiplied by: its probability under the policy.
+    xi: [N] probability with which the move is sampled.
+    values: [N, ...] exact values v.
+    baseline: [N, ...] b.
+
+  Returns:
+    [N, ...].
+  """
+  xi = jnp.expand_dims(xi, tuple(range(1, values.ndim)))
+
+  def step(depth, below, variance):
+    f, b, x = factor[below], baseline[below], xi[below]
+    parent = tree.parent[below] - tree.levels[depth].start
+    guess = sum_children(tree, depth, f * b)
+    mean = sum_children(tree, depth, f * values[below])
+    scale = f / jnp.where(x > 0, x, 1)
+    error = (guess - mean)[parent] + scale * (values[below] - b)
+    return sum_children(tree, depth, x * (scale**2 * variance + error**2))
+
+  return levels_up(tree, step, jnp.zeros_like(values))
+
+
+DEALS = 64  # deals that a variance is averaged over where types are dealt
+
+
+def variance(
+  tree: SamplingTree, sampler: OutcomeSampling | PublicSampling, regrets: jax.Array, learned: jax.Array
+) -> jax.Array:
+  """The mean variance of counterfactual values under the current strategies and baseline: [].
+
+  Args:
+    tree: the sampler's.
+    sampler: outcome sampling of some kind.
+    regrets: [A, S].
+    learned: the learned baseline.
+  """
+  if isinstance(sampler, PublicSampling):
+    each = [_public_variance(tree, sampler, regrets, learned, jnp.int32(player)) for player in (0, 1)]
+    return (each[0] + each[1]) / 2
+  uniforms = jax.random.uniform(jax.random.key(0), (2, 1 if tree.deal is None else DEALS))
+  types = deal_types(tree, uniforms)
+
+  def of_deal(*pair):
+    each = [history_variance(tree, sampler, regrets, learned, pair, player)[0] for player in (0, 1)]
+    return (each[0] + each[1]) / 2
+
+  return jax.vmap(of_deal)(*types).mean()
+
+
+def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:
+  """int32[N] and int32[N]: each node's parent, the root's 0, and who acts there; at the root chance."""
+  parent = jnp.maximum(tree.parent, 0)
+  return parent, jnp.where(tree.parent >= 0, tree.kind[parent], CHANCE_NODE)
+
+
+def says(kind: jax.Array, baseline: Baseline) -> jax.Array:
+  """bool[N]: whether the baseline has a say where `kind` acts."""
+  return jnp.where(kind == CHANCE_NODE, baseline.outcomes, baseline.decisions)
+
+
+def history_variance(
+  tree: SamplingTree,
+  sampler: OutcomeSampling,
+  regrets: jax.Array,
+  learned: jax.Array,
+  types: Types,
+  traverser: int,
+) -> tuple[jax.Array, jax.Array]:
+  """Variance for one deal and one traverser.
+
+  Args:
+    tree: the histories.
+    sampler: outcome sampling of some kind.
+    regrets: [A, S].
+    learned: the learned baseline.
+    types: int32[] each player's.
+    traverser: 0 or 1.
+
+  Returns:
+    [], the mean of `variance`; [N], Var v~(h) of each history.
+  """
+  parent, kind = parents(tree)
+  policy = move_policy(tree, matched(regrets, tree.legal)[0], types)
+  values = history_values(tree, policy, types)
+  even = 1 / jnp.maximum(tree.count[parent], 1).astype(policy.dtype)
+  xi = sampler.exploration * even + (1 - sampler.exploration) * policy
+  xi = jnp.where(kind == traverser, xi, policy)
+  if sampler.baseline.oracle:
+    guess = values
+  elif not sampler.baseline.decisions:
+    guess = jnp.zeros_like(values)
+  else:
+    number = jnp.arange(len(kind))
+    cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(kind == 0, *types))
+    entry = (number - tree.first[parent]) * tree.cells + cell
+    entry = jnp.where(kind == CHANCE_NODE, tree.actions * tree.cells + number, entry)
+    guess = jnp.where(says(kind, sampler.baseline), learned[entry], 0)
+  found = sampled_variance(tree, policy, xi, values, guess)
+  visited = levels_down(tree, xi) * (tree.kind == traverser)
+  explored = jnp.where((kind == traverser) & (xi > 0), xi, 1)
+  weight = levels_down(tree, 1 / explored)
+  return (visited * weight**2 * found).sum() / visited.sum(), found
+
+
+def _public_variance(tree, sampler, regrets, learned, traverser: jax.Array) -> jax.Array:
+  """The mean variance for one traverser, over all of the types."""
+  assert tree.ends is not None
+  parent, kind = parents(tree)
+  exact = public_sampling.exact_values(tree, regrets, traverser)
+  nodes, types = exact.values.shape
+  if sampler.baseline.oracle:
+    guess = exact.values
+  elif not sampler.baseline.decisions:
+    guess = jnp.zeros_like(exact.values)
+  else:
+    table = learned.reshape(2, nodes, types)[traverser]
+    guess = jnp.where(says(kind, sampler.baseline)[:, None], table * exact.reach.sum(1, keepdims=True), 0)
+  count = jnp.where(tree.parent >= 0, tree.count[parent], 1)
+  xi = 1 / count.astype(exact.values.dtype)
+  found = sampled_variance(tree, exact.factor, xi, exact.values, guess)
+  sampled = levels_down(tree, xi)
+  visited = sampled * (tree.kind == traverser)
+  sizes = jnp.array([player.types for player in tree.ends.public.players])
+  return (visited[:, None] * found / sampled[:, None] ** 2).sum() / (visited.sum() * sizes[traverser])

@@ -1,0 +1,30 @@
+"""Pictures with matplotlib, all of them; this room alone imports it.
+
+Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
+`figure.savefig("name.png")`.
+"""
+
+try:
+  import matplotlib  # noqa: F401
+except ModuleNotFoundError as error:
+  raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
+
+from ps_cfr_spiel.pictures.curves import bands, exploitability_curve, iterations_and_seconds
+from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
+from ps_cfr_spiel.pictures.glasses import position as glasses_position
+from ps_cfr_spiel.pictures.hands import hand_chart
+from ps_cfr_spiel.pictures.style import action_colors
+from ps_cfr_spiel.pictures.trees import public_tree
+from ps_cfr_spiel.views import evader_belief
+
+__all__ = [
+  "action_colors",
+  "bands",
+  "evader_belief",
+  "exploitability_curve",
+  "glasses_chase",
+  "glasses_position",
+  "hand_chart",
+  "iterations_and_seconds",
+  "public_tree",
+]

@@ -1,0 +1,175 @@
+"""Pictures of convergence: exploitability over iterations and seconds, and bands over many runs.
+
+Part of `pictures`, which is where to take them from.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyspiel
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter
+
+from ps_cfr_spiel.pictures.style import DPI, INK, LINES
+from ps_cfr_spiel.views import pot_of, unit_of
+
+
+class Measured(Protocol):
+  """A point of a run; see `run_points.Point`."""
+
+  @property
+  def iteration(self) -> int: ...  # noqa: D102
+
+  @property
+  def exploitability(self) -> float: ...  # noqa: D102
+
+
+class Timed(Measured, Protocol):
+  """A point that knows its time; see `comparison.Point`."""
+
+  @property
+  def seconds(self) -> float: ...  # noqa: D102
+
+
+class Run(Protocol):
+  """A timed run; see `comparison.Run`."""
+
+  @property
+  def points(self) -> Sequence[Timed]: ...  # noqa: D102
+
+
+class Bands(Protocol):
+  """Curves of many runs; see `sampling_curves.Runs`."""
+
+  @property
+  def iterations(self) -> np.ndarray: ...  # noqa: D102
+
+  @property
+  def exploitability(self) -> np.ndarray: ...  # noqa: D102
+
+  @property
+  def variance(self) -> np.ndarray | None: ...  # noqa: D102
+
+
+def exploitability_curve(
+  game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]], iterations: str = "iterations"
+) -> Figure:
+  """Exploitability over iterations, both logarithmic; in percent of the pot too where there is one.
+
+  Args:
+    game: the game, for the title and the unit.
+    runs: measured points under the name of each run; those at iteration 0 are left out.
+    iterations: what to call the axis, if they are iterations of something else than one run.
+  """
+  figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
+  axes = figure.add_subplot()
+  for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
+    _draw(axes, points, lambda point: point.iteration, label=name, color=color, linewidth=2)
+  axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
+  _dress(axes, iterations, f"exploitability ({unit_of(game)})")
+  if pot := pot_of(game):
+    _add_pot_axis(axes, pot)
+  if len(runs) > 1:
+    axes.legend(frameon=False)
+  return figure
+
+
+def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: str = "OpenSpiel ") -> Figure:
+  """Exploitability by iterations, and beside it, on the same axis, by seconds of the iterations alone.
+
+  An algorithm keeps its colour; the lines of the peer are dashed.
+
+  Args:
+    game: the game, for the title and the unit.
+    runs: of `comparison.compare`.
+    peer: how the names of the peer's runs begin.
+  """
+  figure = Figure(figsize=(11, 4.8), dpi=DPI, facecolor="white", layout="constrained")
+  left, right = figure.subplots(1, 2, sharey=True)
+  algorithms = list(dict.fromkeys(name.removeprefix(peer) for name in runs))
+  for name, run in runs.items():
+    theirs = name.startswith(peer)
+    color = LINES[algorithms.index(name.removeprefix(peer)) % len(LINES)]
+    style: dict[str, Any] = {"color": color, "label": name, "linewidth": 1.7}
+    style |= {"linestyle": (0, (4, 1.5)), "marker": "s"} if theirs else {}
+    _draw(left, run.points, lambda point: point.iteration, **style)
+    _draw(right, run.points, lambda point: point.seconds, **style)
+  _dress(left, "iterations", f"exploitability ({unit_of(game)})")
+  _dress(right, "seconds of the iterations, without set-up and compilation", "")
+  left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch one another
+  right.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+  figure.suptitle(game.get_type().short_name, fontsize=12, color=INK, x=0.01, ha="left")
+  figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
+  return figure
+
+
+def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitability") -> Figure:
+  """Medians over many runs, and bands from the 5th to the 95th percentile, both axes logarithmic.
+
+  As Figs. 17.7 and 17.8 of Schmid (2021), which show exploitability and variance.
+
+  Args:
+    game: the game, for the title and the unit.
+    runs: of `sampling_runs`, by the name of the method; values that vanish are not drawn.
+    what: "exploitability" or "variance".
+
+  Raises:
+    ValueError: `what` is neither, or the variance was not measured.
+  """
+  labels = {"exploitability": f"exploitability ({unit_of(game)})", "variance": "variance of sampled values"}
+  if what not in labels:
+    raise ValueError(f"what must be one of {', '.join(map(repr, labels))}, got {what!r}.")
+  figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
+  axes = figure.add_subplot()
+  for (name, many), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
+    values = getattr(many, what)
+    if values is None:
+      raise ValueError(f"{name}: the variance was not measured; give sampling_runs with_variance=True.")
+    if values.max() < VANISHING:
+      continue
+    low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
+    axes.loglog(many.iterations, middle, color=color, linewidth=2, label=name)
+    axes.fill_between(many.iterations, low, high, color=color, alpha=0.18, linewidth=0)
+  count = len(next(iter(runs.values())).exploitability)
+  title = f"{game.get_type().short_name}: median and 5th to 95th percentile of {count} runs"
+  axes.set_title(title, fontsize=12, color=INK, loc="left", pad=10)
+  _dress(axes, "iterations", labels[what])
+  if axes.lines:
+    axes.legend(frameon=False)
+  return figure
+
+
+VANISHING = 1e-6  # rounding, where the truth is zero: the variance with an oracle's baseline
+
+
+def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style: Any) -> None:
+  """One line, without the points that a logarithmic axis cannot show."""
+  shown = [point for point in points if point.iteration and point.exploitability > 0]
+  style = {"marker": "o", "markersize": 3.5, **style}
+  axes.loglog([x(point) for point in shown], [point.exploitability for point in shown], **style)
+
+
+def _dress(axes: Axes, x_label: str, y_label: str) -> None:
+  axes.set_xlabel(x_label, color=INK)
+  axes.set_ylabel(y_label, color=INK)
+  axes.grid(which="major", color="#d9dce0", linewidth=0.8)
+  axes.grid(which="minor", color="#eef0f2", linewidth=0.5)
+  axes.spines[["top", "right"]].set_visible(False)
+  axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+  axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}"))
+
+
+def _add_pot_axis(axes: Axes, pot: float) -> None:
+  scale = (lambda chips: 100 * chips / pot, lambda percent: percent * pot / 100)
+  right = axes.secondary_yaxis("right", functions=scale)
+  right.set_ylabel("% of the pot", color=INK)
+  right.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}%"))
+  right.spines["right"].set_visible(False)
+
+
+def _curve_title(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> str:
+  name = game.get_type().short_name
+  return f"{name}, {next(iter(runs))}" if len(runs) == 1 else name

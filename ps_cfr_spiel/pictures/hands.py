@@ -1,0 +1,96 @@
+"""Hand charts in the colours of poker tools."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.views import Spot, board_of, charts, pot_of, spot
+
+SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
+SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
+
+
+def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
+  """The acting player's strategy at a public state: 169 kinds of hands, each a bar of its actions.
+
+  The width of a colour is the action's frequency among the hands of that kind. The height of a bar is how
+  often such a hand is here (dealt, and played to here), relative to the kind for which that is most.
+
+  Args:
+    policy: of a game whose types are hold'em hands.
+    path: actions from the root; see `spots.spot`.
+
+  Raises:
+    ValueError: the path is wrong, or the types are not hold'em hands.
+  """
+  here = spot(policy, path)
+  chart = charts.hand_chart(here)
+  figure = Figure(figsize=(8.2, 9.2), dpi=DPI, facecolor="white")
+  axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
+  _draw_cells(axes, chart, action_colors(here.actions))
+  _draw_titles(figure, policy, here)
+  _draw_legend(figure, here)
+  return figure
+
+
+def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
+  rows, columns = np.nonzero(chart.shown)
+  height = BAR * chart.presence[rows, columns]
+  left = columns + (1 - SIDE) / 2
+  bottom = rows + (1 + SIDE) / 2
+  for row, column in zip(*np.nonzero(chart.combos), strict=True):
+    corner = (column + (1 - SIDE) / 2, row + (1 - SIDE) / 2)
+    axes.add_patch(Rectangle(corner, SIDE, SIDE, facecolor=NEVER, linewidth=0))
+  for frequency, color in zip(chart.frequency[:, rows, columns], colors, strict=True):
+    axes.barh(bottom, SIDE * frequency, -height, left, align="edge", color=color, linewidth=0)
+    left = left + SIDE * frequency
+  for row, column in np.ndindex(13, 13):
+    ink = INK if chart.shown[row, column] else SOFT if chart.combos[row, column] else FAINT
+    axes.text(column + 0.1, row + 0.17, charts.cell_name(row, column), fontsize=8.5, color=ink, va="center")
+  axes.set(xlim=(0, 13), ylim=(13, 0), aspect="equal")
+  axes.axis("off")
+
+
+def _draw_titles(figure: Figure, policy: TreePolicy, here: Spot) -> None:
+  title = f"Player {here.player}, {'after ' + ', '.join(here.history) if here.history else 'first to act'}"
+  size = min(15, 15 * 64 / len(title))
+  figure.text(0.065, 0.967, title, fontsize=size, color=INK, weight="bold", va="center")
+  board, pot = board_of(policy.game), pot_of(policy.game)
+  if board is not None and pot is not None:
+    figure.text(0.065, 0.936, f"{_suits(board)}    pot {pot:,.0f}", fontsize=12, color=SOFT, va="center")
+
+
+def _suits(board: str) -> str:
+  """9s7c as 9♠ 7♣."""
+  cards = "".join(board.split())
+  return " ".join(cards[k] + SUITS.get(cards[k + 1], cards[k + 1]) for k in range(0, len(cards) - 1, 2))
+
+
+def _draw_legend(figure: Figure, here: Spot) -> None:
+  entries = [
+    Patch(facecolor=color, label=f"{name}  {100 * frequency:.1f}%" if np.isfinite(frequency) else name)
+    for name, frequency, color in zip(
+      here.actions, here.frequencies(), action_colors(here.actions), strict=True
+    )
+  ]
+  columns = min(len(entries), 4)
+  by_column = [entry for column in range(columns) for entry in entries[column::columns]]
+  figure.legend(
+    handles=by_column,
+    loc="center left",
+    bbox_to_anchor=(0.055, 0.079),
+    ncols=columns,
+    frameon=False,
+    fontsize=10.5 if len(entries) <= 8 else 8,
+    handlelength=1.1,
+    handleheight=1.1,
+    columnspacing=1.6,
+    labelcolor=INK,
+  )
+  note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
+  figure.text(0.065, 0.028, note, fontsize=9, color=SOFT, va="center")

@@ -1,0 +1,81 @@
+"""Pictures of public trees."""
+
+import itertools
+
+import numpy as np
+import pyspiel
+from matplotlib.figure import Figure
+
+from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, LINES, SOFT
+from ps_cfr_spiel.tree import Labels, PublicTree
+from ps_cfr_spiel.views import certificate
+
+
+def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
+  """The public tree, root at the top: a dot for each public state, coloured by who moves.
+
+  Actions are named while there is room for it.
+
+  Args:
+    game: the game, to name actions.
+    tree: of `build_tree`, with public states.
+    depth: leave out what lies deeper than so many steps below the root.
+
+  Raises:
+    ValueError: the tree has no public states, or more than `MOST_DOTS` would be drawn.
+  """
+  labels = certificate.labels_of(tree)
+  place = _tree_layout(labels, depth)
+  if len(place) > MOST_DOTS:
+    raise ValueError(
+      f"{len(place):,} public states would be drawn, at most {MOST_DOTS:,} fit; set the depth."
+    )
+  width = max(x for x, _ in place.values()) + 1
+  figure = Figure(figsize=(min(4 + 0.45 * width, 40), 2 + 1.1 * max(y for _, y in place.values())), dpi=DPI)
+  axes = figure.add_axes((0.01, 0.02, 0.98, 0.9))
+  axes.set_axis_off()
+  named = len(place) <= MOST_NAMES
+  for number, (x, y) in place.items():
+    state = labels.public_states[number]
+    if state.parent >= 0:
+      above = place[state.parent]
+      axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
+      if named:
+        name = certificate.action_name(game, labels, number)
+        style = {"ha": "center", "va": "bottom", "rotation": 30}
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
+        axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=behind, zorder=1.5, **style)
+  for name, player, color in MOVERS:
+    dots = [place[n] for n in place if labels.public_states[n].player == player]
+    if dots:
+      x, y = np.transpose(dots)
+      axes.scatter(x, -y, s=45 if named else 12, color=color, label=f"{name} ({len(dots):,})", zorder=2)
+  axes.legend(loc="upper left", fontsize=8, frameon=False)
+  figure.suptitle(f"Public tree of {game.get_type().short_name}: {len(place):,} public states", fontsize=11)
+  return figure
+
+
+MOST_DOTS, MOST_NAMES = 20_000, 80
+MOVERS = (
+  ("chance", int(pyspiel.PlayerId.CHANCE), FAINT),
+  ("player 0", 0, LINES[1]),
+  ("player 1", 1, LINES[0]),
+  ("end", int(pyspiel.PlayerId.TERMINAL), INK),
+)
+
+
+def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:
+  """Where each public state is drawn: leaves side by side, parents in the middle above; (x, depth)."""
+  below = certificate.children_of(labels)
+  place: dict[int, tuple[float, int]] = {}
+  leaves = itertools.count()
+
+  def visit(number: int, level: int) -> float:
+    children = below[number] if depth is None or level < depth else []
+    xs = [visit(child, level + 1) for child in children]
+    x = (xs[0] + xs[-1]) / 2 if xs else float(next(leaves))
+    place[number] = x, level
+    return x
+
+  visit(0, 0)
+  return place

@@ -1,0 +1,15 @@
+"""Strategies of a public tree as OpenSpiel policies, and back.
+
+May use: compiler, cfr and what is below them.
+"""
+
+from ps_cfr_spiel.policy.convert import make_state, strategies_of
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player, check_turn
+
+__all__ = [
+  "TreePolicy",
+  "acting_player",
+  "check_turn",
+  "make_state",
+  "strategies_of",
+]

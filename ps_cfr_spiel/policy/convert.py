@@ -1,0 +1,89 @@
+"""Any OpenSpiel policy as strategies of a public tree."""
+
+from typing import Any
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.policy.tree_policy import TreePolicy
+from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+
+
+def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tuple[np.ndarray, ...], ...]:
+  """Any OpenSpiel policy as strategies of the tree.
+
+  Args:
+    tree: the compiled game.
+    game: the game, to make states for policies that want one.
+    policy: a `TreePolicy`, `pyspiel.Policy`, Python `TabularPolicy` or any Python `Policy`.
+
+  Returns:
+    For each player float64 [A, rows, H] for each block.
+
+  Raises:
+    ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
+      over the legal actions.
+    TypeError: `policy` is not a policy.
+  """
+  labels = tree.labels
+  assert labels is not None
+  shapes = [player.block_shapes for player in tree.players]
+  if (
+    isinstance(policy, TreePolicy)
+    and policy.labels.game == labels.game
+    and [[block.shape for block in blocks] for blocks in policy.strategies] == shapes
+  ):
+    return policy.strategies
+  look_up = _lookup(labels, game, policy)
+  strategies = tuple(tuple(np.zeros(shape) for shape in blocks) for blocks in shapes)
+  for state, h, name in labels.infostates():
+    column = look_up(state, h, name)
+    values = np.array([column.get(action, 0.0) for action in state.legal_actions], float)
+    total = sum(column.values())
+    if not (
+      np.isfinite(values).all()
+      and (values >= 0).all()
+      and abs(values.sum() - 1) < 1e-5
+      and abs(total - 1) < 1e-5
+    ):
+      raise ValueError(
+        f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
+        f"over the legal actions {list(state.legal_actions)}."
+      )
+    strategies[state.player][state.block][:, state.row, h] = values / values.sum()
+  return strategies
+
+
+def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
+  """A function (row, type, infostate string) -> {action: probability}, by the policy's kind."""
+  if isinstance(policy, pyspiel.Policy):
+
+    def by_string(_state, _h, name):
+      try:
+        found = dict(policy.action_probabilities(name))
+      except RuntimeError:  # some of OpenSpiel's policies know states only
+        found = dict(policy.action_probabilities(make_state(labels, game, _state, _h)))
+      if not found:
+        raise ValueError(f"The policy has no entry for information state {name!r}.")
+      return found
+
+    return by_string
+  if isinstance(policy, openspiel_policy.Policy):
+
+    def by_state(state, h, name):
+      try:
+        return policy.action_probabilities(make_state(labels, game, state, h), state.player)
+      except KeyError as error:
+        raise ValueError(f"The policy has no entry for information state {name!r}.") from error
+
+    return by_state
+  raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
+
+
+def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
+  """A state in which the player of `decision` is of the given type."""
+  state = game.new_initial_state()
+  for action in labels.source.path(labels, decision, type_index):
+    state.apply_action(action)
+  return state

@@ -1,0 +1,16 @@
+"""One search after the other: what a search asks for, solves, and promises to the next.
+
+May use: subgames and what is below it.
+"""
+
+from ps_cfr_spiel.search.searcher import Search, Searcher, Settings
+from ps_cfr_spiel.search.value_functions import CFRValues, SolvedValues, ValueFunction
+
+__all__ = [
+  "CFRValues",
+  "Search",
+  "Searcher",
+  "Settings",
+  "SolvedValues",
+  "ValueFunction",
+]

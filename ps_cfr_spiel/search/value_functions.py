@@ -1,0 +1,193 @@
+"""Value functions: what the frontier of a limited lookahead is worth, given the ranges of both players.
+
+A value function is bound to the public states of a frontier on the host. The result is called inside the
+solver's loop, for each player in each iteration, with all of these public states at once: a batch. (A learned
+function would put features of the public states beside the ranges.) Schmid 2021, Sections 15.4 and 20.6.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.cfr import Rule, make_rule
+from ps_cfr_spiel.subgames import RangedLeaves, Ranges, Shape, Subgame, Subgames
+from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
+
+Fit = Callable[[Shape], Shape]
+VALUES = ("average", "best-response")
+
+
+class BoundValues(Protocol):
+  """A value function at certain public states: a pytree, so that it can go into a jitted function."""
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """Counterfactual values of a player's infostates.
+
+    Args:
+      player: 0 or 1, known at trace time.
+      ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
+        public state): reach since the lookahead's roots times the range there. Zero in rows that are
+        padding; their values must be finite too.
+
+    Returns:
+      [F, H of the player], unnormalised: they count chance and the opponent's range.
+    """
+    ...
+
+
+class ValueFunction(Protocol):
+  """What `ContinualResolving` asks of a value function."""
+
+  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundValues:
+    """Prepares for some public states.
+
+    Args:
+      subgames: of the game.
+      public_states: the frontier; none if a search that is padded for its level ends before it.
+      fit: of `Subgames.cut`, for a subgame cut there.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class CFRValues:
+  """Solves what lies below the frontier anew each time, by a few iterations of CFR.
+
+  The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
+  strategies against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's
+  experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1 asks
+  for, but both players' are too high until CFR has converged: searches by them play worse on Leduc, on
+  Glasses there is no clear order (benchmarks/resolving_exploitability.py).
+
+  Attributes:
+    iterations: of CFR, from uniform strategies each time.
+    rule: a regret rule or its name.
+    values: "average", of the average strategies, or "best-response", of best responses to them.
+  """
+
+  iterations: int = 20
+  rule: Rule | str = "nrm"
+  values: str = "average"
+
+  def __post_init__(self):
+    check_count("iterations", self.iterations, 1)
+    if self.values not in VALUES:
+      raise ValueError(f"Unknown values {self.values!r}; choose one of {', '.join(map(repr, VALUES))}.")
+    object.__setattr__(self, "rule", make_rule(self.rule))
+
+  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundCFR":
+    """See `ValueFunction`."""
+    subgame = subgames.cut(public_states, fit=fit)
+    return BoundCFR(*_without_ranges(subgame), np.int32(self.iterations), make_rule(self.rule), self.values)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundCFR:
+  """`CFRValues` at certain public states.
+
+  Attributes:
+    tree: what lies below them.
+    leaf_roots: for each player int parts [L_k], the root of each leaf.
+    iterations: int32[].
+    rule: regret rule.
+    values: see `CFRValues`.
+  """
+
+  tree: PublicTree
+  leaf_roots: tuple[Sequence[Array], Sequence[Array]]
+  iterations: Array
+  rule: Rule = dataclasses.field(metadata={"static": True})
+  values: str = dataclasses.field(metadata={"static": True})
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """See `BoundValues`."""
+    tree = _with_ranges(self.tree, self.leaf_roots, ranges)
+    state = cfr.init(tree, self.rule, str(ranges[0].dtype))
+    state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
+    average = [cfr.average_strategy(p) for p in state.players]
+    if self.values == "best-response":
+      return best_response_values(tree, player, average[1 - player])[1]
+    reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]
+    return action_values(tree, player, average[player], reach)[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class SolvedValues:
+  """Looks values up from a strategy of the whole game: best responses to how it goes on below the frontier.
+
+  At the ranges of a Nash equilibrium these values are perfect. At other ranges the equilibrium would
+  go on differently, and they are only what the opponent is sure to get by going on like this.
+
+  Attributes:
+    strategies: for each player [A, rows, H] for each block of the game's tree, as in `TreePolicy`.
+  """
+
+  strategies: Sequence[Sequence[np.ndarray]]
+
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None
+  ) -> "BoundStrategies":
+    """See `ValueFunction`; ValueError if the strategies are not of this game's tree."""
+    shapes = [player.block_shapes for player in subgames.tree.players]
+    given = [[np.shape(block) for block in blocks] for blocks in self.strategies]
+    if given != shapes:
+      raise ValueError(f"strategies must have the blocks {shapes} of {subgames.labels.game}, got {given}.")
+    subgame = subgames.cut(public_states, fit=fit)
+    first, second = (subgame.gather(i, self.strategies[i]) for i in (0, 1))
+    return BoundStrategies(*_without_ranges(subgame), (first, second))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundStrategies:
+  """`SolvedValues` at certain public states.
+
+  Attributes:
+    tree, leaf_roots: as in `BoundCFR`.
+    strategies: for each player [A, rows, H] for each block of `tree`.
+  """
+
+  tree: PublicTree
+  leaf_roots: tuple[Sequence[Array], Sequence[Array]]
+  strategies: tuple[Sequence[Array], Sequence[Array]]
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """See `BoundValues`."""
+    tree = _with_ranges(self.tree, self.leaf_roots, ranges)
+    return best_response_values(tree, player, self.strategies[1 - player])[1]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class FrozenValues:
+  """The same values whatever the ranges: what a search found at its frontier.
+
+  Attributes:
+    values: for each player [F, H].
+  """
+
+  values: tuple[Array, Array]
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """See `BoundValues`."""
+    return self.values[player]
+
+
+def _without_ranges(subgame: Subgame) -> tuple[PublicTree, Any]:
+  """A subgame's tree, to be given its ranges on the device, and the root of each leaf."""
+  types = (subgame.tree.players[0].types, subgame.tree.players[1].types)
+  leaves = RangedLeaves(subgame.tree.leaves, ((), ()), None, None, -1, types, types)
+  return dataclasses.replace(subgame.tree, leaves=leaves), subgame.leaf_roots
+
+
+def _with_ranges(tree: PublicTree, leaf_roots: Any, ranges: Ranges) -> PublicTree:
+  first, second = ([r[at] for at in ats] for r, ats in zip(ranges, leaf_roots, strict=True))
+  leaves = tree.leaves
+  assert isinstance(leaves, RangedLeaves)
+  return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, weights=(first, second)))

@@ -1,0 +1,31 @@
+"""Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
+
+May use: search, policy, mccfr and what is below them.
+"""
+
+from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
+from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
+from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
+from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+from ps_cfr_spiel.solvers.sampling import (
+  BASELINES,
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  SamplingSolver,
+  VRMCCFRSolver,
+)
+
+__all__ = [
+  "BASELINES",
+  "CHUNK_SECONDS",
+  "ContinualResolving",
+  "ExternalSamplingSolver",
+  "IterativeSolver",
+  "OnlineOutcomeSampling",
+  "OutcomeSamplingSolver",
+  "PSCFRSolver",
+  "SamplingSolver",
+  "VRMCCFRSolver",
+  "load_policy",
+  "load_solver",
+]

@@ -1,0 +1,323 @@
+"""Continual re-solving for any compiled game: as a bot, as a policy, and as a table for evaluation.
+
+Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. `search` has the single steps.
+"""
+
+import collections
+import time
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+from tqdm.auto import tqdm
+
+from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
+from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.device import check_dtype
+from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
+from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.subgames import GADGETS, Gadget, has_subgames
+from ps_cfr_spiel.version import __version__
+
+CACHE = 256  # searches kept
+
+
+class ContinualResolving:
+  """Search that solves again at each decision of a player, carrying range and opponent values.
+
+  The game is solved from its start; then at each decision, except where nobody has decided anything before,
+  the subgame that begins there is solved anew. A search depends on nothing but the public states on the
+  way, so that a bot, a policy asked out of the blue and `tabularise` all do the same; up to rounding, by
+  which a rule may choose another of two actions that are equally good (see BUILD_NOTES.md).
+
+  Attributes:
+    game: the game.
+    tree: its public tree, on the host.
+    seconds: what each search so far took (each pass in `tabularise`), the first ones with compilation.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    iterations: int = 1000,
+    rule: Rule | str | None = None,
+    gadget: str | Gadget = "cfr-d",
+    lookahead: int | None = None,
+    value_function: ValueFunction | None = None,
+    actions: Collection[int] | None = None,
+    alternating: bool = True,
+    skip: int = 0,
+    dtype: str = "float32",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+  ):
+    """Compiles the game; searches begin when they are asked for.
+
+    Args:
+      game: any that `build_tree` takes.
+      iterations: of CFR in each search.
+      rule: regret rule or its name; `NRM()` by default.
+      gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
+      lookahead: number of own decisions that a search looks ahead, 1 for only the next; None to the end.
+      value_function: what is beyond; `CFRValues()` by default.
+      actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
+        player acts next); all by default.
+      alternating: update order of CFR.
+      skip: iterations that each search leaves out of its averages at the start (Schmid 2021, Table 21.1).
+      dtype: "float32" or "float64".
+      public_states: where they come from; see `build_tree`.
+      limit: most histories to walk.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self.game = game
+    if not callable(gadget) and (not isinstance(gadget, str) or gadget not in GADGETS):
+      raise ValueError(f"Unknown gadget {gadget!r}; choose one of {', '.join(map(repr, GADGETS))}.")
+    iterations, skip = check_count("iterations", iterations, 1), check_count("skip", skip, 0)
+    if lookahead is None and value_function is not None:
+      raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
+    if lookahead is not None:
+      lookahead = check_count("lookahead", lookahead, 1)
+    given = value_function is not None
+    if given and (isinstance(value_function, type) or not hasattr(value_function, "bind")):
+      raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
+    if not isinstance(alternating, bool):
+      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
+    if skip >= iterations:
+      raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
+    self.settings = Settings(
+      iterations=iterations,
+      rule=make_rule(NRM() if rule is None else rule),
+      gadget=gadget if callable(gadget) else GADGETS[gadget],
+      lookahead=lookahead,
+      value_function=CFRValues() if value_function is None else value_function,
+      actions=_check_actions(game, actions),
+      alternating=alternating,
+      skip=skip,
+      dtype=check_dtype(dtype),
+    )
+    self._build = {"public_states": public_states, "limit": limit}
+    tree = build_tree(game, **self._build)
+    if not has_subgames(tree):
+      self._build["leaves"] = "sparse"  # types that hide what a player knows: a row for each infostate then
+      tree = build_tree(game, **self._build)
+    self.tree = tree
+    self.searcher = Searcher(tree, self.settings)
+    assert tree.labels is not None
+    self.labels = tree.labels
+    self.seconds: list[float] = []
+    self._starts: dict[int, Search] = {}
+    self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
+    self._places = {(d.player, name): (d, h) for d, h, name in self.labels.infostates()}
+
+  @property
+  def description(self) -> str:
+    """The method with its settings, for people."""
+    s, header = self.settings, self._header()
+    ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
+    rule = type(s.rule).__name__
+    return f"re-solving, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
+
+  def start(self, player: int) -> Search:
+    """The search from the start of the game; ValueError if the player is not 0 or 1."""
+    player = check_player(player)
+    known = player if self.settings.lookahead is not None else 0  # full lookahead is the same for both
+    if known not in self._starts:
+      self._starts[known] = self.searcher.start(known)
+      self.seconds.append(self._starts[known].seconds)
+    return self._starts[known]._replace(player=player)
+
+  def search(self, public_state: int) -> Search:
+    """The search at a public state in which a player acts, after those on the way.
+
+    Raises:
+      ValueError: nobody acts there, or there is no such public state.
+    """
+    states = self.labels.public_states
+    if not is_integer(public_state) or not 0 <= public_state < len(states):
+      raise ValueError(
+        f"{self.labels.game} has the public states 0..{len(states) - 1}, got {public_state!r}."
+      )
+    player = states[public_state].player
+    if player < 0:
+      raise ValueError(f"Nobody acts in public state {public_state} of {self.labels.game}.")
+    way = [public_state]
+    while states[way[-1]].parent >= 0:
+      way.append(states[way[-1]].parent)
+    search, decided = self.start(player), False
+    for s in reversed(way):
+      if states[s].player == player and decided:
+        search = self._search(search, s)
+      decided |= states[s].player >= 0
+    return search
+
+  def _search(self, last: Search, public_state: int) -> Search:
+    """One step, from the cache if it is there."""
+    key = (last.player, public_state)
+    if key not in self._searches:
+      self._searches[key] = self.searcher.resolve(last, [public_state], padded=True)
+      self.seconds.append(self._searches[key].seconds)
+      if len(self._searches) > CACHE:
+        self._searches.popitem(last=False)
+    self._searches.move_to_end(key)
+    return self._searches[key]
+
+  def at(self, player: int, infostate: str) -> dict[int, float]:
+    """Probability of every legal action at an information state string.
+
+    Raises:
+      ValueError: the player has no such information state.
+    """
+    try:
+      decision, h = self._places[player, infostate]
+    except KeyError:
+      raise ValueError(
+        f"Player {player} has no information state {infostate!r} in {self.labels.game}."
+      ) from None
+    table = self.search(decision.public_state).tables[player]
+    column = table[decision.block][:, decision.row, h]
+    return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
+
+  def policy(self) -> "ResolvingPolicy":
+    """An OpenSpiel policy that searches when it is asked."""
+    return ResolvingPolicy(self)
+
+  def bot(self, player: int, seed: int | None = None) -> "ResolvingBot":
+    """A bot that searches at each of its decisions.
+
+    Args:
+      player: 0 or 1.
+      seed: of its choice among actions; None for one of its own.
+
+    Raises:
+      ValueError: an argument is not one of the allowed.
+    """
+    seed = None if seed is None else check_integer("seed", seed, 0)
+    return ResolvingBot(self, check_player(player), seed)
+
+  def tabularise(self, progress: bool = False) -> TreePolicy:
+    """What the search would play everywhere (Schmid 2021, Section 7.6), to be evaluated exactly.
+
+    Subgames that begin at a player's decisions of one number do not overlap, so they are all solved in one
+    pass: as many passes as decisions in a row rather than a search for every public state.
+
+    Args:
+      progress: show a progress bar.
+    """
+    tables = []
+    levels = [self.searcher.level[i][list(self.searcher.acting(i))] for i in (0, 1)]
+    total = sum(int(level.max(initial=-1)) + 2 for level in levels)
+    with tqdm(total=total, disable=not progress, unit=" passes", desc="Re-solving") as bar:
+      for player in (0, 1):
+        search = self.start(player)
+        bar.update()
+        for level in range(int(levels[player].max(initial=-1)) + 1):
+          states = [s for s in self.searcher.states(player, level) if self._decided(s)]
+          if states:
+            search = self.searcher.resolve(search, states)
+            self.seconds.append(search.seconds)
+          bar.update()
+        tables.append(search.tables[player])
+    return TreePolicy(self.game, self.labels, tables, self._header())
+
+  def _decided(self, public_state: int) -> bool:
+    """Has anybody decided anything before?"""
+    states, s = self.labels.public_states, public_state
+    while states[s].parent >= 0:
+      s = states[s].parent
+      if states[s].player >= 0:
+        return True
+    return False
+
+  def _header(self) -> dict[str, Any]:
+    """What is known of how a policy was made."""
+    own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
+    gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
+    return {
+      "version": __version__,
+      "solver": type(self).__name__,
+      "policy": "re-solving",
+      "iteration": self.settings.iterations,
+      "rule": rule_header(self.settings.rule),
+      "gadget": gadget,
+      "lookahead": self.settings.lookahead,
+      "value_function": None if self.settings.lookahead is None else repr(self.settings.value_function),
+      "actions": None if self.settings.actions is None else sorted(self.settings.actions),
+      "alternating": self.settings.alternating,
+      "skip": self.settings.skip,
+      "dtype": self.settings.dtype,
+      **self._build,
+    }
+
+
+class ResolvingPolicy(openspiel_policy.Policy):
+  """Continual re-solving as an OpenSpiel policy; each question is answered by the searches on the way."""
+
+  def __init__(self, resolving: ContinualResolving):
+    """A policy of both players."""
+    super().__init__(resolving.game, [0, 1])
+    self.resolving = resolving
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state; ValueError if nobody acts or it is of another game."""
+    player = acting_player(state, player_id)
+    return self.resolving.at(player, state.information_state_string(player))
+
+
+class ResolvingBot(pyspiel.Bot):
+  """Continual re-solving as an OpenSpiel bot.
+
+  Attributes:
+    player: whom it plays.
+    policy: the policy that it follows.
+    seconds: what each of its decisions so far took; next to nothing where the searches are remembered.
+  """
+
+  def __init__(self, resolving: ContinualResolving, player: int, seed: int | None):
+    """See `ContinualResolving.bot`."""
+    super().__init__()
+    self.player, self.policy = player, resolving.policy()
+    self.seconds: list[float] = []
+    self._random = np.random.default_rng(seed)
+
+  def provides_policy(self) -> bool:
+    """The bot can tell its probabilities."""
+    return True
+
+  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+    """(action, probability) for every legal action; ValueError if it is not the player's turn."""
+    check_turn(state, self.player)
+    return list(self.policy.action_probabilities(state, self.player).items())
+
+  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
+    """Searches; the probabilities, and an action drawn by them."""
+    began = time.perf_counter()
+    policy = self.get_policy(state)
+    self.seconds.append(time.perf_counter() - began)
+    actions, probabilities = zip(*policy, strict=True)
+    return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
+
+  def step(self, state: pyspiel.State) -> int:
+    """Searches; an action."""
+    return self.step_with_policy(state)[1]
+
+  def restart_at(self, state: pyspiel.State) -> None:
+    """Nothing to do: what the bot knows follows from the state it is asked about."""
+
+
+def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:
+  """The actions that searches consider."""
+  if actions is None:
+    return None
+  count = game.num_distinct_actions()
+  if (
+    not isinstance(actions, Collection)
+    or not actions
+    or not all(is_integer(a) and 0 <= a < count for a in actions)
+  ):
+    raise ValueError(f"actions must be among 0..{count - 1} of {game}, got {actions!r}.")
+  return frozenset(int(a) for a in actions)

@@ -1,0 +1,98 @@
+"""Public-state CFR as a solver in OpenSpiel's shape."""
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.solvers.iterative import IterativeSolver
+
+
+class PSCFRSolver(IterativeSolver):
+  """Solves a two-player zero-sum game by public-state CFR.
+
+  Attributes:
+    game: the game.
+    tree: its public tree, on the host.
+    rule: regret rule.
+    alternating: whether player 1 answers player 0's newest strategy.
+    dtype: "float32" or "float64".
+    skip: iterations left out of the average at the start.
+    public_states, limit: how the tree was built.
+    iteration: iterations done.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    rule: Rule | str | None = None,
+    alternating: bool = True,
+    dtype: str = "float32",
+    leaves: str = "auto",
+    skip: int = 0,
+    public_states: str = "closure",
+    limit: int = LIMIT,
+    progress: bool = False,
+  ):
+    """Builds the tree; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
+      alternating: see the class.
+      dtype: see the class.
+      leaves: leaf evaluator, "auto", "dense", "showdown" or "sparse"; see `build_tree`.
+      skip: see the class.
+      public_states: "closure", "observer" or "none"; see `build_tree`.
+      limit: most histories to walk.
+      progress: show a progress bar while walking.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self.game = game
+    self.rule = make_rule(NRM() if rule is None else rule)
+    self.dtype = check_dtype(dtype)
+    if not isinstance(alternating, bool | np.bool_):
+      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
+    self.alternating = bool(alternating)
+    self.skip = check_count("skip", skip, 0)
+    self.public_states, self.limit = public_states, limit
+    self.tree = build_tree(game, leaves, public_states, limit, progress)
+    with precision(self.dtype):
+      self._tree = to_device(self.tree, self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype)
+
+  @property
+  def name(self):
+    """See `IterativeSolver`."""
+    return type(self.rule).__name__
+
+  @property
+  def description(self):
+    """See `IterativeSolver`."""
+    parameters = ", ".join(f"{k}={v:g}" for k, v in rule_header(self.rule).items() if k != "name")
+    order = "alternating" if self.alternating else "simultaneous"
+    return f"{self.name}({parameters}), {order} updates, {self.dtype}"
+
+  def _step(self, state, iterations):
+    return cfr.solve(self._tree, state, iterations, self.skip, rule=self.rule, alternating=self.alternating)
+
+  def _strategies(self, average):
+    if average:
+      return [cfr.average_strategy(player) for player in self._state.players]
+    return [player.strategy for player in self._state.players]
+
+  def _options(self):
+    return {
+      "rule": rule_header(self.rule),
+      "alternating": self.alternating,
+      "dtype": self.dtype,
+      "leaves": self.tree.leaves.kind,
+      "skip": self.skip,
+      "public_states": self.public_states,
+      "limit": self.limit,
+    }

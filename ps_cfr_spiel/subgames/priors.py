@@ -1,0 +1,104 @@
+"""How chance deals the infostates that a subgame begins in."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ps_cfr_spiel.compiler import Walked
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.subgames.nodes import Nodes, Standing
+from ps_cfr_spiel.tree import PublicTree
+
+
+class Prior(Protocol):
+  """What chance has to do with the roots of a subgame.
+
+  Attributes:
+    largest_utility: of all ends of the game, in absolute terms.
+  """
+
+  @property
+  def largest_utility(self) -> float: ...  # noqa: D102
+
+  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """Probability that chance, and the opponent by their range, lead to each infostate of a player.
+
+    Args:
+      player: 0 or 1.
+      range_: [roots, H] of the opponent.
+
+    Returns:
+      [roots, H of the player], 0 in the padding.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class WalkedPrior:
+  """The histories at the roots, n of them.
+
+  Attributes:
+    root: for each player int[n], the root of each history.
+    type: for each player int[n].
+    chance: [n], product of the chance probabilities on the way.
+    shapes: for each player (roots, H).
+    largest_utility: see `Prior`.
+  """
+
+  root: tuple[np.ndarray, np.ndarray]
+  type: tuple[np.ndarray, np.ndarray]
+  chance: np.ndarray
+  shapes: tuple[tuple[int, int], tuple[int, int]]
+  largest_utility: float
+
+  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """See `Prior`."""
+    weight, other = np.zeros(self.shapes[player]), 1 - player
+    probability = self.chance * range_[self.root[other], self.type[other]]
+    np.add.at(weight, (self.root[player], self.type[player]), probability)
+    return weight
+
+
+@dataclasses.dataclass(frozen=True)
+class DealtPrior:
+  """The deal of a Bayesian form, the same at every root.
+
+  Attributes:
+    leaves: an evaluator with one leaf at each root, worth 1 to player 0 whatever the types.
+    largest_utility: see `Prior`.
+  """
+
+  leaves: Any
+  largest_utility: float
+
+  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """See `Prior`."""
+    with precision("float64"):
+      return np.abs(np.asarray(self.leaves(player, [range_[:0], range_])[1]))
+
+
+def find_prior(tree: PublicTree, nodes: Nodes, roots: Sequence[Standing]) -> Prior:
+  """The prior of a subgame with these roots."""
+  shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
+  assert tree.labels is not None
+  source = tree.labels.source
+  if not isinstance(source, Walked):
+    leaves: Any = tree.leaves
+    largest = max(np.abs(leaves.stake).max(initial=0), np.abs(leaves.constant).max(initial=0))
+    ones = dataclasses.replace(leaves, stake=np.zeros(0), constant=np.ones(shapes[0][0]))
+    return DealtPrior(ones, float(largest))
+  assert source.public is not None
+  here = np.flatnonzero(np.isin(source.public, roots[0].public))
+  known = [here if nodes.histories else source.public[here]] * 2
+  first, second = (
+    s.find(nodes.knowledge[i][node]) for i, (s, node) in enumerate(zip(roots, known, strict=True))
+  )
+  return WalkedPrior(
+    (first, second),
+    (source.types[0][here], source.types[1][here]),
+    source.histories.chance[here],
+    (shapes[0], shapes[1]),
+    float(np.abs(source.histories.utility).max()),
+  )

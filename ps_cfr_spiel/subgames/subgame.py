@@ -1,0 +1,76 @@
+"""Subgames: what lies below some public states, to the end of the game or to a frontier, as a tree to solve.
+
+A subgame is cut from a compiled game by `cutting.Subgames`. It is a `PublicTree` like any other, with two
+differences. It begins in several infostates of each player, its *roots* (`PlayerTree.roots`), so the values
+that come up are those of the public state's infostates, unnormalised. And its leaves count the opponent's
+reach from the range at those roots (`ranged_leaves`). The own range plays no part in one's own values, so
+infostates that a player would never come to get a sensible strategy too.
+
+Several public states may be roots at once, unless one lies below another: such subgames have nothing in
+common, and one run of the solver solves them all.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from ps_cfr_spiel.subgames.nodes import Standing
+from ps_cfr_spiel.subgames.priors import Prior
+from ps_cfr_spiel.subgames.shapes import Shape
+from ps_cfr_spiel.tree import Array, PublicTree
+
+Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, or any multiple of them
+
+
+@dataclasses.dataclass(frozen=True)
+class Subgame:
+  """A subgame, on the host.
+
+  Attributes:
+    tree: forests with as many roots as infostates, and the inner leaf evaluator, without ranges (`gadgets`
+      puts a `RangedLeaves` around it). If there is a frontier its leaves are the last part of the links.
+    public_states: the roots' public states.
+    shape: see `Shape`.
+    roots: for each player the infostates at the roots.
+    frontier: for each player those at the frontier; no rows if the subgame goes to the end of the game.
+    leaf_roots: for each player the root of each leaf, int parts [L_k], the frontier's last.
+    rows: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree
+      of the first n rows, and int[A, n] the numbers of their actions there.
+    prior: how chance deals the roots' infostates.
+  """
+
+  tree: PublicTree
+  public_states: tuple[int, ...]
+  shape: Shape
+  roots: tuple[Standing, Standing]
+  frontier: tuple[Standing, Standing]
+  leaf_roots: tuple[list[np.ndarray], list[np.ndarray]]
+  rows: tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]
+  prior: Prior
+
+  @property
+  def limited(self) -> bool:
+    """Is there a frontier?"""
+    return max(self.shape.frontier) > 0
+
+  def gather(self, player: int, table: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A strategy of the whole game ([A, rows, H] for each block), as far as it is of this subgame."""
+    blocks = []
+    for (actions, rows, types), (source, action) in zip(
+      self.tree.players[player].block_shapes, self.rows[player], strict=True
+    ):
+      block = np.full((actions, rows, types), 1 / actions)
+      for k in np.unique(source[:, 0]):
+        here = np.flatnonzero(source[:, 0] == k)
+        block[:, here] = table[k][action[:, here], source[here, 1]]
+      blocks.append(block)
+    return blocks
+
+  def scatter(self, player: int, blocks: list[np.ndarray], table: list[np.ndarray]) -> None:
+    """Writes a strategy of this subgame into one of the whole game; left-out actions get probability zero."""
+    for block, (source, action) in zip(blocks, self.rows[player], strict=True):
+      for k in np.unique(source[:, 0]):
+        here = np.flatnonzero(source[:, 0] == k)
+        table[k][:, source[here, 1]] = 0
+        table[k][action[:, here], source[here, 1]] = block[:, here]

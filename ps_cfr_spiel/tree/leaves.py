@@ -1,0 +1,128 @@
+"""Leaf evaluators: opponent reach in, counterfactual values of the terminal public states out.
+
+The only game-specific step of PS-CFR (Kovařík et al. 2021, Algorithm 3, line 4). Chance is folded into the
+utilities.
+
+`DenseLeaves` and `ShowdownLeaves` take the leaves in two parts, because poker ends in two ways: part 0 are
+showdowns, where the utility to player 0 is stake x sign(strength 0 - strength 1), part 1 are leaves whose
+utility does not depend on the types (folds). Either may be empty. The joint prior of the types is
+  prior(h, g) = w0[h] w1[g] [h and g share no card] / Z.
+`BlockLeaves` and `SparseLeaves` hold utilities as they were found by walking a game.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.tree.public_tree import Array, Parts
+
+HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
+
+
+def pick(values: np.ndarray, leaves: np.ndarray, size: int) -> np.ndarray:
+  """Some leaves' values, [L, ...] to [size, ...], padded with zeros."""
+  return np.pad(values[leaves], [(0, size - len(leaves)), *[(0, 0)] * (values.ndim - 1)])
+
+
+def dot(a: Array, b: Array) -> Array:
+  """Matrix product in the full precision of its inputs."""
+  return jnp.matmul(a, b, precision=HIGHEST)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DenseLeaves:
+  """Chance-weighted utilities as matrices: the paper's PS-CFR, O(H0 H1) for each leaf, for any prior.
+
+  Attributes:
+    showdown: [H0, H1] prior x sign(strength 0 - strength 1).
+    prior: [H0, H1].
+    stake: [L0] chips at stake in each showdown.
+    constant: [L1] utility to player 0 in each other leaf.
+  """
+
+  kind: ClassVar[str] = "dense"
+  showdown: Array
+  prior: Array
+  stake: Array
+  constant: Array
+
+  @classmethod
+  def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "DenseLeaves":
+    """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves."""
+    prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+    prior /= prior.sum()
+    sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
+    return cls(prior * sign, prior, stake, constant)
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    showdown, prior = self.showdown, self.prior
+    if player == 0:
+      showdown, prior = showdown.T, prior.T
+    sign = 1 - 2 * player
+    return [
+      dot(opponent_reach[0], showdown) * (sign * self.stake)[:, None],
+      dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
+    ]
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "DenseLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(
+      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BlockLeaves:
+  """A matrix of chance-weighted utilities for each leaf: Bayesian games with few types.
+
+  Attributes:
+    utility: [L, H0, H1], sum of chance probability x utility to player 0.
+  """
+
+  kind: ClassVar[str] = "dense"
+  utility: Array
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    (reach,) = opponent_reach
+    if player == 0:
+      return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
+    return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BlockLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class SparseLeaves:
+  """A number for each pair of last choices: any game.
+
+  Attributes:
+    utility: [L, 1], sum of chance probability x utility to player 0.
+  """
+
+  kind: ClassVar[str] = "sparse"
+  utility: Array
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    (reach,) = opponent_reach
+    return [reach * (self.utility if player == 0 else -self.utility)]
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "SparseLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+
+
+def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
+  """bool[H0, H1]: do the hands [H0, 2] and [H1, 2] have a card in common?"""
+  return (cards0[:, None, :, None] == cards1[None, :, None, :]).any((2, 3))

@@ -1,0 +1,201 @@
+"""The public tree: one structure of arrays that every solver of this package runs on.
+
+Glossary, used in every file:
+  public state      what is common knowledge: a node of the public tree.
+  type              a player's private information in a Bayesian game (a poker hand).
+  infostate         what one player knows: a public state and, in Bayesian games, the own type.
+  sequence          (infostate, action): the last choice a player made; the empty sequence is "no choice yet".
+  reach             product of one player's own action probabilities along a sequence.
+  range             reach times the weight of the type, normalised.
+  chance            folded into the leaf utilities, so that reaches are the players' alone.
+  values            counterfactual and unnormalised, in the game's own utility; player 0 maximises
+                    `returns()[0]`, player 1 `returns()[1]`.
+Shapes: H types of a player, A actions of a row, L leaves.
+
+**How it is laid out.** A player's own decisions form a forest: from an infostate and an action to
+the infostates where that player acts next. `PlayerTree` stores this forest in *levels* by the number
+of own earlier decisions. A level is split into *blocks* of rows that have the same number of
+actions; a row is a public state with all its types beside each other (the last axis, H). A game that
+is not Bayesian has H = 1 and a row for each infostate. So one traversal (`traverse`) serves both: it is
+dense arithmetic on arrays of shape [A, rows, H], joined by `Link`s. (Actions come first so that sums over
+them are vectorised however small H is.)
+
+The two players' forests meet only at the leaves (Kovařík et al. 2021, Proposition 3: given the
+values at the leaves the rest is each player's own business), which is why nothing else of
+the public tree is needed on the device; the rest is kept in `Labels`, on the host.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.tree.labels import Labels
+
+Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
+Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Link:
+  """Many-to-one pointers from child rows to parent rows, both cut in parts.
+
+  Attributes:
+    index: int32[m], for each child row the number of its parent row, counted through all parts.
+    parents: rows in each part of the parent side.
+    children: rows in each part of the child side; they sum to m.
+  """
+
+  index: Array
+  parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+
+  @classmethod
+  def create(cls, index: np.ndarray, parents: Sequence[int], children: Sequence[int]) -> "Link":
+    """A link over host arrays, checked; see the class for the arguments."""
+    if len(index) != sum(children):
+      raise ValueError(f"A link needs {sum(children)} indices, one for each child row, got {len(index)}.")
+    if len(index) and not 0 <= index.min() <= index.max() < sum(parents):
+      raise ValueError(f"Link indices must be 0..{sum(parents) - 1}, got {index.min()}..{index.max()}.")
+    return cls(np.asarray(index, np.int32), tuple(parents), tuple(children))
+
+  def pull(self, parents: Parts) -> list[Array]:
+    """Copies parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
+    rows = jnp.concatenate(list(parents))[self.index]
+    return jnp.split(rows, np.cumsum(self.children)[:-1])
+
+  def push(self, children: Parts) -> list[Array]:
+    """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
+    rows = jax.ops.segment_sum(jnp.concatenate(list(children)), self.index, sum(self.parents))
+    return jnp.split(rows, np.cumsum(self.parents)[:-1])
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Level:
+  """The rows in which a player makes the decision number d (d = 0, 1, ...).
+
+  Attributes:
+    link: from the rows to the sequences of the level above (of level 0: to the roots).
+      Sequences of a block are numbered action by action: action * rows + row.
+    actions: A of each block.
+  """
+
+  link: Link
+  actions: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+
+  @property
+  def shapes(self) -> list[tuple[int, int]]:
+    """(A, rows) of each block."""
+    return list(zip(self.actions, self.link.children, strict=True))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PlayerTree:
+  """One player's decisions and how the leaves hang on them.
+
+  Attributes:
+    levels: from the first own decision to the last.
+    leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
+      the blocks of all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins
+      in several infostates, and has as many empty sequences: its roots.
+    types: H.
+  """
+
+  levels: tuple[Level, ...]
+  leaf: Link
+  types: int = dataclasses.field(metadata={"static": True})
+
+  @property
+  def roots(self) -> int:
+    """Number of empty sequences: 1 in a whole game, the rows that a subgame begins in otherwise."""
+    return self.leaf.parents[0]
+
+  @property
+  def block_shapes(self) -> list[tuple[int, int, int]]:
+    """(A, rows, H) of every block, in the order that all per-block tuples of this package follow."""
+    return [(a, n, self.types) for level in self.levels for a, n in level.shapes]
+
+
+class LeafEvaluator(Protocol):
+  """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
+
+  Attributes:
+    kind: its name, as `build_tree` takes it.
+  """
+
+  kind: ClassVar[str]
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """Values of all leaves for one player.
+
+    Args:
+      player: 0 or 1, known at trace time.
+      opponent_reach: parts [L_k, H of the opponent].
+      own_reach: parts [L_k, H of the player], which only the end of a limited lookahead asks for (a value
+        function wants both ranges); None in a best response, which has none.
+
+    Returns:
+      Parts [L_k, H of the player]: sum over opponent types of chance probability x reach x utility
+      (Kovařík et al. 2021, Algorithm 3, line 4).
+    """
+    ...
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+    """The same for some of the leaves, for subgames.
+
+    Args:
+      leaves: which, for each part int[l_k].
+      sizes: how many there shall be in each part; the rest are worth nothing.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicTree:
+  """A compiled game: arrays for the device, labels for people.
+
+  Attributes:
+    players: each player's forest of decisions.
+    leaves: the leaf evaluator that joins them.
+    labels: host-side names; dropped when the tree enters a jitted function.
+  """
+
+  players: tuple[PlayerTree, PlayerTree]
+  leaves: LeafEvaluator
+  labels: Labels | None = None
+
+  def summary(self) -> str:
+    """The tree's size: histories, public states, infostates, rows, types."""
+    labels = self.labels
+    assert labels is not None
+    players = [state.player for state in labels.public_states]
+    kinds = [
+      f"{sum(p in group for p in players):,} {name}"
+      for name, group in (("decisions", (0, 1)), ("chance", (-1,)), ("terminal", (-4,)))
+      if any(p in group for p in players)
+    ]
+    infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
+    lines = {
+      "game": labels.game,
+      "histories": f"{labels.histories:,}{labels.source.remark}",
+      "public states": f"{len(players):,}: {', '.join(kinds)}" if players else "none",
+      "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
+      "rows x types": " and ".join(
+        f"{sum(d.player == i for d in labels.decisions):,} x {self.players[i].types:,}" for i in (0, 1)
+      ),
+      "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
+    }
+    return "\n".join(f"{name + ':':21}{value}" for name, value in lines.items())
+
+
+jax.tree_util.register_pytree_node(
+  PublicTree,
+  lambda tree: ((tree.players, tree.leaves), None),
+  lambda _, children: PublicTree(*children),
+)

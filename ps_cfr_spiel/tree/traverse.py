@@ -1,0 +1,95 @@
+"""Reach down, values up: the two passes over a player's decisions that every algorithm here is made of.
+
+Each function is for one player and works on tuples with an array for each block of `PlayerTree`:
+strategies and sequence values [A, rows, H], sequence reaches [A * rows, H].
+"""
+
+from collections.abc import Callable, Sequence
+
+import jax.numpy as jnp
+
+from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
+
+UNROLLED = 200  # most actions that are added one by one
+
+
+def sum_actions(x: Array) -> Array:
+  """Sums [A, rows, H] over actions, keeping the axis.
+
+  Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
+  kernel of its own, but the better choice where so many additions would take long to compile.
+  """
+  if x.shape[0] > UNROLLED:
+    return x.sum(0, keepdims=True)
+  total = x[:1]
+  for a in range(1, x.shape[0]):
+    total = total + x[a : a + 1]
+  return total
+
+
+def max_actions(x: Array) -> Array:
+  """Maximum of [A, rows, H] over actions, keeping the axis; see `sum_actions`."""
+  if x.shape[0] > UNROLLED:
+    return x.max(0, keepdims=True)
+  best = x[:1]
+  for a in range(1, x.shape[0]):
+    best = jnp.maximum(best, x[a : a + 1])
+  return best
+
+
+def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
+  """Reach of every sequence: product of the own probabilities on the way.
+
+  Args:
+    tree: the player's decisions.
+    strategy: [A, rows, H] for each block.
+
+  Returns:
+    Parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block: what `tree.leaf` pulls
+    from.
+  """
+  dtype = strategy[0].dtype if len(strategy) else jnp.float32
+  above = [jnp.ones((tree.roots, tree.types), dtype)]
+  reach = list(above)
+  blocks = iter(strategy)
+  for level in tree.levels:
+    rows = level.link.pull(above)
+    above = [(r[None] * next(blocks)).reshape(-1, tree.types) for r in rows]
+    reach += above
+  return reach
+
+
+def sequence_values(
+  tree: PlayerTree,
+  leaf_values: Sequence[Array],
+  backup: Callable[[int, Array], Array],
+) -> tuple[list[Array], Array]:
+  """Counterfactual values of every action, from the leaves up.
+
+  Args:
+    tree: the player's decisions.
+    leaf_values: the leaf evaluator's parts.
+    backup: (block, action values [A, rows, H]) -> row values [1, rows, H]: the mean under a strategy, or
+      the maximum for a best response.
+
+  Returns:
+    Action values [A, rows, H] for each block, and the values of the roots, [roots, H].
+  """
+  root, *values = tree.leaf.push(leaf_values)
+  block = len(values)
+  for depth in reversed(range(len(tree.levels))):
+    level = tree.levels[depth]
+    first = block - len(level.actions)
+    row_values = []
+    for k, (actions, rows) in enumerate(level.shapes, start=first):
+      values[k] = values[k].reshape(actions, rows, tree.types)
+      row_values.append(backup(k, values[k])[0])
+    above = level.link.push(row_values)
+    if depth == 0:
+      root = root + above[0]
+    else:
+      start = first - len(above)
+      for k, value in enumerate(above, start=start):
+        values[k] = values[k] + value
+    block = first
+  return values, root

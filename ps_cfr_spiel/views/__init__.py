@@ -1,0 +1,26 @@
+"""What people read: a strategy at a spot, charts, certificates, units.
+
+May use: evaluation and what is below it.
+"""
+
+from ps_cfr_spiel.views import charts, glasses
+from ps_cfr_spiel.views.certificate import certificate
+from ps_cfr_spiel.views.glasses import CHASER, evader_belief
+from ps_cfr_spiel.views.spots import Spot, has_spots, spot
+from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, with_unit
+
+__all__ = [
+  "CHASER",
+  "Spot",
+  "board_of",
+  "certificate",
+  "charts",
+  "evader_belief",
+  "glasses",
+  "has_spots",
+  "number_text",
+  "pot_of",
+  "spot",
+  "unit_of",
+  "with_unit",
+]

@@ -1,0 +1,216 @@
+"""Strategies as text: hold'em hands as the 13 x 13 chart of poker players, anything else as a table."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.views.spots import Spot, action_names, letters
+
+RANKS = "AKQJT98765432"
+RARE = 1e-3  # a chart leaves out hands that come here this many times less often than the most frequent ones
+
+
+class HandChart(NamedTuple):
+  """Hold'em hands by kind: suited above the diagonal, pairs on it, offsuit below; ranks from A to 2.
+
+  Attributes:
+    frequency: float64[A, 13, 13], how often each action is played with the cell's hands, weighed by how
+      often each is dealt and played to here; nan if there are none.
+    combos: int[13, 13], how many hands of the kind the player may be dealt.
+    presence: float64[13, 13], how often a hand of the cell is here, relative to the
+      cell where that is most often.
+  """
+
+  frequency: np.ndarray
+  combos: np.ndarray
+  presence: np.ndarray
+
+  @property
+  def shown(self) -> np.ndarray:
+    """bool[13, 13]: the cells whose hands come here often enough for their strategy to mean anything."""
+    return self.presence > RARE
+
+
+def is_hand(name: str) -> bool:
+  """Whether a type's name is a hold'em hand such as AhKd."""
+  return re.fullmatch(f"(?:[{RANKS}][cdhs]){{2}}", name) is not None
+
+
+def has_hands(spot: Spot) -> bool:
+  """Whether all types are hold'em hands."""
+  return all(map(is_hand, spot.types))
+
+
+def cell(hand: str) -> tuple[int, int]:
+  """Row and column of a hand such as AhKd."""
+  high, low = sorted((RANKS.index(hand[0]), RANKS.index(hand[2])))
+  return (high, low) if hand[1] == hand[3] else (low, high)
+
+
+def cell_name(row: int, column: int) -> str:
+  """What poker players call a cell: AKs, AKo, AA."""
+  suffix = "" if row == column else "s" if row < column else "o"
+  return RANKS[min(row, column)] + RANKS[max(row, column)] + suffix
+
+
+def hand_chart(spot: Spot) -> HandChart:
+  """The strategy at a spot as a chart; ValueError if the player's types are not hold'em hands."""
+  if not has_hands(spot):
+    raise ValueError(
+      f"A chart needs hold'em hands such as AhKd; this game's types are like {spot.types[0]!r}."
+    )
+  places = np.array([row * 13 + column for row, column in map(cell, spot.types)])
+
+  def total(values):
+    return np.bincount(places, values, 169).reshape(13, 13)
+
+  combos, weight = total(None), total(spot.weight)
+  played = np.stack([total(probability * spot.weight) for probability in spot.probability])
+  frequency = np.divide(played, weight, out=np.full_like(played, np.nan), where=weight > 0)
+  mean = weight / np.maximum(combos, 1)
+  return HandChart(frequency, combos, mean / (mean.max() or 1.0))
+
+
+def find_types(spot: Spot, text: str) -> list[int]:
+  """The types that a name means: itself, or hands such as AhKd (or KdAh), AKs, AKo, AK, TT.
+
+  Raises:
+    ValueError: the player has no such type.
+  """
+  if text in spot.types:
+    return [spot.types.index(text)]
+  found = [h for h, name in enumerate(spot.types) if is_hand(name) and text.lower() in _hand_names(name)]
+  if not found:
+    example = (
+      "a hand such as AhKd or a kind such as AKs" if has_hands(spot) else f"one like {spot.types[0]!r}"
+    )
+    raise ValueError(f"Player {spot.player} never holds {text!r} in this game; expected {example}.")
+  return found
+
+
+def _hand_names(hand: str) -> set[str]:
+  """All that a hand is called, in lower case."""
+  kind = cell_name(*cell(hand))
+  swapped = kind[1::-1] + kind[2:]
+  return {name.lower() for name in (hand, hand[2:] + hand[:2], kind, kind[:2], swapped, swapped[:2])}
+
+
+# --- Text ---------------------------------------------------------------------------------------
+
+
+def heading_text(spot: Spot) -> str:
+  """Where a spot is and how often the player comes there."""
+  where = f"After {', '.join(spot.history)}: player" if spot.history else "At the start: player"
+  share = spot.weight.sum()
+  often = (
+    f", who plays to here with {100 * share:.3g}% of the hands dealt" if spot.history and share < 1 else ""
+  )
+  return f"{where} {spot.player} acts{often}."
+
+
+def actions_text(spot: Spot) -> str:
+  """How often each action is played over all types, a line each, and what comes next."""
+  width = max(map(len, spot.actions))
+  return "\n".join(
+    f"  {letter}  {name:{width}} {_percent(share):>9}   {_next(following)}"
+    for letter, name, share, following in zip(
+      letters(spot.actions), spot.actions, spot.frequencies(), spot.next_player, strict=True
+    )
+  )
+
+
+def _next(player: int) -> str:
+  return f"then player {player} acts" if player >= 0 else "ends the game"
+
+
+def chart_text(spot: Spot, action: int | None = None) -> str:
+  """A hand chart in letters: a line of ranks, then 13 rows.
+
+  Args:
+    spot: where.
+    action: which of its actions to show, in percent; by default each cell has the letter of the
+      action played most and how often that is, in percent.
+  """
+  chart, codes = hand_chart(spot), letters(spot.actions)
+  lines = ["   " + "".join(f"{rank:>4} " for rank in RANKS)]
+  for row in range(13):
+    texts = [_cell_text(chart, codes, action, row, column) for column in range(13)]
+    lines.append(f"{RANKS[row]}  " + " ".join(texts))
+  return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell_text(chart: HandChart, codes: Sequence[str], action: int | None, row: int, column: int) -> str:
+  """Four characters: blank for hands that cannot be dealt, a dot for those that do not come here."""
+  if not chart.combos[row, column]:
+    return "    "
+  if not chart.shown[row, column]:
+    return "   ."
+  frequency = chart.frequency[:, row, column]
+  shown = int(frequency.argmax()) if action is None else action
+  return f"{codes[shown] if action is None else ' '}{100 * frequency[shown]:3.0f}"
+
+
+def legend_text(spot: Spot, action: int | None = None) -> str:
+  """How to read `chart_text`."""
+  what = (
+    "the action played most and how often"
+    if action is None
+    else f"how often {spot.actions[action]} is played"
+  )
+  return (
+    f"Each cell: {what}, in percent. Suited hands above the diagonal, offsuit below.\n"
+    "Blank: cannot be dealt; a dot: (almost) never comes here."
+  )
+
+
+def types_text(spot: Spot, types: Sequence[int]) -> str:
+  """A table of types: the probability of every action, and how often the type is played to here."""
+  width = max(len(spot.types[h]) for h in types)
+  columns = [max(len(name), 9) for name in spot.actions]
+
+  def line(name, texts, reach):
+    row = "".join(f"  {text:>{column}}" for text, column in zip(texts, columns, strict=True))
+    return f"{name:{width}}{row}  {reach:>10}"
+
+  rows = [
+    line(spot.types[h], [_percent(p) for p in spot.probability[:, h]], _percent(spot.reach[h])) for h in types
+  ]
+  return "\n".join([line("", spot.actions, "comes here"), *rows])
+
+
+def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: int) -> str:
+  """A table of information states, for any game: player, state, and the probability of every action.
+
+  Args:
+    policy: the policy.
+    player: whose, or None for both.
+    text: only states whose string contains it.
+    limit: most lines.
+  """
+  wanted = [
+    (decision, h, name)
+    for decision, h, name in policy.labels.infostates()
+    if player in (None, decision.player) and text in name
+  ]
+  if not wanted:
+    return "No such information state."
+  shown = [" ".join(name.split()) for _, _, name in wanted[:limit]]
+  width = max(map(len, shown))
+  lines = [
+    f"player {decision.player}  {shown_name:{width}}  "
+    + "  ".join(
+      f"{action} {_percent(p)}"
+      for action, p in zip(action_names(policy, decision), policy.table(decision)[:, h], strict=True)
+    )
+    for (decision, h, _), shown_name in zip(wanted, shown, strict=False)
+  ]
+  if len(wanted) > limit:
+    lines.append(f"... and {len(wanted) - limit:,} more; narrow the choice, or raise the number of rows.")
+  return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+  return f"{float(100 * share):.2f}%" if np.isfinite(share) else "never"

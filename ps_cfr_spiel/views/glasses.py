@@ -1,0 +1,129 @@
+"""Where the evader of Glasses may be, by a policy or by what a search expects of it."""
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.solvers import ContinualResolving
+
+CHASER, EVADER = 0, 1
+
+
+def evader_belief(state: pyspiel.State, policy: openspiel_policy.Policy | None = None) -> dict[int, float]:
+  """Where the chaser, who knows the evader's strategy, thinks it is, by Bayes' rule.
+
+  Args:
+    state: of glasses; only what is public in it is used.
+    policy: the evader's strategy; by default every move is equally likely.
+
+  Returns:
+    Probability of every possible node. If the policy never comes here, that of the uniform strategy.
+
+  Raises:
+    ValueError: the state is of another game.
+  """
+  game = state.get_game()
+  if game.get_type().short_name != "glasses":
+    raise ValueError(f"Expected a state of glasses, got one of {game}.")
+  policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
+  weights = _evader_weights(state, policy)
+  if not sum(weights.values()):
+    weights = _evader_weights(state, openspiel_policy.UniformRandomPolicy(game))
+  total = sum(weights.values())
+  return {node: weight / total for node, weight in sorted(weights.items())}
+
+
+def _evader_weights(state: Any, policy: openspiel_policy.Policy) -> dict[int, float]:
+  """Probability that the evader's strategy leads to each node and to what is public in `state`."""
+  public = state.information_state_string(CHASER)
+  reached = [(state.get_game().new_initial_state(), 1.0)]
+  for action in state.history():
+    after = []
+    for here, probability in reached:
+      if here.current_player() == CHASER:
+        after.append((here.child(action), probability))
+      elif here.current_player() == EVADER:
+        chances = policy.action_probabilities(here, EVADER)
+        after += [(here.child(move), probability * chance) for move, chance in chances.items()]
+    reached = after
+  weights: dict[int, float] = defaultdict(float)
+  for here, probability in reached:
+    if here.information_state_string(CHASER) == public:
+      weights[here.evader] += probability
+  return weights
+
+
+def after(game: pyspiel.Game, moves: str) -> pyspiel.State:
+  """The state of glasses after some moves.
+
+  Args:
+    game: glasses.
+    moves: in turns, separated by commas: "Stones to 1/9, Evader to 4", or in short "1/9, 4".
+
+  Raises:
+    ValueError: a move is unknown or illegal there.
+  """
+  state = game.new_initial_state()
+  for move in filter(None, map(str.strip, moves.split(","))):
+    names = {state.action_to_string(action): action for action in state.legal_actions()}
+    found = [name for name in names if move.lower() in (name.lower(), name.split()[-1])]
+    if not found:
+      allowed = f"choose one of {', '.join(names)}" if names else "the game is over"
+      raise ValueError(f"Unknown move {move!r} after {state}; {allowed}.")
+    state.apply_action(names[found[0]])
+  return state
+
+
+class Chase(NamedTuple):
+  """A play of Glasses in which a search led the stones.
+
+  Attributes:
+    state: the end.
+    beliefs: for every position from the start on, where the search expected the evader, node to probability.
+    seconds: for every decision of the chaser, what it took, the first one with compilation.
+  """
+
+  state: pyspiel.State
+  beliefs: list[dict[int, float]]
+  seconds: list[float]
+
+
+def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> Chase:
+  """Lets a search chase an evader, and looks on.
+
+  What the search expects of the evader is what the first search that looked so far ahead found for it: an
+  evader that plays otherwise cannot make the chaser lose more, but is not where it is expected.
+
+  Args:
+    resolving: of glasses.
+    evader: a bot for player 1.
+    seed: of the chaser's choice among moves.
+
+  Raises:
+    ValueError: the search is of another game.
+  """
+  game = resolving.game
+  if game.get_type().short_name != "glasses":
+    raise ValueError(f"Expected a search of glasses, got one of {game}.")
+  chaser = resolving.bot(CHASER, seed)
+  places = {(d.player, name): d.public_state for d, _, name in resolving.labels.infostates()}
+  state, expected = game.new_initial_state(), None
+  beliefs = [evader_belief(state)]
+  while not state.is_terminal():
+    if state.current_player() == CHASER:
+      action = chaser.step(state)
+      public_state = places[CHASER, state.information_state_string(CHASER)]
+      expected = _expected(resolving, resolving.search(public_state))
+    else:
+      action = evader.step(state)
+    state.apply_action(action)
+    beliefs.append(evader_belief(state, expected))
+  return Chase(state, beliefs, chaser.seconds)
+
+
+def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:
+  """What a search takes both players to do."""
+  return TreePolicy(resolving.game, resolving.labels, search.tables)

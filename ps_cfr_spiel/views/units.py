@@ -1,0 +1,30 @@
+"""Chips, pots and shares: all that the reports know of a game's parameters."""
+
+import pyspiel
+
+
+def pot_of(game: pyspiel.Game) -> float | None:
+  """Chips in the pot at the start; None if the game is not about a pot."""
+  return float(game.get_parameters()["pot"]) if game.get_type().short_name == "river_subgame" else None
+
+
+def board_of(game: pyspiel.Game) -> str | None:
+  """The cards on the board; None if the game has none."""
+  return game.get_parameters()["board"] if game.get_type().short_name == "river_subgame" else None
+
+
+def unit_of(game: pyspiel.Game) -> str:
+  """What the game's utility counts."""
+  return "chips" if pot_of(game) else "utility"
+
+
+def with_unit(amount: float, game: pyspiel.Game) -> str:
+  """An amount of the game's utility with its unit, and as a share of the pot where there is one."""
+  pot = pot_of(game)
+  share = f" = {number_text(100 * amount / pot)}% of the pot" if pot else ""
+  return f"{number_text(amount)} {unit_of(game)}{share}"
+
+
+def number_text(x: float) -> str:
+  """Four digits, without an exponent where that is readable."""
+  return f"{x:,.1f}" if abs(x) >= 1000 else f"{x:.4g}"

@@ -1,0 +1,118 @@
+"""Regret rules: one step by hand for each, and the laws that every rule must keep."""
+
+import dataclasses
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from ps_cfr_spiel import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.cfr import make_rule, normalise, rule_header
+
+
+def steps(rule, regrets):
+  """Strategies after each regret of a single infostate."""
+  state = rule.init((len(regrets[0]), 1, 1), "float64")
+  strategies = []
+  for t, regret in enumerate(regrets, start=1):
+    state, strategy = rule.update(state, jnp.asarray(regret, "float64").reshape(-1, 1, 1), jnp.asarray(t))
+    strategies.append(np.asarray(strategy).ravel())
+  return strategies
+
+
+# Regrets (4, -2, 0), then (-3, 4, 1): worked out by hand.
+BY_HAND = [
+  (RM(), [1 / 4, 2 / 4, 1 / 4]),  # R = 1, 2, 1
+  (RMPlus(), [1 / 6, 4 / 6, 1 / 6]),  # R = 4, 0, 0 and then 1, 4, 1
+  (LCFR(), [0, 3 / 4, 1 / 4]),  # R = 4/2 - 3, -2/2 + 4, 1 = -1, 3, 1
+  (DCFR(alpha=math.inf, beta=-math.inf), [0, 3 / 4, 1 / 4]),  # u = 1: both factors 1/2
+  (PCFRPlus(), [0, 8 / 10, 2 / 10]),  # R = 1, 4, 1; with the prediction -2, 8, 2
+  (PCFRPlus(phi=1 / 3), [0, 16 / 3 / (20 / 3), 4 / 3 / (20 / 3)]),  # R + x/3 = 0, 16/3, 4/3
+]
+
+
+@pytest.mark.parametrize("rule, expected", BY_HAND, ids=lambda x: str(x))
+def test_second_strategy_by_hand(rule, expected):
+  np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
+
+
+def test_pdcfr_plus_by_hand():
+  # R = 4, 0, 0; then d(2) = 1/2: R = max(2 - 3, 0), 4, 1; d(3) = 2^a / (2^a + 1) with a = 1: 2/3
+  strategy = steps(PDCFRPlus(alpha=1.0), [[4, -2, 0], [-3, 4, 1]])[-1]
+  weights = np.array([0, 4 * 2 / 3 + 4, 2 / 3 + 1])
+  np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
+
+
+def test_nrm_by_hand():
+  rule, regret = NRM(kappa=0.3, c=1.0, phi=0.5), np.array([-3, 4, 1])
+  y = 0.3 * 1 * 4 * np.array([1 / 3, 1 / 3, 1 / 3]) + [4, -2, 0]  # m = 4
+  z = y / y[y > 0].sum()
+  m = max(2 / 3 * 4, 5)
+  y = 0.3 * 2 * m * np.where(z > 0, z, z / 2) + regret
+  weights = np.maximum(y + 0.5 * regret, 0)
+  expected = weights / weights.sum()
+  np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
+
+
+def test_lcfr_is_dcfr_of_ones():
+  regrets = np.random.default_rng(0).normal(size=(6, 4))
+  np.testing.assert_array_equal(steps(LCFR(), regrets), steps(DCFR(1, 1, 1), regrets))
+
+
+@pytest.mark.parametrize("kind", RULES.values(), ids=RULES)
+def test_laws(kind):
+  """Strategies are distributions; types do not mix; scale does not matter; silence changes nothing."""
+  rule, rng = kind(), np.random.default_rng(3)
+  shape = (3, 2, 5)
+  regrets = rng.normal(size=(8, *shape))
+  regrets[:, :, 1, 4] = 0  # an infostate that never hears anything
+  whole, single = rule.init(shape, "float64"), rule.init((3, 1, 1), "float64")
+  scaled = rule.init(shape, "float64")
+  for t, regret in enumerate(regrets, start=1):
+    whole, strategy = rule.update(whole, jnp.asarray(regret), jnp.asarray(t))
+    single, alone = rule.update(single, jnp.asarray(regret[:, :1, 2:3]), jnp.asarray(t))
+    scaled, same = rule.update(scaled, jnp.asarray(regret * 1e-6), jnp.asarray(t))
+    assert (np.asarray(strategy) >= 0).all()
+    np.testing.assert_allclose(np.asarray(strategy).sum(0), 1, atol=1e-12)
+    np.testing.assert_allclose(strategy[:, :1, 2:3], alone, atol=1e-12)
+    np.testing.assert_allclose(strategy, same, atol=1e-9)
+    np.testing.assert_allclose(strategy[:, 1, 4], 1 / 3, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", RULES.values(), ids=RULES)
+def test_learns_the_best_action_in_float32(kind):
+  rule = kind()
+  state, strategy = rule.init((3, 1, 1), "float32"), np.full((3, 1, 1), 1 / 3, np.float32)
+  values = np.array([1, 3, 2], np.float32).reshape(3, 1, 1) * np.float32(1e-30)
+  for t in range(1, 200):
+    regret = values - (values * strategy).sum(0, keepdims=True)
+    state, strategy = rule.update(state, jnp.asarray(regret), jnp.asarray(t))
+    assert strategy.dtype == np.float32
+    strategy = np.asarray(strategy)
+  np.testing.assert_allclose(strategy.ravel(), [0, 1, 0], atol=1e-3)
+
+
+def test_normalise_is_uniform_where_nothing_is_positive():
+  weights = jnp.asarray([[0.0, 2.0], [0.0, 6.0]]).reshape(2, 1, 2)
+  np.testing.assert_allclose(normalise(weights)[:, 0], [[0.5, 0.25], [0.5, 0.75]])
+
+
+@pytest.mark.parametrize("kind", RULES.values(), ids=RULES)
+def test_header_round_trip(kind):
+  rule = dataclasses.replace(kind(), gamma=3.5)
+  assert make_rule(rule_header(rule)) == rule
+  assert hash(rule) == hash(make_rule(rule_header(rule)))
+
+
+def test_bad_rules_are_named():
+  with pytest.raises(ValueError, match="Unknown rule 'cfr'; choose one of 'rm', 'rm\\+'"):
+    make_rule("cfr")
+  with pytest.raises(ValueError, match="has the parameters"):
+    make_rule({"name": "rm", "alpha": 2})
+  with pytest.raises(ValueError, match="Expected a rule"):
+    make_rule(NRM)
+  with pytest.raises(ValueError, match="NRM: kappa must be a number from 0"):
+    NRM(kappa=-1)
+  with pytest.raises(ValueError, match="gamma must be a number"):
+    RM(gamma=math.nan)

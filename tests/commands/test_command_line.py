@@ -1,0 +1,367 @@
+"""The program as its users run it, in fresh processes; what needs none runs in this one."""
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability
+
+import ps_cfr_spiel
+from ps_cfr_spiel.commands import program as command_line
+from ps_cfr_spiel.evaluation import points
+
+PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
+SMALL = "river_subgame(ranges=AA KQs;TT 87s)"
+HEARS_CTRL_C = (  # even where the tests themselves run in the background, with SIGINT ignored
+  "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+)
+PNG = b"\x89PNG"
+
+
+def program(*words, code=0):
+  """Runs the program in a process of its own; returns stdout and stderr."""
+  result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120)
+  assert result.returncode == code, result
+  assert "Traceback" not in result.stderr
+  return result.stdout, result.stderr
+
+
+def rows(folder):
+  with open(folder / "exploitability.csv", newline="") as file:
+    return [(int(row["iteration"]), float(row["exploitability"])) for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+  """A folder with a run of 120 iterations, and what the program said."""
+  folder = tmp_path_factory.mktemp("solved") / "new" / "folder"
+  out, _ = program("solve", SMALL, "--iterations=120", "--output", folder)
+  return folder, out
+
+
+def test_solve_saves_all_it_names(solved):
+  folder, out = solved
+  files = {"run.npz", "exploitability.csv", "exploitability.png", "strategy.png"}
+  assert {path.name for path in folder.iterdir()} == files
+  for name in files:
+    assert name in out.splitlines()[-2]
+  assert (folder / "strategy.png").read_bytes().startswith(PNG)
+  assert (folder / "exploitability.png").read_bytes().startswith(PNG)
+  solver = ps_cfr_spiel.PSCFRSolver.load(folder / "run.npz")
+  assert solver.iteration == 120
+  assert rows(folder)[-1][0] == 120
+  assert rows(folder)[-1][1] == pytest.approx(solver.exploitability(), rel=1e-4, abs=1e-6)
+
+
+def test_solve_tells_what_it_does(solved):
+  folder, out = solved
+  assert "decision infostates: " in out
+  table = [line.split() for line in out.splitlines() if re.match(r" +[0-9]", line)]
+  assert [row[0] for row in table] == ["1", "2", "5", "10", "20", "50", "100", "120"]
+  measured = dict(rows(folder))
+  for iteration, _, chips, percent in table:
+    assert float(chips.replace(",", "")) == pytest.approx(measured[int(iteration)], rel=1e-3)
+    assert float(percent.replace(",", "")) == pytest.approx(measured[int(iteration)] / 2, rel=1e-3)
+  assert re.search(r"^value to player 0: +-?[0-9.]+ chips$", out, re.M)
+  assert re.search(r"^time: .* for 120 iterations, after .* to build and compile$", out, re.M)
+  assert f"ps-cfr-spiel show {folder / 'run.npz'}" in out
+
+
+def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
+  words = ["solve", f"--resume={solved[0] / 'run.npz'}", "--iterations=30", f"--output={tmp_path}", "--quiet"]
+  assert command_line.run(words) == 0
+  assert len(capsys.readouterr().out.splitlines()) == 5
+  resumed = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
+  whole = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(SMALL))
+  whole.run(150)
+  assert resumed.iteration == 150
+  for ours, theirs in zip(
+    resumed.average_policy().strategies, whole.average_policy().strategies, strict=True
+  ):
+    for mine, other in zip(ours, theirs, strict=True):
+      np.testing.assert_array_equal(mine, other)
+  assert rows(tmp_path) == [*rows(solved[0]), rows(tmp_path)[-1]]
+  assert rows(tmp_path)[-1][0] == 150
+
+
+def test_evaluate_agrees_with_openspiel(solved):
+  out, _ = program("evaluate", solved[0] / "run.npz")
+  policy = ps_cfr_spiel.load_policy(solved[0] / "run.npz")
+  expected = exploitability.exploitability(policy.game, policy)
+  found = re.search(r"^exploitability: +(\S+) chips = (\S+)% of the pot", out, re.M)
+  assert float(found[1]) == pytest.approx(expected, rel=1e-3)
+  assert float(found[2]) == pytest.approx(expected / 2, rel=1e-3)
+  assert "120 iterations of NRM" in out
+
+
+def test_show_draws_and_prints(solved, tmp_path):
+  out, _ = program("show", solved[0] / "run.npz", "--at=x b200", "--png", tmp_path / "chart.png")
+  assert "After Check, Bet 200: player 0 acts" in out
+  assert "Raise to 800" in out
+  assert (tmp_path / "chart.png").read_bytes().startswith(PNG)
+
+
+def test_ctrl_c_keeps_what_was_reached(tmp_path):
+  command = [sys.executable, "-c", HEARS_CTRL_C, PROGRAM, "solve", "kuhn_poker", "--iterations=1000000000"]
+  process = subprocess.Popen(
+    [*command, "--checkpoint_seconds=0.1", "--output", tmp_path],
+    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+  )  # fmt: skip
+  try:
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "run.npz").exists() and time.monotonic() < deadline:
+      time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+  finally:
+    process.kill()
+  assert process.returncode == 130
+  assert "Interrupted" in err
+  assert "Traceback" not in err
+  assert "saved:" in out
+  solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
+  assert solver.iteration == rows(tmp_path)[-1][0] > 0
+  assert (tmp_path / "exploitability.png").exists()
+
+
+def test_without_matplotlib(tmp_path):
+  code = (
+    "import sys; sys.modules['matplotlib'] = None\n"
+    "from ps_cfr_spiel.commands.program import main; main(['ps-cfr-spiel', *sys.argv[1:]])"
+  )
+  command = [sys.executable, "-c", code, "solve", "kuhn_poker", "--iterations=1", "--output", str(tmp_path)]
+  missing = subprocess.run(command, capture_output=True, text=True, timeout=60)
+  assert missing.returncode == 0, missing
+  assert "pip install 'ps_cfr_spiel[plot]'" in missing.stdout
+  assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "exploitability.csv"}
+  demanded = subprocess.run([*command, "--plot"], capture_output=True, text=True, timeout=60)
+  assert demanded.returncode == 2
+  assert re.fullmatch(r"ps-cfr-spiel: error: .*pip install 'ps_cfr_spiel\[plot\]'\n", demanded.stderr)
+
+
+def test_an_error_is_one_line_and_nothing_else():
+  out, err = program("solve", "river_subgame(nothing=1)", code=2)
+  assert out == ""
+  assert re.fullmatch(r"ps-cfr-spiel: error: Unknown parameter 'nothing'.+\n", err), err
+
+
+def test_a_reader_that_leaves_is_no_error(solved):
+  command = f"{PROGRAM} show {solved[0] / 'run.npz'} | head -n 1"
+  result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+  assert result.stdout.startswith("river_subgame(")
+  assert result.stderr == ""
+
+
+# --- In this process ----------------------------------------------------------------------------
+
+
+def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
+  words = ["solve", "kuhn_poker", "--solver=external-sampling", "--iterations=200", "--seed=3", "--noplot"]
+  assert command_line.run([*words, f"--output={tmp_path}", "--quiet"]) == 0
+  run = tmp_path / "run.npz"
+  assert command_line.run(["solve", f"--resume={run}", "--iterations=100", "--noplot", "--quiet"]) == 0
+  capfd.readouterr()
+  assert command_line.run(["evaluate", str(run)]) == 0
+  assert "300 iterations of ExternalSamplingSolver" in capfd.readouterr().out
+
+
+def test_a_search_is_evaluated_saved_and_shown(tmp_path):
+  words = ["resolve", "kuhn_poker", "--iterations=300", "--lookahead=1", "--value_iterations=50"]
+  out, _ = program(*words, f"--output={tmp_path}", "--quiet")
+  policy = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+  expected = exploitability.exploitability(pyspiel.load_game("kuhn_poker"), policy.to_tabular())
+  assert 0 < expected < 0.01
+  found = re.search(r"^exploitability: +([0-9.e-]+) utility$", out, re.M)
+  assert found
+  assert float(found[1]) == pytest.approx(expected, rel=1e-3)
+  shown, _ = program("show", tmp_path / "policy.npz")
+  assert "re-solving policy after 300 iterations of NRM" in shown
+
+
+def words_of(text, solved, tmp_path):
+  return [word.format(run=solved[0] / "run.npz", tmp=tmp_path) for word in text.split("|")]
+
+
+@pytest.mark.parametrize(
+  ("text", "message"),
+  [
+    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, resolve, play, summary, check"),
+    ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
+    ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
+    ("solve|river_subgame(", "Missing closing bracket"),
+    ("solve|river_subgame(pot=3)", "pot=3"),
+    ("solve|river_subgame(ranges=AA)", "ranges='AA'"),
+    ("solve|kuhn_poker(players=3)", "two-player zero-sum"),
+    ("solve|one|two", "Expected one game, got 'one' and 'two'"),
+    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm>"),
+    ("solve|--dtype=float16", "value should be one of <float32|float64>"),
+    ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
+    ("solve|--iterations=-1", "-1 is not a non-negative integer"),
+    ("solve|--iterations=many", "--iterations=many"),
+    ("solve|--itertions=3", "Did you mean: iterations"),
+    ("solve|--skip=-1", "-1 is not a non-negative integer"),
+    ("solve|--solver=mcts", "value should be one of <ps-cfr|vr-mccfr|outcome-sampling|external-sampling>"),
+    ("solve|kuhn_poker|--solver=outcome-sampling|--rule=rm", "--solver=outcome-sampling has no --rule"),
+    ("solve|kuhn_poker|--limit=10", "more than 10 histories"),
+    ("solve|dark_hex(num_rows=2,num_cols=2)", "has no public states"),
+    ("solve|--target=nan", "--target=nan: expected a number such as 0.2 or a share of the pot such as 0.1%"),
+    ("solve|kuhn_poker|--target=1%", "this game has no pot"),
+    ("solve|--output={run}", "Cannot write to the folder"),
+    ("solve|--output={run}/below", "Cannot write to the folder"),
+    ("solve|--resume={tmp}/none.npz", "none.npz: No such file or directory"),
+    ("solve|--resume={tmp}/truncated.npz", "truncated"),
+    ("solve|--resume={tmp}/foreign.npz", "not a file of ps_cfr_spiel"),
+    ("solve|--resume={run}|--rule=rm", "leave out --rule"),
+    ("solve|--resume={run}|kuhn_poker", "leave out 'kuhn_poker'"),
+    ("evaluate", "evaluate needs a file"),
+    ("evaluate|{tmp}", "Is a directory"),
+    ("evaluate|{run}|{tmp}/none.npz", "none.npz: No such file or directory"),
+    ("show", "show needs one file"),
+    ("show|{tmp}/truncated.npz", "truncated"),
+    ("show|{run}|--at=x, b7", "Unknown action 'b7' after Check; choose one of"),
+    ("show|{run}|--at=x x", "The game is over after Check, Check"),
+    ("show|{run}|--hand=22", "Player 0 never holds '22'"),
+    ("show|{run}|--action=sleep", "Unknown action 'sleep'"),
+    ("show|{run}|--png={tmp}/none/chart.png", "chart.png: No such file or directory"),
+    ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
+    ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
+    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead=1 or more"),
+    ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
+    ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
+    ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
+    ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
+    ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
+    ("summary|--quiet", "Unknown command line flag 'quiet'"),
+  ],
+)
+def test_mistakes_are_answered_in_one_line(text, message, solved, tmp_path, capfd):
+  (tmp_path / "truncated.npz").write_bytes((solved[0] / "run.npz").read_bytes()[:5000])
+  (tmp_path / "foreign.npz").write_text("not ours")
+  assert command_line.run(words_of(text, solved, tmp_path)) == 2
+  error = capfd.readouterr().err  # what C++ writes included
+  assert error.startswith("ps-cfr-spiel: error: ")
+  assert error.count("\n") == 1
+  assert message in error
+
+
+def test_help_is_about_our_flags_alone(capsys):
+  assert command_line.run([]) == 2
+  assert command_line.run(["--help"]) == 0
+  general = capsys.readouterr().out
+  for command in command_line.COMMANDS:
+    assert command.summary in general
+    assert command_line.run([command.name, "--help"]) == 0
+    text = capsys.readouterr().out
+    flags = re.findall(r"^  --(?:\[no\])?(\w+)", text, re.M)
+    assert flags == sorted(command.flags(), key=flags.index)
+    assert "alsologtostderr" not in text
+    assert max(map(len, text.splitlines())) <= 112
+    for example in command.examples:
+      assert f"ps-cfr-spiel {example}" in text
+
+
+def test_version(capsys):
+  assert command_line.run(["--version"]) == 0
+  assert capsys.readouterr().out == f"ps-cfr-spiel {ps_cfr_spiel.__version__}\n"
+
+
+@pytest.mark.parametrize(("target", "chips"), [("1%", 2.0), ("0.5", 0.5)])
+def test_solve_stops_at_the_target(target, chips, tmp_path, capsys):
+  assert command_line.run(["solve", SMALL, f"--target={target}", f"--output={tmp_path}", "--noplot"]) == 0
+  *before, last = [value for _, value in rows(tmp_path)]
+  assert last <= chips < min(before)
+  assert "not reached" not in capsys.readouterr().out
+
+
+def test_a_target_out_of_reach_is_admitted(tmp_path, capsys):
+  words = ["solve", SMALL, "--target=0%", "--iterations=3", f"--output={tmp_path}", "--noplot", "--quiet"]
+  assert command_line.run(words) == 0
+  assert "The target of 0% was not reached" in capsys.readouterr().out
+
+
+def test_options_reach_the_solver(tmp_path, capsys):
+  options = ["--rule=dcfr", "--noalternating", "--skip=2", "--dtype=float64", "--leaves=sparse", "--noplot"]
+  assert command_line.run(["solve", "kuhn_poker", *options, "--iterations=4", f"--output={tmp_path}"]) == 0
+  solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
+  assert solver.rule == ps_cfr_spiel.DCFR()
+  assert (solver.alternating, solver.skip, solver.dtype) == (False, 2, "float64")
+  assert solver.tree.leaves.kind == "sparse"
+  assert "DCFR" in capsys.readouterr().out
+
+
+def test_no_iterations_at_all(tmp_path):
+  assert command_line.run(["solve", SMALL, "--iterations=0", f"--output={tmp_path}"]) == 0
+  assert [iteration for iteration, _ in rows(tmp_path)] == [0]
+
+
+def test_show_by_hand_and_by_action(solved, capsys):
+  file = str(solved[0] / "run.npz")
+  policy = ps_cfr_spiel.load_policy(file)
+  state = policy.game.new_initial_state()
+  state.apply_action(0)
+  state.apply_action(state.legal_actions()[0])
+  assert command_line.run(["show", file, "--hand", state.hand(0)]) == 0
+  line = capsys.readouterr().out.splitlines()[-1].split()
+  expected = [f"{100 * p:.2f}%" for p in policy.action_probabilities(state).values()]
+  assert line == [state.hand(0), *expected, "100.00%"]
+  assert command_line.run(["show", file, "--action=check"]) == 0
+  assert "how often Check is played" in capsys.readouterr().out
+
+
+def test_other_games_are_solved_and_shown_as_tables(tmp_path, capsys):
+  assert command_line.run(["solve", "kuhn_poker", "--iterations=300", f"--output={tmp_path}"]) == 0
+  assert "exploitability (utility)" in capsys.readouterr().out
+  assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "exploitability.csv", "exploitability.png"}
+  file = str(tmp_path / "run.npz")
+  assert command_line.run(["show", file, "--player=1", "--hand=2"]) == 0
+  lines = capsys.readouterr().out.splitlines()[3:]
+  assert [line.split()[:3] for line in lines] == [["player", "1", "2p"], ["player", "1", "2b"]]
+  assert command_line.run(["show", file, "--at=Bet"]) == 2
+  assert command_line.run(["evaluate", file]) == 0
+  assert "utility" in capsys.readouterr().out
+
+
+def test_a_table_that_is_not_ours_is_not_overwritten(solved, tmp_path, capsys):
+  (tmp_path / "run.npz").write_bytes((solved[0] / "run.npz").read_bytes())
+  (tmp_path / "exploitability.csv").write_text("a,b\n1,2\n")
+  assert command_line.run(["solve", f"--resume={tmp_path / 'run.npz'}"]) == 2
+  assert "move it away" in capsys.readouterr().err
+  assert (tmp_path / "exploitability.csv").read_text() == "a,b\n1,2\n"
+
+
+def test_summary(capsys):
+  assert command_line.run(["summary"]) == 0
+  out = capsys.readouterr().out
+  for number in ("61,000,831", "57", "21,620"):
+    assert number in out
+
+
+def test_measurements_get_rarer():
+  iteration, found = 0, []
+  while iteration < 1000:
+    iteration = points.next_measurement(iteration)
+    found.append(iteration)
+  assert found == [*range(1, 10), *range(10, 100, 5), *range(100, 1001, 50)]
+  shown = [n for n in range(1, 1001) if points.is_round(n)]
+  assert shown == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+
+
+@pytest.mark.slow
+def test_the_main_job(tmp_path):
+  """One command, and the paper's subgame is solved."""
+  result = subprocess.run([PROGRAM, "solve"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+  assert result.returncode == 0, result
+  assert float(re.search(r"= (\S+)% of the pot", result.stdout)[1]) < 0.1
+  value = float(re.search(r"value to player 0: +(\S+) chips", result.stdout)[1])
+  assert value == pytest.approx(-7.40, abs=0.02)
+  assert sorted(os.listdir(tmp_path / "runs" / "river_subgame")) == [
+    "exploitability.csv", "exploitability.png", "run.npz", "strategy.png",
+  ]  # fmt: skip

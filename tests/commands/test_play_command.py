@@ -1,0 +1,262 @@
+import io
+import re
+import sys
+
+import numpy as np
+import pyspiel
+import pytest
+from absl import flags
+
+import ps_cfr_spiel
+from ps_cfr_spiel.commands import play
+from ps_cfr_spiel.commands.user_input import UserError
+from ps_cfr_spiel.evaluation import table
+
+GAMES = {
+  "cheat": "cheat(max_turns=12)",
+  "cheat of four": "cheat(players=4,hand_size=3,max_turns=8)",
+  "glasses": "glasses",
+  "river_subgame": "river_subgame(ranges=AsKd QQ;TT 87s)",
+  "a game of OpenSpiel's": "kuhn_poker",
+}
+RIVER = "river_subgame(ranges=AsKd;TdTc)"
+
+each_game = pytest.mark.parametrize("game_string", GAMES.values(), ids=GAMES)
+
+
+class FirstBot(pyspiel.Bot):
+  """Plays the first legal action and counts what it is told."""
+
+  def __init__(self, seat, told):
+    super().__init__()
+    self.seat, self.told = seat, told
+
+  def step(self, state):
+    assert state.current_player() == self.seat
+    return state.legal_actions()[0]
+
+  def restart_at(self, state):
+    pass
+
+  def inform_action(self, state, player, action):
+    assert player != self.seat
+    assert action in state.legal_actions()
+    self.told.append((self.seat, player))
+
+
+def converse(game_string, seat, lines, opponent=None, seed=0):
+  """Returns the last state and all that was printed."""
+  game, rng = pyspiel.load_game(game_string), np.random.RandomState(seed)
+  make = opponent or play.make_opponent(game, "random", rng)
+  output = io.StringIO()
+  state = table.play(game, seat, make, io.StringIO("".join(f"{x}\n" for x in lines)), output, rng)
+  return state, output.getvalue()
+
+
+def first_bot(seat):
+  return FirstBot(seat, [])
+
+
+def test_names_numbers_and_beginnings():
+  names = {0: "Fold", 1: "Call", 2: "Bet 200", 3: "Bet 400", 40: "2"}
+  find = table.find_actions
+  assert find(names, "call") == find(names, "1") == find(names, "ca") == [1]
+  assert find(names, "bet 400") == find(names, "3") == [3]
+  assert find(names, "2") == [40]  # a name before a number
+  assert find(names, "bet") == find(names, "bet ") == [2, 3]
+  assert find(names, "raise") == find(names, "7") == find(names, "") == find(names, "-1") == []
+
+
+@pytest.mark.parametrize("move", ["Bet 200", "bet 200", "  BET   200 ", "2", "bet"])
+def test_a_move_in_every_spelling(move):
+  state, _ = converse(RIVER, 0, [move], first_bot)
+  assert state.history() == [0, 0, 2, 0]  # the opponent folds
+  assert state.is_terminal()
+
+
+def test_bad_input_asks_again():
+  state, text = converse(RIVER, 0, ["hello", "17", "", "3 chips", "check"], first_bot)
+  assert state.is_terminal()
+  assert text.count("Your move") == 5
+  assert "'hello' is not a legal move; Check, Bet 200, All-in 19900 are." in text
+  assert "'17' is not a legal move" in text
+  assert "'' is not a legal move" in text
+
+
+def test_an_ambiguous_beginning_asks_again():
+  state, text = converse("glasses", 0, ["stones to 1", "stones to 1/9", "quit"], first_bot)
+  assert "'stones to 1' may mean Stones to 1/8, Stones to 1/9, Stones to 1/10." in text
+  assert state.stones == (1, 9)
+
+
+@pytest.mark.parametrize("lines", [["quit"], ["Q"], ["exit"], []])
+def test_quitting(lines):
+  state, text = converse("glasses", 0, lines)
+  assert not state.is_terminal()
+  assert text.endswith("You quit.\n")
+  assert "win" not in text
+
+
+def test_ctrl_c_quits():
+  class Interrupted(io.StringIO):
+    def readline(self, *_):
+      raise KeyboardInterrupt
+
+  output = io.StringIO()
+  table.play(pyspiel.load_game("glasses"), 0, first_bot, Interrupted(), output)
+  assert output.getvalue().endswith("You quit.\n")
+
+
+@pytest.mark.parametrize(
+  ("moves", "result"),
+  [(["bet 200"], "You win 100."), (["check", "fold"], "You lose 100."), (["check"], None)],
+)
+def test_results(moves, result):
+  def opponent(seat):
+    bot = FirstBot(seat, [])
+    bot.step = lambda state: state.legal_actions()[-1 if "x" in str(state).split("|")[-1] else 0]
+    return bot
+
+  if result is None:
+    _, text = converse("river_subgame(board=AsKsQsJsTs,ranges=9d9c;8d8c)", 0, moves, first_bot)
+    result = "A draw."
+  else:
+    _, text = converse(RIVER, 0, moves, opponent)
+  assert text.splitlines()[-1] == result
+
+
+def test_long_lists_are_cut_and_shown_on_demand():
+  _, text = converse("cheat(first_player=0)", 0, ["?", "quit"])
+  before, after = text.split("? for all, quit): ")[:2]
+  assert re.search(r"\.\.\. and \d+ more", before)
+  assert "more" not in after
+  assert len(re.findall("Discard ", after)) > table.MAX_LISTED
+
+
+@each_game
+def test_only_own_information_is_shown(game_string):
+  """What is printed does not depend on what the person cannot see: it is made of their strings only."""
+  game = pyspiel.load_game(game_string)
+  for seat in range(game.num_players()):
+    seen = []
+
+    class Person(io.StringIO):
+      def readline(self, *_, seen=seen):
+        return f"{seen[-1].legal_actions()[0]}\n"
+
+    output, person = io.StringIO(), Person()
+
+    def show(state, player, shown, output, *, seat=seat, seen=seen, original=table._show):
+      assert player == seat
+      seen.append(state.clone())
+      return original(state, player, shown, output)
+
+    rng = np.random.RandomState(seat)
+    with pytest.MonkeyPatch.context() as patch:
+      patch.setattr(table, "_show", show)
+      end = table.play(game, seat, play.make_opponent(game, "random", rng), person, output, rng)
+    text = output.getvalue()
+    allowed = {state.observation_string(seat) for state in seen}
+    assert set(re.findall(r"^Now: +(.*)$", text, re.MULTILINE)) == allowed
+    story = "".join(re.findall(r"^(?:So far|Since then): (.*)$", text, re.MULTILINE))
+    assert re.sub(r"[ ;|]", "", story) == re.sub(r"[ ;|]", "", end.information_state_string(seat))
+    others = [
+      line for line in text.splitlines() if not re.match("(Now|So far|Since then|Your move|  )", line)
+    ]
+    assert others[0].endswith(f"you are player {seat}.")
+    assert others[-1] in {
+      "A draw.",
+      *(f"You {verb} {abs(end.returns()[seat]):g}." for verb in ("win", "lose")),
+    }
+    assert not any(others[1:-1])
+
+
+def test_every_bot_is_told_every_move():
+  told = []
+  state, _ = converse(
+    "cheat(players=4,hand_size=3,max_turns=1,first_player=0)", 0, ["2", "3", "4"], lambda s: FirstBot(s, told)
+  )
+  assert state.is_terminal()
+  chance = int(pyspiel.PlayerId.CHANCE)
+  assert {seat for seat, _ in told} == {1, 2, 3}
+  assert sum(player == chance for _, player in told) == 12 * 3
+  assert [(seat, player) for seat, player in told if player >= 0] == [
+    (1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (1, 2), (3, 2), (1, 3), (2, 3),
+  ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["naive", "heuristic", "random", None])
+def test_bots_of_cheat(name):
+  game, rng = pyspiel.load_game("cheat"), np.random.RandomState(0)
+  make = play.make_opponent(game, name, rng)
+  bot = make(1)
+  assert type(bot).__name__ == {"naive": "NaiveBot", "random": "UniformRandomBot"}.get(name, "HeuristicBot")
+
+
+def test_a_saved_policy_as_opponent(tmp_path):
+  game, path = pyspiel.load_game("glasses(turns=2)"), tmp_path / "run.npz"
+  solver = ps_cfr_spiel.PSCFRSolver(game, "rm+")
+  solver.run(50)
+  solver.save(path)
+  rng = np.random.RandomState(0)
+  make = play.make_opponent(game, str(path), rng)
+  seeds = range(300)
+  first = [converse("glasses(turns=2)", 1, ["quit"], make, seed)[0].history()[0] for seed in seeds]
+  expected = solver.average_policy().action_probabilities(game.new_initial_state())
+  for action, probability in expected.items():
+    assert first.count(action) / len(seeds) == pytest.approx(probability, abs=0.1)
+  with pytest.raises(UserError, match="holds a policy for glasses"):
+    play.make_opponent(pyspiel.load_game("glasses"), str(path), rng)
+
+
+def test_a_search_as_opponent():
+  game = pyspiel.load_game("kuhn_poker")
+  make = play.make_opponent(game, "search", np.random.RandomState(0))
+  first = [converse("kuhn_poker", 1, ["quit"], make, seed)[0] for seed in range(300)]
+  kings = [state.history() for state in first if state.history()[0] == 2]
+  jacks = [state.history() for state in first if state.history()[0] == 0]
+  bets = [sum(history[2] for history in dealt) / len(dealt) for dealt in (kings, jacks)]
+  assert bets[0] == pytest.approx(3 * bets[1], abs=0.25)  # in equilibrium
+
+
+@pytest.mark.parametrize("name", ["naive", "heuristic"])
+def test_bots_of_cheat_play_nothing_else(name):
+  with pytest.raises(UserError, match=f"The {name} bot plays cheat only, not kuhn_poker"):
+    play.make_opponent(pyspiel.load_game("kuhn_poker"), name, np.random.RandomState(0))
+
+
+def test_no_such_policy(tmp_path):
+  with pytest.raises(OSError, match="nothing"):
+    play.make_opponent(pyspiel.load_game("kuhn_poker"), str(tmp_path / "nothing"), np.random.RandomState(0))
+
+
+def run(monkeypatch, capsys, words, lines):
+  values = flags.FlagValues()
+  play.define(values)
+  rest = values(["play", *words])[1:]
+  monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+  code = play.play_game(values, rest)
+  return code, capsys.readouterr().out
+
+
+def test_the_command(monkeypatch, capsys):
+  code, text = run(monkeypatch, capsys, ["glasses", "--seat=1", "--seed=3"], ["4", "q"])
+  again, same = run(monkeypatch, capsys, ["glasses", "--seat=1", "--seed=3"], ["4", "q"])
+  assert (code, text) == (again, same)
+  assert code == 0
+  assert "you are player 1" in text
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    (["glasses", "--seat=2"], "--seat=2: glasses.* has seats 0 to 1"),
+    (["no_such_game"], "no_such_game"),
+    (["glasses(turns=0)"], "turns=0"),
+    (["glasses", "cheat"], "Expected one game"),
+    (["glasses", "--opponent=naive"], "plays cheat only"),
+  ],
+)
+def test_mistakes(monkeypatch, capsys, words, message):
+  with pytest.raises(UserError, match=message):
+    run(monkeypatch, capsys, words, [])

@@ -1,0 +1,54 @@
+import pyspiel
+import pytest
+from chases import play
+
+import ps_cfr_spiel
+from ps_cfr_spiel import glasses_beliefs
+from ps_cfr_spiel.commands import program
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("glasses"))
+  solver.run(100)
+  path = tmp_path_factory.mktemp("glasses") / "run.npz"
+  solver.save(path)
+  return str(path), solver.average_policy()
+
+
+def test_beliefs_in_glasses_are_printed_and_drawn(saved, tmp_path, capsys):
+  path, policy = saved
+  png = tmp_path / "beliefs.png"
+  assert program.run(["show", path, "--at=Stones to 1/9, 4, 1/7", f"--png={png}"]) == 0
+  out = capsys.readouterr().out
+  belief = glasses_beliefs.evader_belief(play("glasses", (1, 9), 4, (1, 7)), policy)
+  for node, share in belief.items():
+    assert f"  node {node:<3} {100 * share:6.2f}%\n" in out
+  assert "After" not in out and "3 of 5 moves | evader to move" in out
+  assert "What player 1 does:" in out
+  assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_end_of_a_chase_has_no_moves(saved, capsys):
+  assert program.run(["show", saved[0], "--at=2/9, 4, 4/7"]) == 0
+  out = capsys.readouterr().out
+  assert "caught" in out and "What player" not in out
+
+
+def test_without_moves_glasses_is_a_table(saved, capsys):
+  assert program.run(["show", saved[0], "--player=1", "--rows=3"]) == 0
+  assert "player 1  p1 | 5:0/10" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+  ("option", "message"),
+  [
+    ("--at=1/9, 44", "Unknown move '44' after 5:0/10 1/9; choose one of Evader to 3, Evader to 4"),
+    ("--at=2/9, 4, 4/7, 1", "Unknown move '1' after 5:0/10 2/9 4 4/7 caught; the game is over."),
+    ("--action=4", "--at and --png for glasses too"),
+  ],
+)
+def test_mistakes_are_answered_in_a_line(saved, capsys, option, message):
+  assert program.run(["show", saved[0], option]) == 2
+  error = capsys.readouterr().err
+  assert message in error and error.count("\n") == 1

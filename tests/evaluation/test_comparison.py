@@ -1,0 +1,99 @@
+import itertools
+
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability as openspiel_exploitability
+
+import ps_cfr_spiel
+from ps_cfr_spiel import comparison
+from ps_cfr_spiel.evaluation.comparison import Point, Run
+
+FEW = {
+  "CFR+": lambda game: ps_cfr_spiel.PSCFRSolver(game, "rm+", dtype="float64"),
+  "OpenSpiel CFR+": pyspiel.CFRPlusSolver,
+  "OpenSpiel external sampling": comparison.THEIRS["OpenSpiel external sampling"],
+}
+
+
+@pytest.fixture(scope="module")
+def kuhn():
+  return pyspiel.load_game("kuhn_poker")
+
+
+@pytest.fixture(scope="module")
+def runs(kuhn):
+  return comparison.compare(kuhn, 0.1, FEW)
+
+
+def test_every_solver_runs_for_its_time(runs):
+  assert list(runs) == list(FEW)
+  for run in runs.values():
+    iterations = [point.iteration for point in run.points]
+    assert iterations == sorted(set(iterations)) and iterations[:5] == [1, 2, 3, 4, 6]
+    assert run.points[-2].seconds < 0.1 <= run.points[-1].seconds
+    assert run.setup_seconds > 0
+
+
+def test_the_same_algorithm_has_the_same_curve_here_and_there(runs):
+  ours, theirs = (
+    {point.iteration: point.exploitability for point in runs[name].points}
+    for name in ("CFR+", "OpenSpiel CFR+")
+  )
+  common = ours.keys() & theirs.keys()
+  assert len(common) > 5
+  for iteration in common:
+    assert ours[iteration] == pytest.approx(theirs[iteration], abs=1e-9)
+
+
+def test_policies_that_know_states_only_are_evaluated_too(kuhn):
+  solver = pyspiel.ExternalSamplingMCCFRSolver(kuhn, seed=3)
+  for _ in range(100):
+    solver.run_iteration()
+  policy = solver.average_policy()
+  expected = pyspiel.exploitability(kuhn, policy)
+  assert comparison.Exploitability(kuhn)(policy) == pytest.approx(expected, abs=1e-12)
+
+
+def test_python_policies_are_evaluated(kuhn):
+  policy = ps_cfr_spiel.PSCFRSolver(kuhn).average_policy().to_tabular()
+  expected = openspiel_exploitability.exploitability(kuhn, policy)
+  assert comparison.Exploitability(kuhn)(policy) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_table_tells_set_up_and_iterations_apart():
+  run = Run(2.5, (Point(1, 0.001, 0.5), Point(4000, 2.0, 0.00125)))
+  head, line = comparison.table({"CFR+": run}).splitlines()
+  assert head.split() == ["set-up", "iterations", "each", "exploitability"]
+  assert line.split() == ["CFR+", "2.50", "s", "4,000", "500", "us", "1.25e-03"]
+
+
+def test_a_curve_ends_where_it_was_told_to(kuhn):
+  solver = ps_cfr_spiel.PSCFRSolver(kuhn)
+  solver.run(7)
+  points = comparison.curve(solver, 57)
+  iterations = [point.iteration - 7 for point in points]
+  assert iterations == [1, 2, 3, 5, 6, 7, 10, 12, 15, 19, 25, 31, 39, 50, 57]
+  assert points[-1].exploitability == solver.exploitability() < points[0].exploitability
+  assert all(a.seconds < b.seconds for a, b in itertools.pairwise(points))
+  with pytest.raises(ValueError, match="iterations must be at least 1, got 0"):
+    comparison.curve(solver, 0)
+
+
+def test_re_solving_gets_better_with_iterations(kuhn):
+  points = comparison.resolving_curve(kuhn, (3, 300), rule="rm+", dtype="float64")
+  policy = ps_cfr_spiel.ContinualResolving(kuhn, 300, "rm+", dtype="float64").tabularise()
+  expected = openspiel_exploitability.exploitability(kuhn, policy.to_tabular())
+  assert [point.iteration for point in points] == [3, 300]
+  assert points[1].exploitability == pytest.approx(expected, abs=1e-9)
+  assert points[1].exploitability < points[0].exploitability / 5
+
+
+def test_all_default_solvers_are_named_for_their_makers():
+  assert all(not name.startswith(comparison.PEER) for name in comparison.OURS)
+  assert all(name.startswith(comparison.PEER) for name in comparison.THEIRS)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_the_time_must_be_positive(kuhn, seconds):
+  with pytest.raises(ValueError, match="seconds must be positive"):
+    comparison.compare(kuhn, seconds)

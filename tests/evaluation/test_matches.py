@@ -1,0 +1,98 @@
+import builtins
+import io
+
+import numpy as np
+import pyspiel
+import pytest
+from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
+
+import ps_cfr_spiel
+from ps_cfr_spiel import matches
+from ps_cfr_spiel.evaluation.matches import Score
+
+CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4,first_player=0)"
+
+
+@pytest.fixture(scope="module")
+def cheat():
+  return pyspiel.load_game(CHEAT)
+
+
+def test_a_score_in_words():
+  assert str(Score(50, 30, 20)) == (
+    "won 50.0% (95% interval 40.4% to 59.6%), drew 30.0%, lost 20.0% of 100 games"
+  )
+
+
+def test_intervals_at_the_ends():
+  assert matches.wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
+  assert matches.wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-3)
+
+
+def test_players_change_seats(cheat):
+  seats = []
+
+  def watched(seat):
+    bot = matches.player("naive")(seat)
+
+    class Watched(NaiveBot):
+      def step(self, state):
+        seats.append(self._player)
+        return bot.step(state)
+
+    return Watched(seat, np.random.RandomState(0))
+
+  matches.match(cheat, watched, matches.player("heuristic"), 2)
+  assert set(seats) == {0, 1}
+  assert seats == sorted(seats)  # first all of one game, then all of the other
+
+
+def test_a_match_is_from_the_first_players_view(cheat):
+  ours = matches.match(cheat, matches.player("heuristic"), matches.player("random", 1), 200, 5)
+  assert ours.games == 200
+  assert ours.wins > 2 * ours.losses
+  theirs = matches.match(cheat, matches.player("random", 1), matches.player("heuristic"), 200, 5)
+  assert theirs.losses > 2 * theirs.wins
+
+
+def test_a_solved_policy_loses_to_nobody(cheat):
+  solver = ps_cfr_spiel.PSCFRSolver(cheat)
+  solver.run(300)
+  assert solver.exploitability() < 0.01
+  agent = matches.player(solver.average_policy(), 3)
+  for name in ("naive", "heuristic"):
+    score = matches.match(cheat, agent, matches.player(name, 4), 600, 7)
+    assert score.wins - score.losses > -60, score  # 3.5 standard deviations around zero are 0.14 a game
+
+
+def test_players_by_name():
+  assert isinstance(matches.player("heuristic")(1), HeuristicBot)
+  with pytest.raises(ValueError, match="Unknown bot 'deep blue'; choose one of 'random'"):
+    matches.player("deep blue")
+
+
+def test_a_match_needs_games(cheat):
+  with pytest.raises(ValueError, match="games must be at least 1, got 0"):
+    matches.match(cheat, matches.player("naive"), matches.player("naive"), 0)
+
+
+def test_given_moves_are_shown_and_made():
+  game, output = pyspiel.load_game("tic_tac_toe"), io.StringIO()
+  state = matches.play(game, matches.player("random", 2), ["4", "quit"], output=output)
+  assert state.history()[0] == 4 and len(state.history()) == 2
+  assert "quit): 4\n" in output.getvalue()
+  assert output.getvalue().endswith("You quit.\n")
+
+
+def test_given_moves_that_end_are_not_waited_for():
+  game, output = pyspiel.load_game("tic_tac_toe"), io.StringIO()
+  state = matches.play(game, matches.player("random", 2), ["4"], output=output)
+  assert not state.is_terminal() and "You quit." in output.getvalue()
+
+
+def test_without_moves_they_are_asked_for(monkeypatch, capsys):
+  lines = iter(["4", "quit"])
+  monkeypatch.setattr(builtins, "input", lambda: next(lines))
+  state = matches.play(pyspiel.load_game("tic_tac_toe"), matches.player("random", 2))
+  assert state.history()[0] == 4
+  assert "You quit." in capsys.readouterr().out

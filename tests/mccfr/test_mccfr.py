@@ -1,0 +1,542 @@
+"""The sampling family: unbiasedness by enumeration, Lemma 28, and that runs are reproducible and converge."""
+
+import dataclasses
+import functools
+import itertools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import build_tree, cfr, load_policy, mccfr
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.evaluation import sampling_runs
+from ps_cfr_spiel.mccfr import (
+  ExternalSampling,
+  LearnedBaseline,
+  OracleBaseline,
+  ZeroBaseline,
+  build_public_sampling_tree,
+  build_sampling_tree,
+)
+from ps_cfr_spiel.mccfr import outcome as paths
+from ps_cfr_spiel.mccfr import public_lines as public
+from ps_cfr_spiel.mccfr.passes import levels_down
+from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
+from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
+from ps_cfr_spiel.solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
+from ps_cfr_spiel.tree import sequence_reach, sum_actions
+
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
+RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3 QsJs)"
+BASELINES = {
+  "zero": ZeroBaseline(),
+  "learned": LearnedBaseline(),
+  "learned, none at chance": LearnedBaseline(chance=False),
+  "oracle": OracleBaseline(),
+}
+
+
+class Game(NamedTuple):
+  """A compiled game, its sampling tree and random cumulative regrets, some of them negative."""
+
+  tree: object
+  nodes: object
+  regrets: jax.Array
+
+
+@functools.cache
+def compiled(name, moves="histories", leaves="auto"):
+  game = pyspiel.load_game(name)
+  tree = build_tree(game, leaves)
+  nodes = build_sampling_tree(game, tree) if moves == "histories" else build_public_sampling_tree(tree)
+  regrets = np.random.default_rng(5).normal(0.3, 1, (nodes.actions, nodes.cells))
+  regrets *= np.arange(nodes.actions)[:, None] < nodes.legal
+  return Game(*to_device((dataclasses.replace(tree, labels=None), nodes, regrets), "float64"))
+
+
+def exact(game, player):
+  """Counterfactual action values, regrets and own reach x policy, as tables [A, S]; other cells are 0."""
+  return [as_table(game.nodes, player, blocks) for blocks in full_traversal(*game)[player]]
+
+
+@jit()
+def full_traversal(tree, nodes, regrets):
+  """The same in blocks, for both players, by the public tree."""
+  policies = [tuple(block) for block in nodes.blocks(paths.matched(regrets, nodes.legal)[0])]
+  reach = [sequence_reach(p, policy) for p, policy in zip(tree.players, policies, strict=True)]
+  result = []
+  for player in (0, 1):
+    values, _, _ = cfr.action_values(tree, player, policies[player], reach)
+    gains = [q - sum_actions(p * q) for p, q in zip(policies[player], values, strict=True)]
+    own = [r.reshape(p.shape) for r, p in zip(reach[player][1:], policies[player], strict=True)]
+    result.append((values, gains, own))
+  return result
+
+
+def as_table(nodes, player, blocks):
+  """The inverse of `SamplingTree.blocks` for one player."""
+  table = np.zeros((nodes.actions, nodes.cells))
+  start = sum(rows * types for _, rows, types in nodes.shapes[0]) if player else 0
+  for block in blocks:
+    actions, rows, types = block.shape
+    table[:actions, start : start + rows * types] = np.asarray(block).reshape(actions, -1)
+    start += rows * types
+  return table
+
+
+def expected(nodes, updates, probability):
+  """Expectations of the updates, tables [A, S]: trajectories (last axis, fastest) have probabilities [Z]."""
+  weight = np.tile(np.asarray(probability), updates.cells.shape[0] // len(probability))
+  tables = []
+  for column in (updates.values, updates.regrets, updates.averages):
+    table = np.zeros((nodes.actions, nodes.cells))
+    for a in range(nodes.actions):
+      np.add.at(table[a], np.asarray(updates.cells), np.asarray(column[a]) * weight)
+    tables.append(table)
+  return tables
+
+
+def ancestors(nodes):
+  """int32[depth + 1, Z]: every way from the root to an end, which then stays where it is."""
+  ends = np.flatnonzero(np.asarray(nodes.kind) == TERMINAL_NODE)
+  depth = np.repeat(np.arange(len(nodes.levels)), [level.stop - level.start for level in nodes.levels])
+  way = np.zeros((nodes.depth + 1, len(ends)), np.int32)
+  node = ends
+  for d in reversed(range(nodes.depth + 1)):
+    node = np.where(depth[node] > d, np.asarray(nodes.parent)[node], node)
+    way[d] = node
+  return jnp.asarray(way)
+
+
+def all_types(nodes, way):
+  """Every deal beside every way: types, ways and the probability of the deal."""
+  if nodes.deal is None:
+    zeros = jnp.zeros(way.shape[1], jnp.int32)
+    return (zeros, zeros), way, np.ones(way.shape[1])
+  first, second = np.asarray(nodes.deal.first), np.asarray(nodes.deal.second)
+  prior = np.diff(first, prepend=0)[:, None] * np.diff(second.reshape(len(first), -1), prepend=0)
+  pairs = np.argwhere(prior > 0).astype(np.int32)
+  repeated = np.repeat(pairs, way.shape[1], 0)
+  deal = np.repeat(prior[tuple(pairs.T)], way.shape[1])
+  return (jnp.asarray(repeated[:, 0]), jnp.asarray(repeated[:, 1])), jnp.tile(way, len(pairs)), deal
+
+
+def every_trajectory(game, baseline, learned, player, exploration=0.6):
+  """Updates of all trajectories at once, their probabilities and steps."""
+  types, way, deal = all_types(game.nodes, ancestors(game.nodes))
+  return follow(game.nodes, game.regrets, learned, types, way, deal, jnp.int32(player), baseline, exploration)
+
+
+@jax.jit
+def chance_reach(nodes):
+  """Product of the chance probabilities on the way to each node."""
+  return levels_down(nodes, nodes.chance)
+
+
+@jit(static_argnums=(7, 8))
+def follow(nodes, regrets, learned, types, way, deal, traverser, baseline, exploration):
+  """Updates, probabilities and steps of given trajectories."""
+  steps, end = paths.descend(
+    nodes, regrets, types, traverser, exploration, lambda depth, node, xi: way[depth + 1]
+  )
+  probability = deal * levels_down(nodes, nodes.chance)[end]
+  for step in steps:
+    probability *= 1 if step.chosen is None else step.chosen
+  known = paths.oracle_values(nodes, regrets, types) if baseline.oracle else learned
+  updates = paths.ascend(nodes, steps, end, types, traverser, baseline, known)
+  possible = probability > 0  # what a policy never does has no weight; its estimates divide by zero
+  keep = jnp.tile(possible, len(updates.cells) // len(possible))
+  clean = [jnp.where(keep[None], x, 0) for x in (updates.values, updates.regrets, updates.averages)]
+  return updates._replace(values=clean[0], regrets=clean[1], averages=clean[2]), probability, steps
+
+
+def random_table(size):
+  return jnp.asarray(np.random.default_rng(6).normal(0, 2, size))
+
+
+GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL, "river": RIVER}
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+  "name, baseline",
+  [
+    *itertools.product(("kuhn", "leduc"), BASELINES),
+    *itertools.product(("goofspiel", "river"), ("learned", "oracle")),
+  ],
+)
+def test_estimates_are_unbiased(name, baseline, player):
+  """Summed over all trajectories by their probability; the learned baselines hold arbitrary numbers."""
+  game, baseline = compiled(GAMES[name]), BASELINES[baseline]
+  learned = random_table(paths.baseline_size(game.nodes, baseline))
+  updates, probability, _ = every_trajectory(game, baseline, learned, player)
+  assert abs(probability.sum() - 1) < 1e-12
+  values, regrets, averages = expected(game.nodes, updates, probability)
+  exact_values, exact_regrets, _ = exact(game, player)
+  assert np.abs(exact_regrets).max() > 0.01
+  np.testing.assert_allclose(values, exact_values, atol=1e-10)
+  np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
+  strategy = exact(game, 1 - player)[
+    2
+  ]  # the opponent's, with the probability that chance deals the infostate
+  ratio = averages / np.where(strategy > 0, strategy, 1)
+  met = strategy > 0
+  assert (averages[~met] == 0).all()
+  dealt = np.where(met, ratio, 0).max(0)
+  np.testing.assert_allclose(averages, strategy * dealt[None], atol=1e-12)
+  if game.nodes.deal is None:
+    chance = np.bincount(
+      np.asarray(game.nodes.cell),
+      np.asarray(chance_reach(game.nodes)) * (np.asarray(game.nodes.kind) == 1 - player),
+      game.nodes.cells,
+    )
+    np.testing.assert_allclose(dealt[met.any(0)], chance[met.any(0)], atol=1e-12)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+  "name, leaves, baseline",
+  [
+    *[("kuhn", "auto", baseline) for baseline in BASELINES],
+    ("leduc", "auto", "learned"),
+    ("river", "dense", "learned"),
+    ("river", "showdown", "learned"),
+  ],
+)
+def test_public_estimates_are_unbiased(name, leaves, baseline, player):
+  """Of whole vectors of types, summed over all lines of public moves."""
+  game, baseline = compiled(GAMES[name], "public", leaves), BASELINES[baseline]
+  learned = random_table(public.PublicSampling(baseline).entries(game.nodes))
+  updates, probability = follow_in_public(
+    game.nodes, game.regrets, learned, ancestors(game.nodes), jnp.int32(player), baseline
+  )
+  assert abs(probability.sum() - 1) < 1e-12
+  values, regrets, averages = expected(game.nodes, updates, probability)
+  exact_values, exact_regrets, _ = exact(game, player)
+  np.testing.assert_allclose(values, exact_values, atol=1e-10)
+  np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
+  np.testing.assert_allclose(averages, exact(game, 1 - player)[2], atol=1e-10)
+
+
+@jit(static_argnums=5)
+def follow_in_public(nodes, regrets, learned, way, traverser, baseline):
+  """Updates and probabilities of given lines of public moves."""
+  steps, end, reach = public.descend(
+    nodes, regrets, traverser, jnp.zeros_like(way[0]), lambda depth, node: way[depth + 1]
+  )
+  probability = jnp.ones(way.shape[1])
+  for step in steps:
+    probability /= jnp.maximum(step.count, 1)
+  known = public.exact_values(nodes, regrets, traverser).values if baseline.oracle else learned
+  values = public.leaf_values(nodes.ends, nodes.ends.leaf[end], traverser, reach)
+  return public.ascend(nodes, steps, values, traverser, baseline, known), probability
+
+
+def quadrature(nodes, policy):
+  """Uniform numbers that stand for all others, and their shares: between each two breaks of any node's."""
+  grids = []
+  for level in nodes.levels[:-1]:
+    breaks = [0.0, 1.0]
+    for node in range(level.start, level.stop):
+      first, count, kind = (int(x[node]) for x in (nodes.first, nodes.count, nodes.kind))
+      if kind == TERMINAL_NODE:
+        continue
+      chance = np.asarray(nodes.cumulative)[first : first + count]
+      breaks += list(chance if kind > 1 else np.cumsum(policy[:count, int(nodes.cell[node])]))
+    breaks = np.unique(np.round(breaks, 12))
+    breaks = breaks[breaks <= 1]
+    grids.append(list(zip((breaks[1:] + breaks[:-1]) / 2, np.diff(breaks), strict=True)))
+  points = np.array(list(itertools.product(*grids)))
+  return jnp.asarray(points[:, :, 0].T), points[:, :, 1].prod(1)
+
+
+@pytest.mark.parametrize("name, player", [("kuhn_poker", 0), ("kuhn_poker", 1), (GOOFSPIEL, 1)])
+def test_external_sampling_is_unbiased(name, player):
+  game = compiled(name)
+  policy = np.asarray(paths.matched(game.regrets, game.nodes.legal)[0])
+  uniforms, probability = quadrature(game.nodes, policy)
+  host = jax.tree.map(np.asarray, game.nodes)
+  sampler = ExternalSampling.create(host)
+  updates = jax.jit(sampler)(game.nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
+  values, regrets, averages = expected(game.nodes, updates, probability)
+  exact_values, exact_regrets, _ = exact(game, player)
+  np.testing.assert_allclose(values, exact_values, atol=1e-9)
+  np.testing.assert_allclose(regrets, exact_regrets, atol=1e-9)
+  strategy = exact(game, 1 - player)[2]
+  dealt = averages.sum(0) / np.where(strategy.sum(0) > 0, strategy.sum(0), 1)
+  np.testing.assert_allclose(averages, strategy * dealt[None], atol=1e-9)
+
+
+def test_sampled_trajectories_have_their_probabilities():
+  """The sampler itself, by quadrature over its uniform numbers rather than by given ways."""
+  game = compiled("kuhn_poker")
+  policy, even = paths.matched(game.regrets, game.nodes.legal)
+  mixed = np.asarray(0.3 * even + 0.7 * policy)
+  uniforms, share = quadrature(game.nodes, np.where(np.arange(game.nodes.cells) < 6, mixed, policy))
+  sampler = paths.OutcomeSampling(ZeroBaseline(), 0.3)
+  updates = jax.jit(sampler)(game.nodes, game.regrets, jnp.zeros(0), jnp.int32(0), uniforms)
+  values, regrets, _ = expected(game.nodes, updates, share)
+  np.testing.assert_allclose(values, exact(game, 0)[0], atol=1e-9)
+  np.testing.assert_allclose(regrets, exact(game, 0)[1], atol=1e-9)
+
+
+def test_deals_follow_the_prior():
+  game = compiled(RIVER)
+  grid = (np.arange(300) + 0.5) / 300
+  pairs = jnp.asarray(np.array(list(itertools.product(grid, grid))).T)
+  first, second = (np.asarray(h) for h in game.nodes.deal.sample(pairs))
+  found = np.zeros((3, 4))
+  np.add.at(found, (first, second), 1 / len(first))
+  prior, start = np.zeros((3, 4)), pyspiel.load_game(RIVER).new_initial_state()
+  for h, p in start.chance_outcomes():
+    for g, q in start.child(h).chance_outcomes():
+      prior[h, g] = p * q
+  assert (prior == 0).sum() == 1  # Qs is in both ranges
+  np.testing.assert_allclose(found, prior, atol=0.01)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("name", ["leduc_poker", RIVER], ids=["leduc", "river"])
+def test_oracle_has_no_variance(name, player):
+  """Lemma 28: every trajectory through a history gives the same, exact values of its actions."""
+  game = compiled(name)
+  updates, probability, steps = every_trajectory(game, OracleBaseline(), jnp.zeros(0), player)
+  types, _, _ = all_types(game.nodes, ancestors(game.nodes))
+  exact_values = np.asarray(jax.jit(paths.oracle_values)(game.nodes, game.regrets, types))
+  sign, acted = 1 - 2 * player, 0
+  reversed_steps = [jax.tree.map(np.asarray, step) for step in steps[::-1] if step.policy is not None]
+  size = len(probability)
+  for k, step in enumerate(reversed_steps):
+    here = np.flatnonzero((step.kind == player) & (np.asarray(probability) > 0))
+    sampled = np.asarray(updates.values)[:, k * size : (k + 1) * size][:, here]
+    for a in range(game.nodes.actions):
+      some = here[step.count[here] > a]
+      child = step.first[some] + a
+      value = exact_values[child] if exact_values.ndim == 1 else exact_values[some, child]
+      worth = sign * value * step.weight[some]
+      np.testing.assert_allclose(sampled[a][np.isin(here, some)], worth, atol=1e-10)
+      acted += len(some)
+  assert acted > 100
+
+
+def test_variance_is_that_of_all_trajectories():
+  """The recursion of `sampled_variance` against all trajectories, at Kuhn poker's first decisions."""
+  game = compiled("kuhn_poker")
+  baseline = LearnedBaseline()
+  learned = random_table(paths.baseline_size(game.nodes, baseline))
+  updates, probability, steps = every_trajectory(game, baseline, learned, 0)
+  zeros = (jnp.zeros((), jnp.int32),) * 2
+  sampler = paths.OutcomeSampling(baseline)
+  measure = jax.jit(history_variance, static_argnums=(1, 5))
+  _, found = measure(game.nodes, sampler, game.regrets, learned, zeros, 0)
+  way = np.asarray(ancestors(game.nodes))[2]
+  size = len(probability)
+  policy = np.asarray(steps[2].policy)
+  at_first = np.asarray(updates.values)[:, -size:]  # the levels come from the last to the first
+  mean_value = (policy * at_first).sum(0)
+  for node in np.unique(way):
+    share = np.where(way == node, probability, 0)
+    share /= share.sum()
+    mean = (share * mean_value).sum()
+    np.testing.assert_allclose(found[node], (share * (mean_value - mean) ** 2).sum(), rtol=1e-9)
+  assert (np.asarray(found)[np.unique(way)] > 0.1).all()
+
+
+def test_exact_vectors_have_no_variance():
+  game = compiled("kuhn_poker", "public")
+  each = jax.jit(public.exact_values)(game.nodes, game.regrets, jnp.int32(0))
+  xi = jnp.full(len(game.nodes.kind), 0.5)
+  assert sampled_variance(game.nodes, each.factor, xi, each.values, each.values).max() < 1e-20
+  assert sampled_variance(game.nodes, each.factor, xi, each.values, 0 * each.values).max() > 0.01
+
+
+@pytest.mark.parametrize("trajectories", ["histories", "public"])
+def test_learned_baseline_has_less_variance_than_none(trajectories):
+  solver = VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), trajectories=trajectories, dtype="float64")
+  solver.run(3000)
+  learned = solver.variance()
+  none = VRMCCFRSolver(solver.game, "zero", trajectories=trajectories, dtype="float64")
+  none._state = none._state._replace(regrets=solver._state.regrets)
+  assert 0 < 2 * learned < none.variance()
+
+
+BATCH = 16
+SOLVERS = {
+  "VR-MCCFR": (VRMCCFRSolver, {}),
+  "VR-MCCFR+": (VRMCCFRSolver, {"plus": True}),
+  "VR-MCCFR, public moves": (VRMCCFRSolver, {"trajectories": "public"}),
+  "outcome sampling": (OutcomeSamplingSolver, {}),
+  "external sampling": (ExternalSamplingSolver, {}),
+}
+
+
+@pytest.mark.parametrize("kind, options", SOLVERS.values(), ids=SOLVERS)
+def test_solvers_converge(kind, options):
+  solver = kind(pyspiel.load_game("kuhn_poker"), batch=BATCH, seed=3, **options)
+  start = solver.exploitability()
+  solver.run(3000)
+  assert 0 < solver.exploitability() < 0.03 < 0.1 * start
+  assert abs(solver.value() - -1 / 18) < 0.03
+
+
+@pytest.mark.parametrize("kind, name", [(VRMCCFRSolver, GOOFSPIEL), (ExternalSamplingSolver, RIVER)])
+def test_other_games_converge(kind, name):
+  """A game without private deals whose moves are hidden, and one that is not walked."""
+  solver = kind(pyspiel.load_game(name), batch=64, plus=True)
+  start = solver.exploitability()
+  solver.run(1500)
+  assert 0 < solver.exploitability() < 0.1 * start
+
+
+@pytest.mark.parametrize(
+  "options",
+  [{"baseline": "oracle"}, {"trajectories": "public", "leaves": "showdown"}],
+  ids=["oracle", "public"],
+)
+def test_river_without_walking(options):
+  """Exact values of many deals at once; VR-MCCFR on lines of bets with the showdown evaluator."""
+  solver = VRMCCFRSolver(pyspiel.load_game(RIVER), plus=True, batch=8, **options)
+  start = solver.exploitability()
+  solver.run(600)
+  assert 0 < solver.exploitability() < 0.3 * start
+
+
+def arrays(solver):
+  return [np.asarray(x) for x in jax.tree.leaves(solver._state)]
+
+
+@pytest.mark.parametrize("kind, options", SOLVERS.values(), ids=SOLVERS)
+def test_parts_equal_the_whole_and_survive_a_file(kind, options, tmp_path):
+  """Across the ends of blocks of random numbers, of which there are several."""
+  game = pyspiel.load_game("kuhn_poker")
+  options = {"batch": BATCH, "seed": 11, **options}
+  whole, parts = kind(game, **options), kind(game, **options)
+  length = mccfr.block_length(whole._sampling_tree, whole.sampler, whole.batch)
+  whole.run(3 * length + 5)
+  parts.run(length + 3)
+  parts.evaluate_and_update_policy()
+  parts.save(tmp_path / "run.npz")
+  resumed = kind.load(tmp_path / "run.npz")
+  resumed.run(2 * length + 1)
+  for a, b in zip(arrays(whole), arrays(resumed), strict=True):
+    np.testing.assert_array_equal(a, b)
+  assert resumed._options() == whole._options()
+  assert resumed.exploitability() == whole.exploitability()
+  whole.save(tmp_path / "whole.npz")
+  same = load_policy(tmp_path / "whole.npz").strategies[0]
+  for a, b in zip(whole.average_policy().strategies[0], same, strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+def test_seeds_make_the_difference():
+  game = pyspiel.load_game("kuhn_poker")
+  results = []
+  for seed in (1, 1, 2):
+    solver = VRMCCFRSolver(game, seed=seed)
+    solver.run(100)
+    results.append(np.asarray(solver._state.regrets))
+  np.testing.assert_array_equal(results[0], results[1])
+  assert (results[0] != results[2]).any()
+
+
+def test_runs_are_those_of_the_solver():
+  game, options = pyspiel.load_game("kuhn_poker"), {"plus": True, "dtype": "float64"}
+  runs = sampling_runs(game, options, (4, 7), 60, (10, 60), with_variance=True)
+  assert runs.variance is not None
+  assert runs.iterations.tolist() == [10, 60] and runs.exploitability.shape == (2, 2)
+  for row, seed in enumerate((4, 7)):
+    solver = VRMCCFRSolver(game, seed=seed, **options)
+    for column, iterations in enumerate((10, 50)):
+      solver.run(iterations)
+      np.testing.assert_allclose(runs.exploitability[row, column], solver.exploitability(), rtol=1e-6)
+      np.testing.assert_allclose(runs.variance[row, column], solver.variance(), rtol=1e-6)
+
+
+class Constant(NamedTuple):
+  """A sampler that adds 1 to the average of every cell in each player's turn."""
+
+  decay = 0.0
+
+  def draws(self, tree):
+    return 1
+
+  def entries(self, tree):
+    return 0
+
+  def __call__(self, tree, regrets, learned, traverser, uniforms):
+    cells = jnp.arange(tree.cells)
+    one = jnp.ones((tree.actions, tree.cells), regrets.dtype) * (traverser == 0)
+    nothing = jnp.zeros(0, regrets.dtype)
+    return paths.Updates(cells, 0 * one, 0 * one, one, nothing.astype(jnp.int32), nothing, nothing)
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_average_weighs_iterations(plus):
+  """1 each or, with plus, t: by the end of the current block, whether it is full or not."""
+  game = compiled("kuhn_poker")
+  method = {"sampler": Constant(), "batch": 4096, "plus": plus}
+  length = mccfr.block_length(game.nodes, method["sampler"], 4096)
+  state = mccfr.init(game.nodes, method["sampler"], 0, "float64")
+  for iterations in (length - 3, 2 * length, 10, 21):
+    state = mccfr.solve(game.nodes, state, iterations, **method)
+    t = int(state.iteration)
+    begin = t // length * length
+    total = mccfr.merged(state.average, state.recent, jnp.int32(begin), jnp.int32(begin + length), plus)
+    weight = t * (t + 1) / 2 / (begin + length) if plus else t
+    np.testing.assert_allclose(np.asarray(total) * 4096, weight, rtol=1e-12)
+
+
+@pytest.mark.parametrize("plus, iterations", [(False, 1250), (True, 200)])
+def test_large_batches_stay_finite(plus, iterations):
+  """Many trajectories that meet the same baselines: the sum of their steps would explode."""
+  solver = VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), decay=1.0, batch=4096, plus=plus, exploration=0.1)
+  solver.run(iterations)  # at most 10^7 trajectories, in float32
+  assert all(np.isfinite(x).all() for x in arrays(solver))
+  assert np.abs(solver._state.learned).max() < 100
+  assert 0 < solver.exploitability() < 0.02
+
+
+@pytest.mark.parametrize(
+  "options, message",
+  [
+    ({"baseline": "best"}, "Unknown baseline 'best'; choose one of 'learned', 'zero', 'oracle'"),
+    ({"trajectories": "all"}, "Unknown trajectories 'all'; choose one of 'histories', 'public'"),
+    ({"exploration": 0}, "exploration must be a number above 0 and at most 1, got 0"),
+    ({"exploration": float("nan")}, "exploration must be .* got nan"),
+    ({"decay": 1.5}, "decay must be a number from 0 to 1, got 1.5"),
+    ({"batch": 0}, "batch must be an integer from 1 to .* got 0"),
+    ({"seed": -1}, "seed must be an integer from 0 to .* got -1"),
+    ({"seed": 2**32}, "seed must be an integer"),
+    ({"plus": 1}, "plus must be True or False, got 1"),
+    ({"chance_baseline": "no"}, "chance_baseline must be True or False, got 'no'"),
+    ({"dtype": "float16"}, "Unknown dtype 'float16'"),
+  ],
+)
+def test_bad_options(options, message):
+  with pytest.raises(ValueError, match=message):
+    VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), **options)
+
+
+def test_public_moves_need_a_bayesian_game():
+  with pytest.raises(ValueError, match="trajectories='public' needs a game whose private information"):
+    VRMCCFRSolver(pyspiel.load_game(GOOFSPIEL), trajectories="public")
+
+
+@pytest.mark.parametrize(
+  "arguments, message",
+  [
+    ({"seeds": (1, 1)}, "different seeds, at least one, got"),
+    ({"seeds": ()}, "different seeds, at least one, got"),
+    ({"marks": (5, 3)}, "marks must ascend, from 1 or more to 10 or less, got"),
+    ({"marks": (11,)}, "marks must ascend"),
+    ({"iterations": 0}, "iterations must be an integer from 1"),
+    ({"solver": ExternalSamplingSolver, "with_variance": True}, "variance of external sampling"),
+  ],
+)
+def test_bad_runs(arguments, message):
+  with pytest.raises(ValueError, match=message):
+    sampling_runs(pyspiel.load_game("kuhn_poker"), **{"seeds": (0,), "iterations": 10, **arguments})

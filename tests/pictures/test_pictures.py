@@ -1,0 +1,166 @@
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pyspiel
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+from random_policies import random_policy
+
+from ps_cfr_spiel import build_tree, charts, pictures
+from ps_cfr_spiel.evaluation import Point
+from ps_cfr_spiel.evaluation.comparison import Point as TimedPoint
+from ps_cfr_spiel.evaluation.comparison import Run
+from ps_cfr_spiel.evaluation.sampling_runs import Runs
+from ps_cfr_spiel.pictures import hands, style
+from ps_cfr_spiel.views import spot
+
+SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
+MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 16 a;1,stack=100000,ranges=AA KQs;TT 87s)"
+POINTS = [Point(n, n / 1000, 300 / n**2, -7.4) for n in (1, 2, 5, 10, 100)]
+
+
+@pytest.fixture(scope="module")
+def policy():
+  return random_policy(SMALL)
+
+
+def texts(figure):
+  return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def assert_nothing_cut_off(figure):
+  canvas = FigureCanvasAgg(figure)
+  canvas.draw()
+  box = figure.get_tightbbox(canvas.get_renderer())  # inches
+  assert box.x0 >= 0 and box.y0 >= 0, box
+  assert box.x1 <= figure.get_figwidth() and box.y1 <= figure.get_figheight(), box
+
+
+@pytest.mark.parametrize("path", ["", "x b200", "b200"])
+def test_bars_are_as_wide_as_the_frequencies(policy, path):
+  figure = pictures.hand_chart(policy, path)
+  here = spot(policy, path)
+  chart = charts.hand_chart(here)
+  bars = figure.axes[0].containers
+  assert len(bars) == len(here.actions)
+  for container, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
+    widths = [patch.get_width() for patch in container.patches]
+    np.testing.assert_allclose(widths, hands.SIDE * frequency, atol=1e-9)
+  shares = {f"{name}  {100 * f:.1f}%" for name, f in zip(here.actions, here.frequencies(), strict=True)}
+  assert shares <= set(texts(figure))
+
+
+def test_a_chart_says_where_it_is(policy):
+  shown = texts(pictures.hand_chart(policy, "x b200"))
+  assert "Player 0, after Check, Bet 200" in shown
+  assert "9♠ 7♣ 5♠ 4♥ 3♣    pot 200" in shown
+  assert {"AKs", "AKo", "AA", "22"} <= set(shown)
+
+
+@pytest.mark.parametrize(("game", "path"), [(SMALL, ""), (MANY_BETS, ""), (MANY_BETS, "x b50 r r r r r")])
+def test_nothing_of_a_chart_is_cut_off(game, path):
+  assert_nothing_cut_off(pictures.hand_chart(random_policy(game), path))
+
+
+def test_colours_tell_actions_apart():
+  colors = pictures.action_colors(["Fold", "Call", "Raise to 2", "Raise to 4", "All-in 9"])
+  assert colors[:2] == [style.FOLD, style.PASSIVE]
+  greens = [color[1] for color in colors[2:]]
+  assert greens == sorted(greens, reverse=True)  # from light to dark red
+  assert len(set(map(str, colors))) == 5
+
+
+@pytest.mark.parametrize(("game", "unit"), [(SMALL, "chips"), ("kuhn_poker", "utility")])
+def test_the_curve_names_its_units(game, unit, tmp_path):
+  figure = pictures.exploitability_curve(pyspiel.load_game(game), {"NRM": POINTS, "DCFR": POINTS})
+  axes = figure.axes[0]
+  assert axes.get_xlabel() == "iterations"
+  assert axes.get_ylabel() == f"exploitability ({unit})"
+  assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+  assert ("% of the pot" in texts(figure)) == (unit == "chips")
+  np.testing.assert_allclose(axes.lines[0].get_ydata(), [point.exploitability for point in POINTS])
+  assert_nothing_cut_off(figure)
+  figure.savefig(tmp_path / "curve.png")
+  assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("game", "depth"), [("kuhn_poker", None), ("leduc_poker", 5), ("glasses", 1)])
+def test_nothing_of_a_public_tree_is_cut_off(game, depth):
+  game = pyspiel.load_game(game)
+  assert_nothing_cut_off(pictures.public_tree(game, build_tree(game), depth))
+
+
+def test_a_curve_without_points_is_still_a_picture(tmp_path):
+  figure = pictures.exploitability_curve(pyspiel.load_game(SMALL), {"NRM": [Point(0, 0.0, 30.0, 0.0)]})
+  figure.savefig(tmp_path / "curve.png")
+
+
+def test_iterations_and_seconds_share_the_axis_of_exploitability():
+  ours = Run(1.0, tuple(TimedPoint(n, n / 1000, 1 / n) for n in (1, 10, 100)))
+  theirs = Run(0.0, tuple(TimedPoint(n, n / 10, 1 / n) for n in (1, 10)))
+  game = pyspiel.load_game("leduc_poker")
+  figure = pictures.iterations_and_seconds(game, {"CFR": ours, "NRM": ours, "OpenSpiel CFR": theirs})
+  left, right = figure.axes
+  assert left.get_ylim() == right.get_ylim()
+  assert left.get_ylabel() == "exploitability (utility)"
+  assert (left.get_xlabel(), right.get_xlabel().split()[0]) == ("iterations", "seconds")
+  np.testing.assert_allclose(left.lines[2].get_xdata(), [1, 10])
+  np.testing.assert_allclose(right.lines[2].get_xdata(), [0.1, 1])
+  colors = [line.get_color() for line in left.lines]
+  assert colors[0] == colors[2] != colors[1]
+  assert left.lines[2].get_linestyle() != left.lines[0].get_linestyle()
+  assert_nothing_cut_off(figure)
+
+
+def test_large_numbers_of_iterations_do_not_touch():
+  run = Run(1.0, tuple(TimedPoint(10**n, 10**n / 1e6, 1 / 10**n) for n in range(8)))
+  figure = pictures.iterations_and_seconds(pyspiel.load_game("kuhn_poker"), {"NRM": run})
+  canvas = FigureCanvasAgg(figure)
+  canvas.draw()
+  for axes in figure.axes:
+    ticks = [tick for tick in axes.get_xticklabels() if tick.get_text()]
+    low, high = axes.get_xlim()
+    shown = [tick for tick in ticks if low <= tick.get_position()[0] <= high]
+    boxes = [tick.get_window_extent(canvas.get_renderer()) for tick in shown]
+    assert len(boxes) > 3
+    assert all(a.x1 + 2 < b.x0 for a, b in itertools.pairwise(boxes)), [tick.get_text() for tick in shown]
+
+
+def test_bands_are_percentiles():
+  values = np.linspace(1, 2, 21)[:, None] * np.array([[1.0, 0.1]])
+  runs = Runs(np.array([10, 100]), values, np.zeros((21, 2)))
+  game = pyspiel.load_game("leduc_poker")
+  figure = pictures.bands(game, {"VR-MCCFR": runs})
+  np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [1.5, 0.15])
+  corners = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+  assert (corners.min(), corners.max()) == pytest.approx((0.105, 1.95))
+  assert "21 runs" in figure.axes[0].get_title(loc="left")
+  assert_nothing_cut_off(figure)
+  assert not pictures.bands(game, {"oracle": runs}, "variance").axes[0].lines  # it vanishes
+
+
+def test_bands_of_what_was_not_measured():
+  game, runs = pyspiel.load_game("leduc_poker"), Runs(np.array([1]), np.ones((2, 1)), None)
+  with pytest.raises(ValueError, match="MCCFR: the variance was not measured"):
+    pictures.bands(game, {"MCCFR": runs}, "variance")
+  with pytest.raises(ValueError, match="what must be one of 'exploitability', 'variance', got 'bias'"):
+    pictures.bands(game, {"MCCFR": runs}, "bias")
+
+
+@pytest.mark.parametrize("module", ["pictures", "pictures.curves", "pictures.glasses"])
+def test_without_matplotlib_an_error_says_what_to_install(module):
+  code = (
+    "import sys; sys.modules['matplotlib'] = None\n"
+    f"try: import ps_cfr_spiel.{module}\n"
+    "except ModuleNotFoundError as error: print(error)"
+  )
+  done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+  assert "pip install 'ps_cfr_spiel[plot]'" in done.stdout
+
+
+def test_no_global_state_of_matplotlib_is_touched():
+  code = "import sys, ps_cfr_spiel.pictures; assert 'matplotlib.pyplot' not in sys.modules"
+  subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

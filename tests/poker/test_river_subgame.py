@@ -1,0 +1,620 @@
+import copy
+import itertools
+import pathlib
+import pickle
+import unittest
+from fractions import Fraction
+
+import absl.flags
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.integration_tests import api_test
+from open_spiel.python.algorithms import generate_playthrough
+from open_spiel.python.observation import make_observation
+from open_spiel.python.tests import games_sim_test
+from ps_cfr_spiel.games.poker import betting, cards
+
+CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+PLAYTHROUGHS = pathlib.Path(__file__).parents[1] / "playthroughs"
+
+TINY = "river_subgame(ranges=AsKd QQ;TT 87s)"
+WEIGHTED = "river_subgame(ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25 6c2h,stack=900)"
+VARIANTS = {
+  "default": "river_subgame",
+  "tiny ranges": TINY,
+  "weighted ranges that block each other": WEIGHTED,
+  "rich bets": "river_subgame(ranges=AsKd 6h2d;QdQc,stack=800,bets=0.25 0.5 1 2.5 a)",
+  "fewer sizes later": "river_subgame(ranges=AsKs 66;QQ,bets=0.5 1 a;1 a;a)",
+  "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
+  "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
+  "all-in before the river": "river_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
+  "the board plays": "river_subgame(board=AsKsQsJsTs,ranges=99;88 AdKd,stack=700)",
+}
+SMALL = {name: game for name, game in VARIANTS.items() if name != "default"}
+
+each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
+each_small_variant = pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
+
+
+def deal(game, first, second):
+  """Returns the state after the deal of two hands given by name."""
+  state = game.new_initial_state()
+  for hand in (first, second):
+    state.apply_action(state.string_to_action(f"Deal {hand}"))
+  return state
+
+
+def play(game, first, second, moves):
+  """Returns the state after a deal and moves given in words."""
+  state = deal(game, first, second)
+  for move in moves:
+    state.apply_action(state.string_to_action(move))
+  return state
+
+
+def histories(state, probability=1.0):
+  """Yields every state below `state`, itself included, with chance's probability to reach it."""
+  yield state, probability
+  if state.is_chance_node():
+    for action, chance in state.chance_outcomes():
+      yield from histories(state.child(action), probability * chance)
+  else:
+    for action in state.legal_actions():
+      yield from histories(state.child(action), probability)
+
+
+def universal_poker(pot, stack, board, abstraction="fcpa", blinds=None):
+  blinds = blinds or f"{pot // 2} {pot // 2}"
+  return pyspiel.load_game(
+    f"universal_poker(betting=nolimit,bettingAbstraction={abstraction},numPlayers=2,numRounds=4,"
+    f"blind={blinds},firstPlayer=2 1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,"
+    f"stack={stack} {stack},potSize={pot},boardCards={board})"
+  )
+
+
+def deal_cards(state, dealt):
+  """Deals cards to a universal_poker state; it numbers cards as we do."""
+  for card in dealt:
+    state.apply_action(card)
+  return state
+
+
+# Against OpenSpiel's universal_poker
+
+
+def assert_same_tree(ours, theirs):
+  """Returns the number of states, all of which have the same player, actions and returns."""
+  assert ours.current_player() == theirs.current_player()
+  assert ours.legal_actions() == theirs.legal_actions()
+  assert not ours.is_terminal() or ours.returns() == theirs.returns()
+  return 1 + sum(assert_same_tree(ours.child(a), theirs.child(a)) for a in ours.legal_actions())
+
+
+@pytest.mark.parametrize(
+  ("pot", "stack"), [(200, 20000), (200, 101), (200, 299), (200, 300), (200, 301), (1000, 20000)]
+)
+@pytest.mark.parametrize("hands", [("AsAh", "2h2d"), ("Kd8c", "6h2d"), ("AsKd", "AdKs")])
+def test_same_betting_as_universal_poker(pot, stack, hands):
+  game = pyspiel.load_game("river_subgame", {"pot": pot, "stack": stack})
+  theirs = universal_poker(pot, stack, "9s7c5s4h3c").new_initial_state()
+  dealt = [int(card) for hand in hands for card in cards.parse_range(hand, game.board).cards[0]]
+  assert assert_same_tree(deal(game, *hands), deal_cards(theirs, dealt)) == len(game.public_states)
+
+
+def test_same_showdowns_as_universal_poker():
+  rng = np.random.default_rng(0)
+  for _ in range(200):
+    deck = rng.permutation(52).tolist()
+    board, hands = cards.card_names(deck[:5]), [sorted(deck[5:7])[::-1], sorted(deck[7:9])[::-1]]
+    theirs = deal_cards(universal_poker(200, 200, board).new_initial_state(), deck[5:9])
+    names = [cards.card_names(hand) for hand in hands]
+    ours = pyspiel.load_game(f"river_subgame(board={board},stack=200,ranges={';'.join(names)})")
+    for _ in range(2):
+      theirs.apply_action(betting.CALL)
+    assert play(ours, *names, ["Check", "Check"]).returns() == theirs.returns()
+
+
+def universal_poker_river(stack, hands, board):
+  """Returns the river of a hand with any bet size, 100 chips in from each player, blinds of 2."""
+  game = pyspiel.load_game(
+    "universal_poker(betting=nolimit,bettingAbstraction=fullgame,numPlayers=2,numRounds=4,blind=2 2,"
+    f"firstPlayer=2 1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,stack={stack} {stack})"
+  )
+  state = deal_cards(game.new_initial_state(), hands)
+  state.apply_action(100)
+  state.apply_action(betting.CALL)
+  deal_cards(state, board[:3])
+  for card in board[3:]:
+    state.apply_action(betting.CALL)
+    state.apply_action(betting.CALL)
+    state.apply_action(card)
+  return state
+
+
+def test_fractional_bets_are_the_legal_ones_of_universal_poker():
+  """Every size makes a bet exactly where no-limit hold'em allows one of that many chips."""
+  sizes, stack = ["0.1", "0.33", "0.5", "1", "2"], 1500
+  game = pyspiel.load_game("river_subgame", {"stack": stack, "bets": " ".join([*sizes, "a"])})
+  dealt = [int(card) for hand in ("AsAh", "6h2d") for card in cards.parse_range(hand, game.board).cards[0]]
+  seen_too_small = 0
+
+  def compare(ours, theirs):
+    nonlocal seen_too_small
+    assert ours.current_player() == theirs.current_player()
+    if ours.is_terminal():
+      assert ours.returns() == theirs.returns()
+      return
+    legal = theirs.legal_actions()
+    assert [a for a in legal if a < 2] == [a for a in ours.legal_actions() if a < 2]
+    to_call = max(ours.public_state.spent)
+    amounts = [to_call + int(Fraction(size) * 2 * to_call + Fraction(1, 2)) for size in sizes] + [stack]
+    allowed = set(amounts) & set(legal)
+    seen_too_small += sum(amount < min(legal[2:], default=0) for amount in amounts)
+    assert {amounts[action - 2] for action in ours.legal_actions() if action >= 2} == allowed
+    for action in ours.legal_actions():
+      compare(ours.child(action), theirs.child(action if action < 2 else amounts[action - 2]))
+
+  compare(deal(game, "AsAh", "6h2d"), universal_poker_river(stack, dealt, game.board))
+  assert seen_too_small > 0
+
+
+def test_universal_poker_pays_the_blinds_when_the_pot_is_larger():
+  """Why it is no reference here: of a pot of 500 its showdown pays 100 and its folds 250."""
+  theirs = universal_poker(500, 20000, "9s7c5s4h3c", blinds="100 50").new_initial_state()
+  deal_cards(theirs, [51, 50, 1, 0])  # AsAh, 2d2c
+  assert theirs.child(betting.CALL).child(betting.CALL).returns() == [100.0, -100.0]
+  assert theirs.child(betting.FIRST_BET).child(betting.FOLD).returns() == [250.0, -250.0]
+  ours = pyspiel.load_game("river_subgame(pot=500)")
+  assert play(ours, "AsAh", "2d2c", ["Check", "Check"]).returns() == [250.0, -250.0]
+  assert play(ours, "AsAh", "2d2c", ["Bet 500", "Fold"]).returns() == [250.0, -250.0]
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+  ("hands", "moves", "won"),
+  [
+    (("AsAh", "2h2d"), ["Bet 200", "Fold"], 100),
+    (("2h2d", "AsAh"), ["All-in 19900", "Fold"], 100),
+    (("AsAh", "2h2d"), ["Check", "Bet 200", "Fold"], -100),
+    (("AsAh", "2h2d"), ["Check", "Check"], 100),
+    (("AsAh", "2h2d"), ["Bet 200", "Call"], 300),
+    (("AsAh", "6h2d"), ["Bet 200", "Call"], -300),
+    (("AsAh", "6h2d"), ["Bet 200", "Raise to 800", "Fold"], -300),
+    (("AsAh", "6h2d"), ["Bet 200", "Raise to 800", "Call"], -900),
+    (("AsAh", "6h2d"), ["Check", "Bet 200", "Raise to 800", "Fold"], 300),
+    (("AsAh", "6h2d"), ["Check", "Bet 200", "Raise to 800", "All-in 19900", "Call"], -20000),
+    (("8h6h", "6c2d"), ["All-in 19900", "Call"], 20000),
+    (("AsKd", "AdKs"), ["Check", "Check"], 0),
+    (("AsKd", "AdKs"), ["All-in 19900", "Call"], 0),
+    (("AsKd", "AdKs"), ["Bet 200", "Raise to 800", "Fold"], -300),
+  ],
+)
+def test_endings(hands, moves, won):
+  state = play(pyspiel.load_game("river_subgame"), *hands, moves)
+  assert state.is_terminal()
+  assert state.returns() == [won, -won]
+  assert [str(chips) for chips in state.returns()] == [str(float(won)), str(0.0 - won)]  # a tie has no -0.0
+
+
+def labels(game_string, *moves):
+  state = deal(pyspiel.load_game(game_string), "AsKd", "QdQc")
+  for move in moves:
+    state.apply_action(state.string_to_action(move))
+  return {action: state.action_to_string(action) for action in state.legal_actions()}
+
+
+def test_bet_sizes():
+  game = "river_subgame(stack=1000,bets=0.33 1 2.5 a)"
+  assert labels(game) == {1: "Check", 2: "Bet 66", 3: "Bet 200", 4: "Bet 500", 5: "All-in 900"}
+  # call 200 more, then 0.33, 1 and 2.5 times 600: 198 is less than the bet and 1500 more than the stack
+  assert labels(game, "Bet 200") == {0: "Fold", 1: "Call", 3: "Raise to 800", 5: "All-in 900"}
+  assert labels(game, "Bet 66") == {
+    0: "Fold",
+    1: "Call",
+    2: "Raise to 176",
+    3: "Raise to 398",
+    4: "Raise to 896",
+    5: "All-in 900",
+  }
+  assert labels(game, "Check", "All-in 900") == {0: "Fold", 1: "Call"}
+
+
+def test_bets_are_rounded_half_up_and_at_least_one_chip():
+  assert labels("river_subgame(pot=10,stack=20,bets=0.04 0.05 0.14 0.15)") == {
+    1: "Check",
+    3: "Bet 1",
+    5: "Bet 2",
+  }
+
+
+def test_sizes_of_the_same_chips_are_one_bet_with_the_smallest_action():
+  assert labels("river_subgame(stack=300,bets=0.5 1 a)") == {1: "Check", 2: "Bet 100", 3: "All-in 200"}
+
+
+def test_all_in_may_raise_by_less_than_the_bet_before():
+  assert labels("river_subgame(stack=350)", "Bet 200") == {0: "Fold", 1: "Call", 3: "All-in 250"}
+  assert labels("river_subgame(stack=350)", "Bet 200", "All-in 250") == {0: "Fold", 1: "Call"}
+
+
+def test_sizes_may_differ_between_first_second_and_later_bets():
+  game = "river_subgame(bets=0.5 1 a;2 a;a)"
+  assert labels(game) == {1: "Check", 2: "Bet 100", 3: "Bet 200", 5: "All-in 19900"}
+  assert labels(game, "Check") == labels(game)
+  assert labels(game, "Bet 100") == {0: "Fold", 1: "Call", 4: "Raise to 900", 5: "All-in 19900"}
+  assert labels(game, "Bet 100", "Raise to 900") == {0: "Fold", 1: "Call", 5: "All-in 19900"}
+
+
+def test_nobody_can_bet_when_all_chips_are_in_the_pot():
+  game = "river_subgame(stack=100)"
+  assert labels(game) == labels(game, "Check") == {1: "Check"}
+  assert labels(game, "Check", "Check") == {}
+
+
+def test_fcpa_is_short_for_pot_and_all_in():
+  by_name, by_size = (pyspiel.load_game(f"river_subgame(bets={bets})") for bets in ("fcpa", "a 1"))
+  assert by_name.public_states == by_size.public_states
+  assert by_name.num_distinct_actions() == 4
+
+
+# Sizes
+
+
+def test_the_default_has_the_papers_sizes():
+  game = pyspiel.load_game("river_subgame")
+  form = game.bayesian_form()
+  players = form.player.tolist()
+  assert (len(players), players.count(0), players.count(1)) == (57, 10, 10)
+  assert (form.stake > 0).sum() == 19
+  assert (form.constant != 0).sum() == 18
+  strings = set(itertools.chain(*form.infostates))
+  assert len(strings) == sum(map(len, form.infostates)) == 21_620
+  assert game.disjoint.sum() == 1_070_190
+  assert 57 * 1_070_190 + 1 == 61_000_831  # histories, the deal being one event
+
+
+@each_small_variant
+def test_game_info_is_exact(game_string):
+  game = pyspiel.load_game(game_string)
+  states = [state for state, _ in histories(game.new_initial_state())]
+  ends = [state for state in states if state.is_terminal()]
+  assert game.max_utility() == max(max(state.returns()) for state in ends)
+  assert game.min_utility() == min(min(state.returns()) for state in ends) == -game.max_utility()
+  assert game.max_game_length() == max(len(state.history()) for state in ends) - 2
+  assert game.max_chance_nodes_in_history() == 2
+  assert game.max_history_length() == game.max_game_length() + 2
+  deals = [a for state in states if state.is_chance_node() for a in state.legal_actions()]
+  assert game.max_chance_outcomes() == max(deals) + 1
+  moves = [a for state in states if not state.is_chance_node() for a in state.legal_actions()]
+  assert game.num_distinct_actions() == max(moves) + 1 or "stack=100" in game_string  # nobody can bet
+
+
+# Bayesian form
+
+
+@each_small_variant
+def test_bayesian_form_is_the_game(game_string):
+  """Follows every history and looks up in the form what OpenSpiel says about it."""
+  game = pyspiel.load_game(game_string)
+  form = game.bayesian_form()
+  child = {(p, a): n for n, (p, a) in enumerate(zip(form.parent.tolist(), form.action.tolist(), strict=True))}
+  prior = np.outer(*form.weights) * [
+    [not set(h) & set(g) for g in form.cards[1].tolist()] for h in form.cards[0].tolist()
+  ]
+  assert (prior.sum(axis=1) > 0).all()
+  assert (prior.sum(axis=0) > 0).all()
+  deals, visited, strings = {}, set(), set()
+  for state, probability in histories(game.new_initial_state()):
+    if state.is_chance_node():
+      continue
+    first, second, *actions = state.history()
+    deals[first, second] = probability
+    node = 0
+    for action in actions:
+      node = child[node, action]
+    visited.add(node)
+    player = state.current_player()
+    assert form.player[node] == player
+    assert state.legal_actions() == [a for (parent, a) in child if parent == node]
+    if state.is_terminal():
+      sign = np.sign(form.strength[0][first] - form.strength[1][second])
+      assert state.returns()[0] == form.constant[node] + form.stake[node] * sign
+      assert form.infostates[node] == ()
+    else:
+      string = form.infostates[node][(first, second)[player]]
+      assert string == state.information_state_string(player)
+      strings.add(string)
+      assert form.constant[node] == form.stake[node] == 0
+  assert visited == set(range(len(form.parent)))
+  assert strings == set(itertools.chain(*form.infostates))
+  reached = np.zeros_like(prior)
+  reached[tuple(zip(*deals, strict=True))] = list(deals.values())
+  np.testing.assert_allclose(reached, prior / prior.sum(), rtol=1e-12, atol=0)
+
+
+def test_bayesian_form_shapes():
+  form = pyspiel.load_game(WEIGHTED).bayesian_form()
+  nodes, types = len(form.parent), [len(names) for names in form.types]
+  assert form.parent.dtype == form.action.dtype == form.player.dtype == np.int32
+  assert form.constant.dtype == form.stake.dtype == np.float64
+  assert form.constant.shape == form.stake.shape == form.player.shape == form.action.shape == (nodes,)
+  for player, size in enumerate(types):
+    assert form.weights[player].shape == form.strength[player].shape == (size,)
+    assert form.cards[player].shape == (size, 2)
+    assert form.weights[player].dtype == np.float64
+    assert form.cards[player].dtype == form.strength[player].dtype == np.int32
+    assert form.types[player] == tuple(map(cards.card_names, form.cards[player]))
+  assert len(form.infostates) == nodes
+
+
+@each_variant
+def test_public_states_are_in_preorder_by_ascending_action(game_string):
+  form = pyspiel.load_game(game_string).bayesian_form()
+  children = {n: [] for n in range(len(form.parent))}
+  for node, parent in enumerate(form.parent[1:].tolist(), start=1):
+    children[parent].append(node)
+
+  def preorder(node):
+    ascending = sorted(children[node], key=lambda n: form.action[n])
+    return [node, *itertools.chain(*map(preorder, ascending))]
+
+  assert form.parent[0] == form.action[0] == -1
+  assert preorder(0) == list(range(len(form.parent)))
+
+
+def test_first_deal_allows_for_what_the_second_can_be():
+  """Player 1 holds AhKh or QQ; AhKc leaves only the six QQ, KcKd everything, so 6 to 7."""
+  state = pyspiel.load_game("river_subgame(ranges=AhKc KcKd;AhKh QQ)").new_initial_state()
+  assert [state.action_to_string(action) for action in state.legal_actions()] == ["Deal KdKc", "Deal AhKc"]
+  assert [chance for _, chance in state.chance_outcomes()] == pytest.approx([7 / 13, 6 / 13], rel=1e-15)
+  assert len(state.child(0).chance_outcomes()) == 7
+  assert len(state.child(1).chance_outcomes()) == 6
+
+
+# What players see
+
+INFOSTATE = pyspiel.IIGObservationType(perfect_recall=True)
+OBSERVATION = pyspiel.IIGObservationType(perfect_recall=False)
+PUBLIC = pyspiel.IIGObservationType(True, True, pyspiel.PrivateInfoType.NONE)
+PUBLIC_NOW = pyspiel.IIGObservationType(True, False, pyspiel.PrivateInfoType.NONE)
+PRIVATE = pyspiel.IIGObservationType(False, True, pyspiel.PrivateInfoType.SINGLE_PLAYER)
+ALL_HANDS = pyspiel.IIGObservationType(True, True, pyspiel.PrivateInfoType.ALL_PLAYERS)
+
+
+def test_strings():
+  game = pyspiel.load_game("river_subgame")
+  state = game.new_initial_state()
+  see = {kind: make_observation(game, kind).string_from for kind in (PUBLIC, PUBLIC_NOW, PRIVATE, ALL_HANDS)}
+  assert state.information_state_string(0) == "p0 | 9s7c5s4h3c pot 200 stack 20000 | deal p0"
+  assert str(state) == "p0 p1 | 9s7c5s4h3c pot 200 stack 20000 | deal p0"
+  state.apply_action(state.string_to_action("Deal AhKd"))
+  assert state.information_state_string(0) == "p0 AhKd | 9s7c5s4h3c pot 200 stack 20000 | deal p1"
+  assert state.information_state_string(1) == "p1 | 9s7c5s4h3c pot 200 stack 20000 | deal p1"
+  state.apply_action(state.string_to_action("Deal 6h2d"))
+  assert state.information_state_string(0) == "p0 AhKd | 9s7c5s4h3c pot 200 stack 20000"
+  assert state.information_state_string(1) == "p1 6h2d | 9s7c5s4h3c pot 200 stack 20000"
+  for move in ("Check", "Bet 200", "Raise to 800"):
+    state.apply_action(state.string_to_action(move))
+  assert state.information_state_string() == "p1 6h2d | 9s7c5s4h3c pot 200 stack 20000 | x b200 r800"
+  assert state.observation_string() == "p1 6h2d | 9s7c5s4h3c pot 200 stack 20000 | in 900 300 | p1 to act"
+  assert see[PUBLIC](state, 0) == "9s7c5s4h3c pot 200 stack 20000 | x b200 r800"
+  assert see[PUBLIC_NOW](state, 1) == "9s7c5s4h3c pot 200 stack 20000 | in 900 300 | p1 to act"
+  assert see[PRIVATE](state, 0) == "p0 AhKd"
+  assert see[ALL_HANDS](state, 0) == str(state)
+  assert str(state) == "p0 AhKd p1 6h2d | 9s7c5s4h3c pot 200 stack 20000 | x b200 r800"
+  state.apply_action(state.string_to_action("Call"))
+  assert state.information_state_string(0).endswith("| x b200 r800 c")
+  assert state.observation_string(0).endswith("| in 900 900 | end")
+
+
+def test_tensors():
+  game = pyspiel.load_game("river_subgame")
+  state = play(game, "AhKd", "6h2d", ["Check", "Bet 200"])
+  info = make_observation(game, INFOSTATE)
+  info.set_from(state, 1)
+  assert list(info.dict) == ["player", "private_hands", "board", "turn", "betting"]
+  assert info.dict["player"].tolist() == [0, 1]
+  assert cards.card_names(info.dict["private_hands"][0].nonzero()[0]) == "2d6h"
+  assert cards.card_names(info.dict["board"].nonzero()[0]) == "3c4h5s7c9s"
+  assert info.dict["turn"].tolist() == [0, 0, 1, 0, 0]
+  assert np.argwhere(info.dict["betting"]).tolist() == [[0, 1], [1, 2]]
+  assert info.dict["betting"].shape == (7, 4)
+  now = make_observation(game, OBSERVATION)
+  now.set_from(state, 0)
+  assert list(now.dict) == ["player", "private_hands", "board", "turn", "pot_contribution"]
+  assert now.dict["pot_contribution"].tolist() == [100, 300]
+  everything = make_observation(game, ALL_HANDS)
+  everything.set_from(state, 0)
+  assert everything.dict["private_hands"].sum(axis=1).tolist() == [2, 2]
+  assert state.information_state_tensor(1) == info.tensor.tolist()
+  assert state.observation_tensor(0) == now.tensor.tolist()
+
+
+@each_small_variant
+def test_laws(game_string):
+  """Holds at every history: what players see, what they can win, and how the two depend."""
+  game = pyspiel.load_game(game_string)
+  kinds = (INFOSTATE, PUBLIC, OBSERVATION, PUBLIC_NOW, PRIVATE)
+  observers = [make_observation(game, kind) for kind in kinds]
+  tensors = {}  # (kind, string) -> tensor
+  public_of, own_past = {}, {}
+  stack = game.get_parameters()["stack"]
+
+  def visit(state, pasts):
+    for (kind, observer), player in itertools.product(enumerate(observers), range(2)):
+      string = observer.string_from(state, player)
+      observer.set_from(state, player)
+      joined = np.concatenate([np.zeros(0), *(piece.ravel() for piece in observer.dict.values())])
+      assert joined.tolist() == observer.tensor.tolist()
+      assert tensors.setdefault((kind, string), tuple(observer.tensor)) == tuple(observer.tensor)
+    public = {observers[1].string_from(state, player) for player in range(2)}
+    assert len(public) == 1
+    infostates = [observers[0].string_from(state, player) for player in range(2)]
+    for player, infostate in enumerate(infostates):
+      assert public_of.setdefault(infostate, public) == public
+      assert own_past.setdefault(infostate, (player, pasts[player])) == (player, pasts[player])
+    if not state.is_chance_node():
+      assert sum(state.returns()) == 0
+      assert max(state.returns()) <= stack
+      assert state.is_terminal() or state.returns() == [0, 0]
+    for action in state.legal_actions():
+      after = list(pasts)
+      if not state.is_chance_node():
+        mover = state.current_player()
+        after[mover] = (*pasts[mover], (infostates[mover], action))
+      visit(state.child(action), after)
+
+  visit(game.new_initial_state(), [(), ()])
+  for kind in range(len(kinds)):
+    of_kind = [tensor for (k, _), tensor in tensors.items() if k == kind]
+    assert len(set(of_kind)) == len(of_kind)  # tensors tell apart whatever strings do
+
+
+def test_observation_parameters_are_rejected():
+  with pytest.raises(ValueError, match="no observation parameters"):
+    make_observation(pyspiel.load_game(TINY), INFOSTATE, {"x": 1})
+
+
+# OpenSpiel's own checks
+
+
+@each_variant
+def test_random_simulation(game_string):
+  pyspiel.random_sim_test(pyspiel.load_game(game_string), num_sims=3, serialize=True, verbose=False)
+
+
+@each_variant
+def test_simulation_of_openspiels_python_tests(game_string):
+  games_sim_test.GamesSimTest().sim_game(pyspiel.load_game(game_string))
+
+
+def run_api_tests(base, **attributes):
+  case = type("ApiTest", (base,), attributes)
+  result = unittest.TestResult()
+  unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+  assert result.testsRun > 0
+  assert not result.errors + result.failures, result.errors + result.failures
+
+
+@each_variant
+def test_api_on_sampled_states(game_string):
+  run_api_tests(
+    api_test.EnforceAPIOnPartialTreeBase, game=pyspiel.load_game(game_string), game_name="river_subgame"
+  )
+
+
+def test_api_on_all_states(monkeypatch):
+  game = pyspiel.load_game("river_subgame(ranges=AsKd QdQc;TdTc QdTd 8h7h)")
+  deals = 5  # of 2 x 3, QdQc and QdTd share a card
+  monkeypatch.setitem(api_test.TOTAL_NUM_STATES, "river_subgame", (1 + 2, 20 * deals, 37 * deals))
+  monkeypatch.setitem(api_test.PERFECT_RECALL_NUM_STATES, "river_subgame", 10 * 2 + 10 * 3)
+  run_api_tests(api_test.EnforceAPIOnFullTreeBase, game=game, game_name="river_subgame")
+
+
+@each_variant
+def test_copies_and_serialization(game_string):
+  game = pyspiel.load_game(game_string)
+  again = pyspiel.load_game(str(game))
+  assert str(again) == str(game) == str(pickle.loads(pickle.dumps(game)))
+  assert again.public_states == game.public_states
+  state = game.new_initial_state()
+  while True:
+    text = pyspiel.serialize_game_and_state(game, state)
+    copies = [
+      state.clone(),
+      copy.deepcopy(state),
+      pickle.loads(pickle.dumps(state)),
+      game.deserialize_state(state.serialize()),
+      pyspiel.deserialize_game_and_state(text)[1],
+    ]
+    for other in copies:
+      assert (str(other), other.history()) == (str(state), state.history())
+      assert other.legal_actions() == state.legal_actions()
+      assert state.is_chance_node() or other.returns() == state.returns()
+    if state.is_terminal():
+      break
+    state.apply_action(state.legal_actions()[-1])
+
+
+def test_a_state_holds_only_small_immutable_values():
+  """OpenSpiel deep-copies every attribute on every clone."""
+  state = play(pyspiel.load_game("river_subgame"), "AsAh", "2h2d", ["Bet 200"])
+  assert vars(state) == {"hands": state.hands, "node": state.node}
+  assert isinstance(state.hands, tuple)
+  assert isinstance(state.node, int)
+
+
+@pytest.mark.parametrize("path", sorted(PLAYTHROUGHS.glob("*.txt")), ids=lambda path: path.stem)
+def test_playthrough(path):
+  absl.flags.FLAGS.mark_as_parsed()
+  recorded, replayed = generate_playthrough.replay(str(path))
+  assert replayed.splitlines() == recorded.splitlines()
+
+
+def test_there_are_playthroughs():
+  assert len(list(PLAYTHROUGHS.glob("river_subgame*.txt"))) == 2
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+  ("parameters", "message"),
+  [
+    ({"board": "9s7c5s4h"}, "board='9s7c5s4h': 4 cards"),
+    ({"board": "9s7c5s4h9s"}, "board='9s7c5s4h9s': 5 cards, 4 of them different"),
+    ({"board": "9s7c5s4hxx"}, "board='9s7c5s4hxx': 'xx' is not a card"),
+    ({"pot": 0}, "pot=0: must be a positive even number"),
+    ({"pot": -2}, "pot=-2: must be a positive even number"),
+    ({"pot": 201}, "pot=201: must be a positive even number"),
+    ({"stack": 0}, "stack=0: must be at least 100, half of the pot"),
+    ({"stack": -1}, "stack=-1: must be at least 100, half of the pot"),
+    ({"stack": 99}, "stack=99: must be at least 100, half of the pot"),
+    ({"bets": "1 b"}, "bets='1 b': unknown bet size 'b'; allowed are 'fcpa', or positive fractions"),
+    ({"bets": "fchpa"}, "bets='fchpa': unknown bet size 'fchpa'"),
+    ({"bets": "1 0 a"}, "bets='1 0 a': unknown bet size '0'"),
+    ({"bets": "-1 a"}, "bets='-1 a': unknown bet size '-1'"),
+    ({"bets": "inf a"}, "bets='inf a': unknown bet size 'inf'"),
+    ({"bets": "1/2 a"}, "bets='1/2 a': unknown bet size '1/2'"),
+    ({"bets": ""}, "bets='': no size given for bet 1"),
+    ({"bets": "1 a;;a"}, "bets='1 a;;a': no size given for bet 2"),
+    ({"bets": "1"}, "bets='1': OpenSpiel reads a lone number as a number, not as text; write '1;1'"),
+    ({"ranges": "AA"}, "ranges='AA': must be 'uniform', or two ranges"),
+    ({"ranges": "AAA;KK"}, "range token 'AAA': not understood"),
+    ({"ranges": "AA:0;KK"}, "range token 'AA:0': weight '0' is not a number"),
+    ({"ranges": "9s8h;KK"}, "range '9s8h': empty on the board 9s7c5s4h3c"),
+    ({"ranges": "AsKd;KdQd"}, "ranges='AsKd;KdQd': cannot both be dealt"),
+  ],
+)
+def test_wrong_parameters(parameters, message):
+  with pytest.raises(ValueError) as error:
+    pyspiel.load_game("river_subgame", parameters)
+  assert message in str(error.value)
+
+
+def test_too_many_public_states(monkeypatch):
+  monkeypatch.setattr(betting, "MAX_PUBLIC_STATES", 56)
+  with pytest.raises(ValueError, match="pot=200, stack=20000: more than 56 public states"):
+    pyspiel.load_game("river_subgame")
+  monkeypatch.setattr(betting, "MAX_PUBLIC_STATES", 57)
+  pyspiel.load_game("river_subgame")
+
+
+def test_illegal_actions():
+  game = pyspiel.load_game("river_subgame(ranges=AsKd QdQc;QdTd TdTc)")
+  state = game.new_initial_state()
+  with pytest.raises(ValueError, match="illegal action 2 at p0 p1"):
+    state.apply_action(2)
+  state.apply_action(0)  # QdQc
+  with pytest.raises(ValueError, match="illegal action 1 at p0 QdQc p1"):
+    state.apply_action(1)  # QdTd
+  state.apply_action(0)
+  with pytest.raises(ValueError, match=r"illegal action 0 at p0 QdQc p1 TdTc .* legal are \[1, 2, 3\]"):
+    state.apply_action(0)
+  assert (state.history(), state.current_player()) == ([0, 0], 0)
+  state.apply_action(1)
+  state.apply_action(1)
+  with pytest.raises(ValueError, match=r"legal are \[\]"):
+    state.apply_action(1)

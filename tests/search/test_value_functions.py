@@ -1,0 +1,181 @@
+"""Value functions at a frontier, and the averages that a search takes of them."""
+
+import functools
+
+import numpy as np
+import pyspiel
+import pytest
+from cuts import at_roots, levels, ranges_at, reaches, root_histories
+from reference_subgames import Game, tables_of
+
+from ps_cfr_spiel import LCFR, RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.subgames import unsafe
+from ps_cfr_spiel.tree import sequence_reach
+
+RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
+
+_call = jit(static_argnames="player")(lambda bound, ranges, player: bound(player, ranges))
+
+
+@functools.cache
+def load(name):
+  game = pyspiel.load_game(name)
+  subgames = Subgames(build_tree(game))
+  plain = Game(game)
+  profile = plain.random(4)
+  tables = tables_of(subgames.tree, profile)
+  return plain, subgames, profile, tables, reaches(subgames.tree, tables)
+
+
+def ask(bound, player, ranges, dtype="float64"):
+  with precision(dtype):
+    return np.asarray(_call(*to_device((bound, ranges), dtype), player=player))
+
+
+def frontier_of(subgames):
+  return levels(subgames, 0)[-1]
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", RIVER, CHASE])
+def test_cfr_values_approach_an_equilibrium(name):
+  """They are of one profile, so they sum to zero; the total nears that of an equilibrium, which is unique."""
+  _, subgames, _, _, reach = load(name)
+  states = frontier_of(subgames)
+  ranges = ranges_at(subgames.cut(states), reach)
+  totals = []
+  for iterations in (1, 20, 300, 3000):
+    values = [ask(CFRValues(iterations).bind(subgames, states), i, ranges) for i in (0, 1)]
+    assert [v.shape for v in values] == [r.shape for r in ranges]
+    first, second = (float((v * r).sum()) for v, r in zip(values, ranges, strict=True))
+    assert first == pytest.approx(-second, abs=1e-9)
+    totals.append(first)
+  errors = np.abs(np.array(totals[:3]) - totals[3])
+  assert errors[0] > errors[1] > errors[2]
+  assert errors[2] < 0.01 * errors[0]
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", RIVER, CHASE])
+def test_best_response_values_are_too_high_for_both(name):
+  """By weak duality: in total at least the other player's loss, closing in on an equilibrium's from above."""
+  _, subgames, _, _, reach = load(name)
+  states = frontier_of(subgames)
+  ranges = ranges_at(subgames.cut(states), reach)
+  gaps = []
+  for iterations in (1, 20, 300):
+    best, average = (
+      [ask(CFRValues(iterations, values=values).bind(subgames, states), i, ranges) for i in (0, 1)]
+      for values in ("best-response", "average")
+    )
+    gaps.append(sum(float((v * r).sum()) for v, r in zip(best, ranges, strict=True)))
+    assert all((high >= low - 1e-9).all() for high, low in zip(best, average, strict=True))
+  assert gaps[0] > gaps[1] > gaps[2] >= -1e-9
+  assert gaps[2] < 0.01 * gaps[0]
+
+
+def test_cfr_values_of_one_decision_are_exact():
+  """At Kuhn's last decision player 0 has to beat player 1's bet: who holds what says all."""
+  _, subgames, _, _, reach = load("kuhn_poker")
+  states = frontier_of(subgames)
+  ranges = ranges_at(subgames.cut(states), reach)
+  (values,) = ask(CFRValues(2000, "nrm").bind(subgames, states), 0, ranges)
+  standing = subgames.cut(states).roots
+  own, theirs = ([path[i] for path in root_histories(subgames, i, standing[i])[0]] for i in (0, 1))
+  value, other = dict(zip(own, values, strict=True)), dict(zip(theirs, ranges[1][0], strict=True))
+  # fold: -1; call: +2 or -2; each of the six deals has probability 1/6
+  for card in range(3):
+    rest = [c for c in range(3) if c != card]
+    fold = -sum(other[c] for c in rest) / 6
+    call = sum(2 * np.sign(card - c) * other[c] for c in rest) / 6
+    assert value[card] == pytest.approx(max(fold, call), abs=1e-9)
+
+
+@pytest.mark.parametrize("make", [lambda _: CFRValues(15), SolvedValues], ids=["cfr", "solved"])
+@pytest.mark.parametrize("name", [RIVER, CHASE])
+def test_batches_padding_and_precision(name, make):
+  """Many public states at once are as each alone, in any shape; float32 is close to float64."""
+  _, subgames, _, tables, reach = load(name)
+  states = frontier_of(subgames)[:4]
+  subgame = subgames.cut(states)
+  ranges, function = ranges_at(subgame, reach), make(tables)
+  together = [ask(function.bind(subgames, states), i, ranges) for i in (0, 1)]
+  for i in (0, 1):
+    single = ask(function.bind(subgames, states), i, ranges, "float32")
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, together[i], rtol=0, atol=1e-4 * np.abs(together[i]).max())
+  shape = functools.reduce(lambda a, b: a.union(b), [subgames.cut([s]).shape for s in states]).rounded()
+  for s in states:
+    alone = subgames.cut([s], fit=lambda own: shape)
+    own = ranges_at(alone, reach)
+    bound = function.bind(subgames, [s], lambda own: shape)
+    for i in (0, 1):
+      rows = np.isin(subgame.roots[i].knowledge, alone.roots[i].knowledge)
+      found = ask(bound, i, own)
+      np.testing.assert_allclose(found[: rows.sum()], together[i][rows], rtol=0, atol=1e-8)
+
+
+def test_solved_values_of_an_equilibrium_are_its_own():
+  """At the ranges of an equilibrium both players get there what the equilibrium gives them."""
+  plain, subgames, *_ = load(RIVER)
+  solver = PSCFRSolver(pyspiel.load_game(RIVER), dtype="float64")
+  solver.run(3000)
+  tables = solver.average_policy().strategies
+  states = frontier_of(subgames)
+  subgame = subgames.cut(states)
+  ranges = ranges_at(subgame, reaches(subgames.tree, tables))
+  bound = SolvedValues(tables).bind(subgames, states)
+  values = [ask(bound, i, ranges) for i in (0, 1)]
+  assert sum(float((v * r).sum()) for v, r in zip(values, ranges, strict=True)) < 1e-3
+  profile = {
+    (d.player, name): dict(zip(d.legal_actions, tables[d.player][d.block][:, d.row, h].tolist(), strict=True))
+    for d, h, name in subgames.labels.infostates()
+  }
+  for i in (0, 1):
+    expected = at_roots(plain, subgames, i, subgame.roots[i], plain.responses(profile, i))
+    np.testing.assert_allclose(values[i], expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+  "name, rule, skip", [("kuhn_poker", RM(), 0), ("kuhn_poker", LCFR(), 1), (CHASE, RM(), 0)]
+)
+def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
+  """What `cfr.solve` keeps is the mean of what is found at each iteration, weighted as strategies."""
+  _, subgames, _, tables, _ = load(name)
+  frontier = levels(subgames, 0)[1]
+  subgame = subgames.cut([0], frontier)
+  ones = tuple(np.ones((n, p.types)) for n, p in zip(subgame.shape.roots, subgame.tree.players, strict=True))
+  bound = SolvedValues(tables).bind(subgames, frontier)
+  with precision("float64"):
+    tree = to_device(unsafe(subgame, 0, ones, None, bound), "float64")
+    state, found = cfr.init(tree, rule, "float64"), []
+    for _ in range(4):
+      reach = [sequence_reach(p, s.strategy) for p, s in zip(tree.players, state.players, strict=True)]
+      leaf = [p.leaf.pull(r) for p, r in zip(tree.players, reach, strict=True)]
+      found.append([np.asarray(tree.leaves(i, leaf[1 - i], leaf[i])[-1]) for i in (0, 1)])
+      state = cfr.solve(tree, state, 1, skip, rule=rule, alternating=False)
+    for i in (0, 1):
+      total, weight = state.players[i].values
+      weights = [t**rule.gamma if t > skip else 0 for t in range(1, 5)]
+      expected = np.average([f[i] for f in found], 0, weights)
+      np.testing.assert_allclose(total / weight, expected, rtol=0, atol=1e-12)
+    assert max(np.ptp([f[i] for f in found], axis=0).max() for i in (0, 1)) > 0.01  # they do change
+
+
+@pytest.mark.parametrize("iterations", [0, -1, 2.5, True, "20"])
+def test_bad_iterations(iterations):
+  with pytest.raises(ValueError, match=f"iterations must be an integer of at least 1, got {iterations!r}"):
+    CFRValues(iterations)
+
+
+def test_bad_rule_and_strategies():
+  with pytest.raises(ValueError, match="Unknown rule 'cfr'"):
+    CFRValues(20, "cfr")
+  with pytest.raises(ValueError, match="Unknown values 'best'; choose one of 'average', 'best-response'"):
+    CFRValues(20, values="best")
+  _, subgames, _, tables, _ = load("kuhn_poker")
+  with pytest.raises(ValueError, match=r"strategies must have the blocks .* of kuhn_poker\(\), got "):
+    SolvedValues([tables[0], tables[0][:1]]).bind(subgames, frontier_of(subgames))
+  other = [[block[:, :1] for block in blocks] for blocks in load(RIVER)[3]]
+  with pytest.raises(ValueError, match=r"strategies must have the blocks"):
+    SolvedValues(other).bind(subgames, frontier_of(subgames))

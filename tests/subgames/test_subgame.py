@@ -1,0 +1,322 @@
+"""Subgames: cut where one likes, the values at their roots are those of the whole game, counted history by
+history."""
+
+import functools
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, values_at_roots
+from random_games import random_game
+from reference_subgames import Game, tables_of
+
+from ps_cfr_spiel import Subgames, build_tree
+from ps_cfr_spiel.search import SolvedValues
+from ps_cfr_spiel.search.value_functions import FrozenValues
+
+TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
+DICE = "liars_dice(dice_sides=3)"
+NAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, DICE, "glasses", TINY]
+FORMS = [(name, "auto") for name in NAMES] + [
+  ("kuhn_poker", "sparse"), ("leduc_poker", "sparse"), (DICE, "sparse"),
+  (TINY, "dense"), (TINY, "showdown"), (TINY, "sparse"),
+]  # fmt: skip
+
+
+@functools.cache
+def whole(name):
+  """A game's histories in plain Python."""
+  return Game(random_game(int(name)) if name.isdigit() else pyspiel.load_game(name))
+
+
+@functools.cache
+def subgames_of(name, leaves="auto"):
+  game = random_game(int(name)) if name.isdigit() else pyspiel.load_game(name)
+  return Subgames(build_tree(game, leaves=leaves))
+
+
+@functools.cache
+def played(name, leaves="auto", seed=1):
+  """A random profile with everything that is to know of it."""
+  profile = whole(name).random(seed)
+  tables = tables_of(subgames_of(name, leaves).tree, profile)
+  return profile, tables, reaches(subgames_of(name, leaves).tree, tables)
+
+
+def check_values(name, leaves, public_states, fit=None, best=False):
+  """Values at each of these roots, cut alone, against plain Python."""
+  subgames, game = subgames_of(name, leaves), whole(name)
+  profile, tables, reach = played(name, leaves)
+  truth = [game.responses(profile, i) for i in (0, 1)] if best else game.values(profile)
+  for s in public_states:
+    subgame = subgames.cut([s], fit=fit)
+    found = values_at_roots(subgame, tables, ranges_at(subgame, reach), best=best)
+    for i in (0, 1):
+      expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
+      if subgames.labels.public_states[s].player < 0:  # before the deal there is one infostate, of all types
+        expected, found[i] = expected[:, 0], found[i].sum(1)
+      np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name, leaves", FORMS)
+def test_values_at_every_public_state(name, leaves):
+  """In one padded shape, so that little is compiled; so padding changes nothing."""
+  subgames = subgames_of(name, leaves)
+  states = decisions(subgames)
+  fit = common_shape(subgames, [[s] for s in states])
+  check_values(name, leaves, states, fit)
+  check_values(name, leaves, states[:: max(len(states) // 12, 1)], fit, best=True)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_in_random_games(seed):
+  name = str(seed)
+  states = decisions(subgames_of(name))
+  check_values(name, "auto", states, common_shape(subgames_of(name), [[s] for s in states]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unpadded_shapes(name):
+  """The start of the game, and one other public state."""
+  states = decisions(subgames_of(name))
+  check_values(name, "auto", [0, states[len(states) // 2]])
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", GOOFSPIEL, DICE, TINY, "3"])
+def test_many_roots_at_once(name):
+  """Rows come back as if each had been cut alone."""
+  subgames, game = subgames_of(name), whole(name)
+  profile, tables, reach = played(name)
+  truth = game.values(profile)
+  for states in levels(subgames, 0)[-1:] + levels(subgames, 1)[-1:]:
+    subgame = subgames.cut(states)
+    assert subgame.public_states == tuple(sorted(states))
+    assert all(set(standing.public) == set(states) for standing in subgame.roots)
+    found = values_at_roots(subgame, tables, ranges_at(subgame, reach))
+    for i in (0, 1):
+      alone = [subgames.cut([s]).roots[i].knowledge for s in states]
+      assert sorted(np.concatenate(alone)) == subgame.roots[i].knowledge.tolist()
+      expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
+      np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name, leaves", FORMS)
+def test_gather_and_scatter(name, leaves):
+  """Inverse to each other inside the subgame; outside nothing is touched; all of the game is somewhere."""
+  subgames = subgames_of(name, leaves)
+  _, tables, _ = played(name, leaves)
+  everything = subgames.cut([0])
+  for i in (0, 1):
+    blank = [np.zeros_like(block) for block in tables[i]]
+    everything.scatter(i, everything.gather(i, tables[i]), blank)
+    for block, copy in zip(tables[i], blank, strict=True):
+      np.testing.assert_array_equal(copy, block)
+  rng = np.random.default_rng(0)
+  for s in decisions(subgames)[1::5]:
+    subgame = subgames.cut([s], fit=lambda own: own.rounded())
+    below = {s}
+    for t, state in enumerate(subgames.labels.public_states):
+      if state.parent in below:
+        below.add(t)
+    for i in (0, 1):
+      table = [block.copy() for block in tables[i]]
+      blocks = [rng.random(shape) for shape in subgame.tree.players[i].block_shapes]
+      subgame.scatter(i, blocks, table)
+      for block, back, (source, _) in zip(blocks, subgame.gather(i, table), subgame.rows[i], strict=True):
+        np.testing.assert_array_equal(back[:, : len(source)], block[:, : len(source)])
+      for d in subgames.labels.decisions:
+        if d.player == i:
+          same = (table[d.block][:, d.row] == tables[i][d.block][:, d.row]).all()
+          assert same == (d.public_state not in below)
+
+
+def test_gather_follows_infostates():
+  """What is gathered at a row is the strategy of the infostate that stands there."""
+  subgames, game = subgames_of("glasses"), whole("glasses")
+  profile, tables, _ = played("glasses")
+  labels = subgames.labels
+  s = max(s for s in decisions(subgames) if labels.public_states[s].player == 1)
+  rows = {(d.block, d.row): d for d in labels.decisions if d.player == 1}
+  subgame = subgames.cut([s])
+  seen = 0
+  for gathered, (source, action) in zip(subgame.gather(1, tables[1]), subgame.rows[1], strict=True):
+    for r, place in enumerate(map(tuple, source.tolist())):
+      d = rows[place]
+      expected = [profile[1, d.infostates[0]][d.legal_actions[a]] for a in action[:, r]]
+      np.testing.assert_array_equal(gathered[:, r, 0], expected)
+      assert d.infostates[0] in game.info
+      seen += 1
+  assert seen
+
+
+@pytest.mark.parametrize(
+  "name, kept",
+  [("leduc_poker", {1, 2}), (DICE, {0, 1, 3, 6}), ("kuhn_poker", {0, 1}), (TINY, {0, 1, 3})],
+)
+def test_restricted_actions(name, kept):
+  """As if the players had come by all actions, and below the roots the others were never played."""
+  subgames, game = subgames_of(name), whole(name)
+  profile, tables, reach = played(name)
+  narrow = game.random(2, kept)
+  states = decisions(subgames)[1:]
+  for s in states[:: max(len(states) // 8, 1)]:
+    subgame = subgames.cut([s], actions=kept)
+    labels, below = subgames.labels, {s}
+    for t, state in enumerate(labels.public_states):
+      if state.parent in below:
+        below.add(t)
+    inside = {(d.player, n): d.public_state in below for d, _, n in labels.infostates()}
+    mixed = {key: narrow[key] if inside[key] else row for key, row in profile.items()}
+    found = values_at_roots(subgame, tables_of(subgames.tree, mixed), ranges_at(subgame, reach))
+    truth = game.values(mixed)
+    for i in (0, 1):
+      expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
+      np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
+      legal = [labels.decisions[d].legal_actions for d in range(len(labels.decisions))]
+      rows = {(d.block, d.row): row for d, row in zip(labels.decisions, legal, strict=True) if d.player == i}
+      for source, action in subgame.rows[i]:
+        for r, place in enumerate(map(tuple, source.tolist())):
+          assert {rows[place][a] for a in action[:, r]} == set(rows[place]) & kept
+      table = [block.copy() for block in tables[i]]
+      subgame.scatter(i, subgame.gather(i, tables_of(subgames.tree, mixed)[i]), table)
+      for source, action in subgame.rows[i]:
+        for r, (k, row) in enumerate(source.tolist()):
+          left = np.delete(table[k][:, row], action[:, r], axis=0)
+          assert not left.any()
+          total = tables_of(subgames.tree, mixed)[i][k][action[:, r], row].sum(0)
+          np.testing.assert_allclose(table[k][:, row].sum(0), total, atol=1e-12)
+
+
+@pytest.mark.parametrize("name, leaves", FORMS)
+def test_frontier_changes_nothing(name, leaves):
+  """Cut to a frontier, with the values that are found there: the same at the roots as without a frontier.
+
+  The values are looked up (frozen), and worked out from both players' strategies.
+  """
+  subgames, game = subgames_of(name, leaves), whole(name)
+  profile, tables, reach = played(name, leaves)
+  truth = game.values(profile)
+  for player in (0, 1):
+    above, *below = levels(subgames, player)[:2]
+    for frontier in below:
+      subgame = subgames.cut(above, frontier)
+      assert subgame.limited
+      values = tuple(at_roots(game, subgames, i, subgame.frontier[i], truth[i]) for i in (0, 1))
+      ranges = ranges_at(subgame, reach)
+      found = values_at_roots(subgame, tables, ranges, FrozenValues(values))
+      for i in (0, 1):
+        expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
+        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", [GOOFSPIEL, "glasses", TINY])
+def test_solved_values_are_best_responses_at_the_frontier(name):
+  subgames, game = subgames_of(name), whole(name)
+  profile, tables, reach = played(name)
+  frontier = levels(subgames, 0)[1]
+  bound = SolvedValues(tables).bind(subgames, frontier)
+  whole_cut = subgames.cut([0], frontier)
+  for i in (0, 1):
+    standing = [np.asarray(reach[j][whole_cut.frontier[j].sequence]) for j in (0, 1)]
+    found = bound(i, (standing[0], standing[1]))
+    expected = at_roots(game, subgames, i, whole_cut.frontier[i], game.responses(profile, i))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+def test_ranges_scale_the_opponents_values():
+  """Values are linear in the opponent's range, and know nothing of the own."""
+  subgames = subgames_of("leduc_poker")
+  _, tables, reach = played("leduc_poker")
+  subgame = subgames.cut([decisions(subgames)[3]])
+  first, second = ranges_at(subgame, reach)
+  plain = values_at_roots(subgame, tables, (first, second))
+  scaled = values_at_roots(subgame, tables, (first * 5, second * 3))
+  np.testing.assert_allclose(scaled[0], plain[0] * 3, atol=1e-12)
+  np.testing.assert_allclose(scaled[1], plain[1] * 5, atol=1e-12)
+  blind = values_at_roots(subgame, tables, (np.eye(6)[:1], second))
+  np.testing.assert_allclose(blind[0], plain[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "glasses", TINY, "5"])
+def test_weights_by_chance(name):
+  """`Prior.weight` is what chance and the opponent's range have to do with each infostate."""
+  subgames, game = subgames_of(name), whole(name)
+  profile, _, reach = played(name)
+  own = game.reach(profile)
+  for s in decisions(subgames)[::5]:
+    subgame = subgames.cut([s], fit=lambda shape: shape.rounded())
+    ranges = ranges_at(subgame, reach)
+    for i in (0, 1):
+      weight = {}
+      for h in range(game.size):
+        weight[game.known[h][i]] = weight.get(game.known[h][i], 0) + game.chance[h] * own[h][1 - i]
+      found = subgame.prior.weight(i, ranges[1 - i])
+      count = len(subgame.roots[i].knowledge)
+      expected = at_roots(game, subgames, i, subgame.roots[i], weight)
+      np.testing.assert_allclose(found[:count], expected, rtol=0, atol=1e-12)
+      assert not found[count:].any()
+
+
+def test_shapes_are_shared():
+  """A padded subgame has the arrays of its shape and no other, so that compiled code is shared."""
+  subgames = subgames_of("leduc_poker")
+  states = levels(subgames, 0)[1]
+  fit = common_shape(subgames, [[s] for s in states])
+  structures = {
+    str(jax.tree.map(np.shape, (subgame.tree.players, subgame.tree.leaves, subgame.leaf_roots)))
+    for subgame in (subgames.cut([s], fit=fit) for s in states)
+  }
+  assert len(structures) == 1
+  with pytest.raises(ValueError, match="does not fit into"):
+    subgames.cut([0], fit=fit)
+
+
+def test_leaves_know_their_root():
+  """Of several roots, a leaf counts the reach at its own."""
+  subgames = subgames_of("kuhn_poker")
+  states = levels(subgames, 1)[0]
+  subgame = subgames.cut(states)
+  assert len(states) > 1
+  for i in (0, 1):
+    roots = np.concatenate(subgame.leaf_roots[i])
+    assert set(roots) == set(range(len(states)))
+
+
+@pytest.mark.parametrize(
+  "public_states, frontier, message",
+  [
+    ([-1], (), r"public_states: kuhn_poker\(\) has the public states 0..10, got -1"),
+    ([11], (), r"public_states: kuhn_poker\(\) has the public states 0..10, got 11"),
+    ([True], (), "got True"),
+    ([2.0], (), "got 2.0"),
+    (["2"], (), "got '2'"),
+    ([1], (), r"public_states: nobody acts in public state 1 of kuhn_poker\(\); choose one of a player"),
+    ([2], (1,), "frontier: nobody acts in public state 1"),
+    ([2], (12,), "frontier: .* 0..10, got 12"),
+    ([], (), "public_states is empty; name at least one public state"),
+  ],
+)
+def test_bad_public_states(public_states, frontier, message):
+  with pytest.raises(ValueError, match=message):
+    subgames_of("kuhn_poker").cut(public_states, frontier)
+
+
+def test_nested_roots():
+  subgames = subgames_of("kuhn_poker")
+  first, second, *_ = decisions(subgames)
+  with pytest.raises(ValueError, match=f"{second} lies below {first}; .* may not overlap"):
+    subgames.cut([first, second])
+
+
+def test_no_action_left():
+  subgames = subgames_of("kuhn_poker")
+  with pytest.raises(ValueError, match=r"actions: none of \[7\] is legal in public state .* \[0, 1\] are"):
+    subgames.cut([decisions(subgames)[0]], actions=[7])
+
+
+def test_trees_without_public_states():
+  game = pyspiel.load_game("kuhn_poker")
+  with pytest.raises(ValueError, match="Subgames need public states; build the tree with"):
+    Subgames(build_tree(game, public_states="none"))

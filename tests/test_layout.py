@@ -1,0 +1,177 @@
+"""The house has rooms, and imports run one way: the rule of docs/index.md, read from the code itself.
+
+Every import counts, also one inside a function or for a type only.
+"""
+
+import ast
+import graphlib
+import importlib
+from pathlib import Path
+
+import pytest
+
+import ps_cfr_spiel
+
+PACKAGE = Path(ps_cfr_spiel.__file__).parent
+GAMES = Path(ps_cfr_spiel.games.__file__).parent
+FLOORS = (  # a room imports from floors before its own, never from a neighbour
+  ("arguments", "storage", "version"),  # the ground: files, not rooms
+  ("device",),
+  ("tree",),
+  ("compiler", "cfr"),
+  ("policy", "mccfr", "subgames"),
+  ("search",),
+  ("solvers",),
+  ("evaluation",),
+  ("views",),
+  ("pictures",),
+  ("commands",),
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+KEEPERS = {"matplotlib": "pictures", "absl": "commands"}  # libraries that live in one room
+MOST_FILES = 14  # of a room, `__init__` not counted
+
+
+def modules(folder, name):
+  """{dotted name: parsed source} of all files below a folder."""
+  found = {}
+  for path in sorted(folder.rglob("*.py")):
+    parts = path.relative_to(folder).with_suffix("").parts
+    if "__pycache__" not in parts and not (name == "ps_cfr_spiel" and parts[0] == "games"):
+      found[".".join((name, *(p for p in parts if p != "__init__")))] = ast.parse(path.read_text())
+  return found
+
+
+def imports(module, source, is_package):
+  """(module, name) of everything that a file imports; the name is None for `import module`."""
+  for node in ast.walk(source):
+    if isinstance(node, ast.Import):
+      yield from ((alias.name, None) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+      above = module.split(".")[: len(module.split(".")) - node.level + is_package] if node.level else []
+      origin = ".".join([*above, *([node.module] if node.module else [])])
+      yield from ((origin, alias.name) for alias in node.names)
+
+
+def room_of(module):
+  """The room, or file on the ground, that a module of the package is in; None for the package itself."""
+  return [*module.split("."), None][1]
+
+
+def faults(sources):
+  """What breaks the import rule in {dotted name: parsed source}, in words."""
+  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  found = []
+  for module, source in sources.items():
+    here = room_of(module)
+    for origin, name in imports(module, source, module in packages):
+      top = origin.split(".")[0]
+      where = f"{module} imports {name or ''} from {origin}"
+      if top in KEEPERS and here != KEEPERS[top]:
+        found.append(f"{where}: {top} lives in {KEEPERS[top]}")
+      if top != "ps_cfr_spiel" or origin.startswith("ps_cfr_spiel.games"):
+        continue
+      if name is not None and name.startswith("_") and not name.startswith("__"):
+        found.append(f"{where}: a private name")
+      if here is None:
+        continue  # the public face takes what it likes
+      if origin == "ps_cfr_spiel":  # a room's face as a module, or a file on the ground
+        origin, name = f"{origin}.{name}", None
+      there = room_of(origin)
+      if there == here:
+        if origin.count(".") < 2 and f"{origin}.{name}" not in sources:
+          found.append(f"{where}: inside a room import by file")
+        continue
+      if there not in FLOOR:
+        found.append(f"{where}: no such room")
+      elif FLOOR[there] >= FLOOR[here]:
+        found.append(f"{where}: {there} is not below {here}")
+      elif FLOOR[there] > 0 and origin.count(".") > 1:
+        found.append(f"{where}: past the face of {there}")
+      elif FLOOR[there] > 0 and name is not None and name not in face(sources, there):
+        found.append(f"{where}: not in the face of {there}")
+  return found
+
+
+def face(sources, room):
+  """The names that a room's `__all__` hands to other rooms."""
+  for node in sources[f"ps_cfr_spiel.{room}"].body:
+    if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+      return set(ast.literal_eval(node.value))
+  return set()
+
+
+@pytest.fixture(scope="module")
+def sources():
+  return modules(PACKAGE, "ps_cfr_spiel")
+
+
+def test_imports_run_one_way(sources):
+  assert faults(sources) == []
+
+
+@pytest.mark.parametrize(
+  ("module", "line", "fault"),
+  [
+    ("ps_cfr_spiel.tree.traverse", "from ps_cfr_spiel.cfr import Rule", "cfr is not below tree"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.compiler import build_tree", "compiler is not below cfr"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel import solvers", "solvers is not below cfr"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree.leaves import dot", "past the face of tree"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree import dot", "not in the face of tree"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr import Rule", "import by file"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr.rules import _x", "a private name"),
+    ("ps_cfr_spiel.views.charts", "import matplotlib.figure", "lives in pictures"),
+    ("ps_cfr_spiel.solvers.sampling", "def f():\n  from absl import flags", "lives in commands"),
+  ],
+)
+def test_the_rule_has_teeth(sources, module, line, fault):
+  """Each way to break the rule is found, also inside a function."""
+  broken = faults({**sources, module: ast.parse(ast.unparse(sources[module]) + "\n" + line)})
+  assert len(broken) == 1 and fault in broken[0], broken
+
+
+def test_no_circles(sources):
+  """No two files import each other, however long the way; types included."""
+  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  graph = {
+    module: {
+      f"{origin}.{name}" if f"{origin}.{name}" in sources else origin
+      for origin, name in imports(module, source, module in packages)
+      if origin in sources and origin != "ps_cfr_spiel"
+    }
+    for module, source in sources.items()
+  }
+  graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_games_know_no_room():
+  sources = modules(GAMES, "ps_cfr_spiel.games")
+  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  for module, source in sources.items():
+    for origin, _ in imports(module, source, module in packages):
+      assert not origin.startswith("ps_cfr_spiel") or origin.startswith("ps_cfr_spiel.games"), module
+
+
+def test_every_room_says_what_it_is_and_keeps_its_face(sources):
+  for room in [room for rooms in FLOORS[1:] for room in rooms]:
+    text = ast.get_docstring(sources[f"ps_cfr_spiel.{room}"]) or ""
+    assert text.split("\n")[0].endswith("."), room
+    module = importlib.import_module(f"ps_cfr_spiel.{room}")
+    missing = [name for name in face(sources, room) if not hasattr(module, name)]
+    assert not missing, (room, missing)
+    files = [name for name in sources if name.startswith(f"ps_cfr_spiel.{room}.")]
+    assert len(files) <= MOST_FILES, room
+  for module, source in sources.items():
+    assert ast.get_docstring(source), module
+
+
+def test_installed_packages_are_all_rooms_and_families():
+  """What setuptools is told to install; a folder that is not listed would be missing from the wheel."""
+  tomllib = importlib.import_module("tomllib")
+  project = Path(__file__).parents[1] / "pyproject.toml"
+  if not project.exists():
+    pytest.skip("outside the checkout")
+  listed = set(tomllib.loads(project.read_text())["tool"]["setuptools"]["packages"])
+  rooms = {f"ps_cfr_spiel.{p.parent.name}" for p in PACKAGE.glob("*/__init__.py") if p.parent.name != "games"}
+  families = {f"ps_cfr_spiel.games.{p.parent.name}" for p in GAMES.glob("*/__init__.py")}
+  assert listed == {"ps_cfr_spiel", "ps_cfr_spiel.games"} | rooms | families

@@ -1,0 +1,87 @@
+"""Leaf evaluators: equal to each other and to a double loop over hands."""
+
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel.device import precision, to_device
+
+GAMES = {
+  "same ranges": "river_subgame(ranges=QQ T9s A5s 62o;QQ T9s A5s 62o)",
+  "other ranges": "river_subgame(board=KhKd8c4s2h,ranges=AA:0.5 KQ 87s:0.25 As4d;TT 99:0.7 K8s 65s)",
+  "disjoint ranges": "river_subgame(ranges=AA;KK QQ)",
+  "one hand each": "river_subgame(ranges=AsAd;KsKd)",
+}
+
+
+def brute_force(form, player, reach, stake, constant):
+  """Values of showdowns [L0, H] and of folds [L1, H] by two loops."""
+  own, opponent = player, 1 - player
+  pairs = [
+    (h, g, form.weights[0][h] * form.weights[1][g])
+    for h, c in enumerate(form.cards[0].tolist())
+    for g, d in enumerate(form.cards[1].tolist())
+    if not set(c) & set(d)
+  ]
+  total = sum(w for _, _, w in pairs)
+  values = [np.zeros((len(part), len(form.types[own]))) for part in reach]
+  for h, g, w in pairs:
+    hands = (h, g)
+    sign = np.sign(form.strength[0][h] - form.strength[1][g])
+    for part, utility in ((0, stake * sign), (1, constant)):
+      won = utility if player == 0 else -utility
+      values[part][:, hands[own]] += w / total * reach[part][:, hands[opponent]] * won
+  return values
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("kind", ["dense", "showdown"])
+def test_equals_brute_force(name, player, kind):
+  game = pyspiel.load_game(GAMES[name])
+  form = game.bayesian_form()
+  tree = ps_cfr_spiel.build_tree(game, kind)
+  rng = np.random.default_rng(1)
+  reach = [rng.random((n, len(form.types[1 - player]))) for n in tree.players[0].leaf.children]
+  stake, constant = (np.asarray(x) for x in (tree.leaves.stake, tree.leaves.constant))
+  expected = brute_force(form, player, reach, stake, constant)
+  with precision("float64"):
+    values = to_device(tree.leaves, "float64")(player, to_device(reach, "float64"))
+  for value, truth in zip(values, expected, strict=True):
+    np.testing.assert_allclose(value, truth, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["dense", "showdown"])
+def test_there_may_be_no_showdown(kind):
+  leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), kind).leaves
+  folds = len(leaves.constant)
+  fewer = leaves.take([np.zeros(0, int), np.arange(folds)], (0, folds))
+  rng = np.random.default_rng(3)
+  hands = len(pyspiel.load_game(GAMES["other ranges"]).bayesian_form().types[1])
+  reach = [rng.random((n, hands)) for n in (len(leaves.stake), folds)]
+  with precision("float64"):
+    _, values = leaves(0, reach)
+    showdowns, same = fewer(0, [reach[0][:0], reach[1]])
+  assert showdowns.shape == (0, values.shape[1])
+  np.testing.assert_array_equal(same, values)
+
+
+def test_full_ranges_agree_in_both_precisions():
+  game = pyspiel.load_game("river_subgame")
+  rng = np.random.default_rng(2)
+  for dtype, tolerance in (("float64", 1e-12), ("float32", 3e-6)):
+    with precision(dtype):
+      trees = [to_device(ps_cfr_spiel.build_tree(game, kind), dtype) for kind in ("dense", "showdown")]
+      reach = to_device([rng.random((n, 1081)) for n in trees[0].players[0].leaf.children], dtype)
+      for player in (0, 1):
+        dense, showdown = (tree.leaves(player, reach) for tree in trees)
+        for a, b in zip(dense, showdown, strict=True):
+          assert a.dtype == b.dtype == dtype
+          scale = float(abs(a).max())
+          np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale)
+
+
+def test_unknown_evaluator_is_named():
+  with pytest.raises(ValueError, match=r"'fast'.*'auto', 'dense', 'showdown', 'sparse'"):
+    ps_cfr_spiel.build_tree(pyspiel.load_game("river_subgame"), "fast")

@@ -1,0 +1,170 @@
+"""Spots and charts against direct computations on OpenSpiel's own states."""
+
+import collections
+
+import numpy as np
+import pytest
+from random_policies import random_policy
+
+from ps_cfr_spiel import charts
+from ps_cfr_spiel.views import spot
+from ps_cfr_spiel.views.spots import deal_probabilities, letters
+
+GAME = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
+
+
+@pytest.fixture(scope="module")
+def policy():
+  return random_policy(GAME)
+
+
+def direct(policy, actions):
+  """{hand: (dealt, own reach, {action: probability})} after `actions`, by walking pyspiel's states."""
+  table = {}
+  for first, p in policy.game.new_initial_state().chance_outcomes():
+    deal = policy.game.new_initial_state()
+    deal.apply_action(first)
+    for second, q in deal.chance_outcomes():
+      state, reach = deal.child(second), [1.0, 1.0]
+      for action in actions:
+        reach[state.current_player()] *= policy.action_probabilities(state)[action]
+        state.apply_action(action)
+      player = state.current_player()
+      hand = state.hand(player)
+      dealt = table[hand][0] if hand in table else 0.0
+      table[hand] = dealt + p * q, reach[player], policy.action_probabilities(state)
+  return table
+
+
+def kind_of(hand):
+  order = "23456789TJQKA"
+  high, low = sorted((hand[0], hand[2]), key=order.index, reverse=True)
+  return high + low + ("" if high == low else "s" if hand[1] == hand[3] else "o")
+
+
+@pytest.mark.parametrize(
+  ("path", "actions"), [("", []), ("check", [1]), ("x b100", [1, 2]), ("b100 r300", [2, 2])]
+)
+def test_a_chart_is_the_weighted_mean_over_hands(policy, path, actions):
+  here = spot(policy, path)
+  expected = direct(policy, actions)
+  assert set(here.types) == set(expected)
+  np.testing.assert_allclose(here.dealt, [expected[hand][0] for hand in here.types], atol=1e-12)
+  np.testing.assert_allclose(here.reach, [expected[hand][1] for hand in here.types], atol=1e-12)
+  chart = charts.hand_chart(here)
+  weight, played = collections.Counter(), collections.Counter()
+  for hand, (dealt, reach, probability) in expected.items():
+    for kind in (kind_of(hand), "all"):
+      weight[kind] += dealt * reach
+      for action, p in probability.items():
+        played[kind, action] += dealt * reach * p
+  frequencies = [played["all", action] / weight["all"] for action in here.ids]
+  np.testing.assert_allclose(here.frequencies(), frequencies, atol=1e-12)
+  for row, column in np.ndindex(13, 13):
+    kind = charts.cell_name(row, column)
+    assert chart.combos[row, column] == sum(kind_of(hand) == kind for hand in expected)
+    if kind in weight:
+      cell = [played[kind, action] / weight[kind] for action in here.ids]
+      np.testing.assert_allclose(chart.frequency[:, row, column], cell, atol=1e-9)
+    else:
+      assert np.isnan(chart.frequency[:, row, column]).all()
+
+
+def test_deal_probabilities_are_those_of_the_chance_nodes(policy):
+  outcomes = policy.game.new_initial_state().chance_outcomes()
+  np.testing.assert_allclose(deal_probabilities(policy.game, 0), [p for _, p in outcomes], atol=1e-12)
+  assert deal_probabilities(policy.game, 1).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+  "path",
+  [
+    "Check, Bet 100, Raise to 300",
+    "check bet 100 raise to 300",
+    "1 2 2",
+    "x b100 r300",
+    "c b r",
+    "x,100 300",
+  ],
+)
+def test_a_path_is_written_in_many_ways(policy, path):
+  assert spot(policy, path).history == ("Check", "Bet 100", "Raise to 300")
+
+
+@pytest.mark.parametrize(
+  ("path", "message"),
+  [
+    ("fold", "Unknown action 'fold' at the start; choose one of Check"),
+    ("x b7", "Unknown action 'b7' after Check"),
+    ("9", "Unknown action '9'"),
+    ("x x", "The game is over after Check, Check; nobody"),
+    ("x x b100", "'b100' cannot follow"),
+  ],
+)
+def test_a_wrong_path_is_a_value_error(policy, path, message):
+  with pytest.raises(ValueError, match=message):
+    spot(policy, path)
+
+
+def test_every_letter_leads_to_its_action(policy):
+  here = spot(policy)
+  assert letters(here.actions) == ("c", "b", "d", "a")
+  assert [here.find_action(letter) for letter in letters(here.actions)] == [0, 1, 2, 3]
+  assert letters(["Fold", "Call", "Raise to 2", "Raise to 3", "Raise to 4"]) == ("f", "c", "r", "s", "t")
+  with pytest.raises(ValueError, match="more than one action"):
+    here.find_action("check check")
+
+
+def test_cells():
+  assert [charts.cell(hand) for hand in ("AhKh", "KhAh", "AhKd", "2c2d", "3d2d")] == [
+    (0, 1), (0, 1), (1, 0), (12, 12), (11, 12),
+  ]  # fmt: skip
+  names = [charts.cell_name(*place) for place in np.ndindex(13, 13)]
+  assert len(set(names)) == 169
+  assert names[:2] == ["AA", "AKs"]
+  assert names[13] == "AKo"
+
+
+def test_hands_are_found_by_name_and_by_kind(policy):
+  here = spot(policy)
+
+  def names(text):
+    return {here.types[h] for h in charts.find_types(here, text)}
+
+  assert names("8h6h") == names("6h8h") == names("86s") == names("86") == names("8H6h") == {"8h6h"}
+  assert names("AA") == {name for name in here.types if name[0] == name[2] == "A"}
+  assert len(names("AK")) == 12
+  for unknown in ("TT", "Zz", "", "A"):
+    with pytest.raises(ValueError, match="never holds"):
+      charts.find_types(here, unknown)
+
+
+def test_the_text_chart_has_a_cell_for_each_kind(policy):
+  here = spot(policy)
+  chart = charts.hand_chart(here)
+  lines = charts.chart_text(here).splitlines()
+  assert lines[0].split() == list(charts.RANKS)
+  assert [line[0] for line in lines[1:]] == list(charts.RANKS)
+  for row, column in np.ndindex(13, 13):
+    text = lines[1 + row][3 + 5 * column : 7 + 5 * column].strip()
+    frequency = chart.frequency[:, row, column]
+    if not chart.combos[row, column]:
+      assert text == ""
+    elif chart.shown[row, column]:
+      assert text[0] == letters(here.actions)[int(frequency.argmax())]
+      assert int(text[1:]) == pytest.approx(100 * frequency.max(), abs=0.501)
+    else:
+      assert text == "."
+  bets = charts.chart_text(here, 1).splitlines()
+  assert int(bets[1][3:7]) == pytest.approx(100 * chart.frequency[1, 0, 0], abs=0.501)
+
+
+def test_other_games_are_shown_as_a_table():
+  policy = random_policy("kuhn_poker")
+  lines = charts.infostates_text(policy, None, "", 100).splitlines()
+  assert len(lines) == 12
+  assert charts.infostates_text(policy, 1, "2", 100).count("\n") == 1
+  assert charts.infostates_text(policy, None, "", 5).splitlines()[-1].startswith("... and 7 more")
+  assert charts.infostates_text(policy, 0, "nowhere", 5) == "No such information state."
+  with pytest.raises(ValueError, match="Bayesian form"):
+    spot(policy)
