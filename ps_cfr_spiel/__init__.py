@@ -15,6 +15,7 @@ from ps_cfr_spiel.compiler import Report, build_tree, check_game
 
 # Modules that notebooks and examples know by these names.
 from ps_cfr_spiel.device import dtype as precision
+from ps_cfr_spiel.device import keep_compiled_code
 from ps_cfr_spiel.evaluation import comparison as comparison
 from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
 from ps_cfr_spiel.evaluation import matches as matches
@@ -63,6 +64,7 @@ __all__ = [
   "check_game",
   "evaluate_policy",
   "exploitability",
+  "keep_compiled_code",
   "load_policy",
   "load_solver",
   "online_runs",

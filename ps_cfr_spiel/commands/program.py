@@ -14,6 +14,7 @@ from absl import app, flags
 from ps_cfr_spiel.commands import check, evaluate, play, resolve, show, solve, summary
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
+from ps_cfr_spiel.device import keep_compiled_code
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
@@ -123,6 +124,7 @@ def _parse(argv: Sequence[str]) -> Sequence[str]:
 
 def _run_and_leave(words: Sequence[str]) -> int:
   """Like `run`, but leaves at once after Ctrl-C: JAX may crash on the way out if it was compiling."""
+  keep_compiled_code()
   code = run(words)
   if code == INTERRUPTED:
     sys.stdout.flush()

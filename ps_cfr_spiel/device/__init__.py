@@ -3,13 +3,16 @@
 May use: the ground (arguments, storage, version).
 """
 
+from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code
 from ps_cfr_spiel.device.compilation import jit
 from ps_cfr_spiel.device.dtype import DTYPES, check_dtype, precision, to_device
 
 __all__ = [
   "DTYPES",
+  "cache_folder",
   "check_dtype",
   "jit",
+  "keep_compiled_code",
   "precision",
   "to_device",
 ]

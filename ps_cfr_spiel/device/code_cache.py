@@ -1,0 +1,55 @@
+"""Keeps compiled code between processes: JAX's persistent compilation cache, in a folder of the user's own.
+
+A solver's loop takes seconds to compile and a fraction of a second to read back. The command line keeps its
+code; a notebook or program asks for it with `keep_compiled_code()`. The folder holds at most `MOST_BYTES`,
+what was used longest ago goes first, and JAX locks it, so that two processes can share it.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import jax
+
+SWITCH = "PS_CFR_SPIEL_CACHE"  # in the environment: a folder, or "off"
+MOST_BYTES = 512 * 2**20
+LEAST_SECONDS = 0.2  # to compile; what takes less is not worth a file
+
+
+def cache_folder() -> Path | None:
+  """Where compiled code is kept: the folder in `SWITCH`, else the system's place; None if it is off."""
+  chosen = os.environ.get(SWITCH, "").strip()
+  if chosen:
+    return None if chosen.lower() in ("off", "0", "no", "none", "false") else Path(chosen).expanduser()
+  if sys.platform == "darwin":
+    return Path.home() / "Library" / "Caches" / "ps_cfr_spiel"
+  return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ps_cfr_spiel"
+
+
+def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:
+  """From now on this process reads and keeps compiled code in a folder; call it before the first solve.
+
+  A cache that was already set up, by `jax.config` or JAX_COMPILATION_CACHE_DIR, stays as it is.
+
+  Args:
+    folder: where; by default `cache_folder()`.
+
+  Returns:
+    The folder in use; None if the cache is off, or nothing can be written there.
+  """
+  if jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
+    return Path(jax.config.jax_compilation_cache_dir)  # pyright: ignore[reportAttributeAccessIssue]
+  chosen = cache_folder() if folder is None else Path(folder).expanduser()
+  if chosen is None:
+    return None
+  try:
+    chosen.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=chosen):
+      pass
+  except OSError:
+    return None
+  jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
+  jax.config.update("jax_persistent_cache_min_compile_time_secs", LEAST_SECONDS)
+  jax.config.update("jax_compilation_cache_dir", str(chosen))
+  return chosen

@@ -1,0 +1,85 @@
+"""Compiled code is kept between processes, in a folder of the user's own, unless that is switched off."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ps_cfr_spiel.device import code_cache
+
+SOLVE = (
+  "import sys; from ps_cfr_spiel.commands.program import main; "
+  "main(['ps-cfr-spiel', 'solve', 'kuhn_poker', '--iterations=10', '--noplot', '--quiet', *sys.argv[1:]])"
+)
+COMPILED = (  # what a process compiles itself, instead of reading it
+  "import jax, ps_cfr_spiel, pyspiel, sys\n"
+  "from jax import monitoring\n"
+  "names = []\n"
+  "monitoring.register_event_listener(lambda name, **_: names.append(name))\n"
+  "print(ps_cfr_spiel.keep_compiled_code(*sys.argv[1:]))\n"
+  "ps_cfr_spiel.PSCFRSolver(pyspiel.load_game('leduc_poker')).run(5)\n"
+  "print(names.count('/jax/compilation_cache/cache_hits'))\n"
+)
+
+
+def run(code, *words, **variables):
+  """The lines that a fresh process prints, without the cache that the tests may run with."""
+  environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", code_cache.SWITCH))}
+  environment |= {"JAX_PLATFORMS": "cpu", **{k: str(v) for k, v in variables.items()}}
+  command = [sys.executable, "-c", code, *map(str, words)]
+  done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+  assert done.returncode == 0, done.stderr
+  return done.stdout.splitlines()
+
+
+def kept(folder):
+  return sorted(path.name for path in folder.rglob("*-cache"))
+
+
+@pytest.mark.slow
+def test_a_second_process_compiles_nothing_long(tmp_path):
+  first, second = (run(COMPILED, tmp_path) for _ in range(2))
+  assert first == [str(tmp_path), "0"]
+  assert second[0] == str(tmp_path) and int(second[1]) > 0
+  files = kept(tmp_path)
+  run(COMPILED, tmp_path)
+  assert kept(tmp_path) == files != []
+
+
+@pytest.mark.slow
+def test_the_program_keeps_its_code_where_caches_belong(tmp_path):
+  run(SOLVE, f"--output={tmp_path / 'run'}", XDG_CACHE_HOME=tmp_path / "caches", HOME=tmp_path)
+  assert kept(tmp_path)
+
+
+@pytest.mark.slow
+def test_the_switch(tmp_path):
+  run(SOLVE, f"--output={tmp_path / 'run'}", PS_CFR_SPIEL_CACHE="off", HOME=tmp_path, XDG_CACHE_HOME=tmp_path)
+  assert not kept(tmp_path)
+
+
+def test_where_it_is(monkeypatch, tmp_path):
+  monkeypatch.setenv(code_cache.SWITCH, str(tmp_path))
+  assert code_cache.cache_folder() == tmp_path
+  monkeypatch.setenv(code_cache.SWITCH, "OFF")
+  assert code_cache.cache_folder() is None
+  monkeypatch.delenv(code_cache.SWITCH)
+  monkeypatch.setattr(sys, "platform", "linux")
+  monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+  assert code_cache.cache_folder() == tmp_path / "ps_cfr_spiel"
+
+
+def test_a_cache_of_the_users_own_stays(tmp_path):
+  code = (
+    "import jax, ps_cfr_spiel, sys; jax.config.update('jax_compilation_cache_dir', sys.argv[1])\n"
+    "print(ps_cfr_spiel.keep_compiled_code(sys.argv[2]))"
+  )
+  assert run(code, tmp_path / "own", tmp_path / "other") == [str(tmp_path / "own")]
+  assert not (tmp_path / "other").exists()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+  (tmp_path / "file").write_text("")
+  code = "import ps_cfr_spiel, sys; print(ps_cfr_spiel.keep_compiled_code(sys.argv[1]))"
+  assert run(code, tmp_path / "file" / "below") == ["None"]
