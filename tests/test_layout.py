@@ -54,8 +54,8 @@ def imports(module, source, is_package):
 
 
 def room_of(module):
-  """The room, or file on the ground, that a module of the package is in; None for the package itself."""
-  return [*module.split("."), None][1]
+  """The room, or file on the ground, that a module of the package is in; None for its face and `-m`."""
+  return [*module.removesuffix(".__main__").split("."), None][1]
 
 
 def faults(sources):
