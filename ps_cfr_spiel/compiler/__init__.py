@@ -6,7 +6,7 @@ May use: tree and what is below it.
 from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
-from ps_cfr_spiel.compiler.loading import quiet_stderr
+from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
 from ps_cfr_spiel.compiler.walk import Histories, Walked, last_choices
@@ -25,5 +25,6 @@ __all__ = [
   "check_game",
   "components",
   "last_choices",
+  "load_game",
   "quiet_stderr",
 ]
