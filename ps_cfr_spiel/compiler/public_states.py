@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
-import scipy.sparse.csgraph
 from open_spiel.python import observation
 
 from ps_cfr_spiel.compiler.history_laws import movers_fault, split_fault, timing_fault
@@ -142,14 +141,16 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
   Nor any `members` that have equal `groups`.
   """
+  from scipy.sparse import coo_matrix, csgraph  # a fifth of all modules, for games that are walked alone
+
   rows = [np.arange(count)] * len(joined) + [np.asarray(members, int)]
   columns, offset = [], count
   for numbers in (*joined, np.asarray(groups, int)):
     columns.append(offset + numbers)
     offset += int(numbers.max(initial=-1)) + 1
   edges = (np.concatenate(rows), np.concatenate(columns))
-  graph = scipy.sparse.coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
-  return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:count]
+  graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
+  return csgraph.connected_components(graph, directed=False)[1][:count]
 
 
 def augmented_infostates(histories: Histories, player: int) -> np.ndarray:

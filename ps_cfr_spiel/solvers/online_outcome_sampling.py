@@ -19,7 +19,15 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_count, check_exploration, check_integer, check_player, is_number
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_exploration,
+  check_flag,
+  check_integer,
+  check_option,
+  check_player,
+  is_number,
+)
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
 from ps_cfr_spiel.mccfr import (
@@ -36,7 +44,6 @@ from ps_cfr_spiel.mccfr import (
 )
 from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn, strategies_of
 from ps_cfr_spiel.tree import Decision
-from ps_cfr_spiel.version import __version__
 
 TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited
@@ -107,8 +114,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     """
     super().__init__(game, [0, 1])
     self.iterations = check_count("iterations", iterations, 1)
-    if target not in TARGETS:
-      raise ValueError(f"Unknown target {target!r}; choose one of {', '.join(map(repr, TARGETS))}.")
+    check_option("target", target, TARGETS)
     if target == "public" and public_states == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
     if not (is_number(delta) and 0 <= delta < 1):
@@ -238,7 +244,6 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     assert self.tree.labels is not None
     names = ("iterations", "delta", "exploration", "seed", "dtype", "public_states", "limit")
     header = {
-      "version": __version__,
       "solver": type(self).__name__,
       "targeting": self.target,
       "leaves": "sparse",
@@ -259,9 +264,8 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       ValueError: an argument is not one of the allowed.
     """
     player = check_player(player)
-    if not isinstance(keep_tables, bool | np.bool_):
-      raise ValueError(f"keep_tables must be True or False, got {keep_tables!r}.")
-    return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), bool(keep_tables))
+    keep_tables = check_flag("keep_tables", keep_tables)
+    return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
 
 
 _begin = jit()(begin)

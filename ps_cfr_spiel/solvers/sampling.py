@@ -4,11 +4,10 @@ import functools
 from typing import Any
 
 import jax
-import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_exploration, check_integer
+from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
 from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
@@ -58,9 +57,7 @@ class SamplingSolver(IterativeSolver):
     """Checks the common options and builds the public tree."""
     self.game = game
     self.dtype = check_dtype(dtype)
-    if not isinstance(plus, bool | np.bool_):
-      raise ValueError(f"plus must be True or False, got {plus!r}.")
-    self.plus = bool(plus)
+    self.plus = check_flag("plus", plus)
     self.rule = RMPlus() if plus else RM()
     self.batch = check_integer("batch", batch, 1)
     self.seed = check_integer("seed", seed, 0)
@@ -157,9 +154,7 @@ class VRMCCFRSolver(SamplingSolver):
     elif trajectories == "public":
       self._start(build_public_sampling_tree(self.tree), PublicSampling(self.baseline))
     else:
-      raise ValueError(
-        f"Unknown trajectories {trajectories!r}; choose one of {', '.join(map(repr, TRAJECTORIES))}."
-      )
+      check_option("trajectories", trajectories, TRAJECTORIES)
 
   def _options(self):
     return {
@@ -224,9 +219,6 @@ def _variance(tree, state, *, sampler):
 
 def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
   """A baseline by its name; ValueError if there is none, or its options are wrong."""
-  if name not in BASELINES:
-    raise ValueError(f"Unknown baseline {name!r}; choose one of {', '.join(map(repr, BASELINES))}.")
-  if not isinstance(chance, bool | np.bool_):
-    raise ValueError(f"chance_baseline must be True or False, got {chance!r}.")
-  learned = LearnedBaseline(decay, bool(chance))  # checks decay whichever is asked for
+  check_option("baseline", name, BASELINES)
+  learned = LearnedBaseline(decay, check_flag("chance_baseline", chance))  # whichever is asked for
   return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
