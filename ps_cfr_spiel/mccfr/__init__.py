@@ -5,7 +5,7 @@ May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; 
 `loop` runs them all, `aimed` towards one decision; `passes` and `variance` measure over the whole tree.
 """
 
-from ps_cfr_spiel.mccfr.aimed import Situation, advance, average, averages, begin
+from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree, first_cells
 from ps_cfr_spiel.mccfr.external import ExternalSampling
@@ -17,8 +17,8 @@ from ps_cfr_spiel.mccfr.loop import (
   block_length,
   current_strategy,
   init,
+  iterate,
   merged,
-  run,
   solve,
 )
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
@@ -27,6 +27,7 @@ from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.variance import variance
 
 __all__ = [
+  "AimedRuns",
   "Baseline",
   "ExternalSampling",
   "LearnedBaseline",
@@ -38,20 +39,17 @@ __all__ = [
   "SamplingTree",
   "Situation",
   "ZeroBaseline",
-  "advance",
-  "average",
   "average_strategy",
   "average_total",
   "averages",
-  "begin",
   "block_length",
   "build_public_sampling_tree",
   "build_sampling_tree",
   "current_strategy",
   "first_cells",
   "init",
+  "iterate",
   "merged",
-  "run",
   "solve",
   "variance",
 ]
