@@ -7,6 +7,16 @@ from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, shares_card
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.sequences import (
+  cell_starts,
+  decision_sequences,
+  first_cells,
+  ranks,
+  sequence_choices,
+  sequence_numbers,
+  sequence_starts,
+  split_types,
+)
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 from ps_cfr_spiel.tree.values import Evaluation, action_values, best_response_values, evaluate
@@ -33,12 +43,20 @@ __all__ = [
   "action_values",
   "best_response_values",
   "block_sizes",
+  "cell_starts",
+  "decision_sequences",
   "evaluate",
+  "first_cells",
   "make_forest",
   "max_actions",
+  "ranks",
   "row_depths",
+  "sequence_choices",
+  "sequence_numbers",
   "sequence_reach",
+  "sequence_starts",
   "sequence_values",
   "shares_card",
+  "split_types",
   "sum_actions",
 ]
