@@ -3,7 +3,16 @@
 May use: tree and what is below it (not compiler). A new rule goes into `rules`; `loop` never changes for it.
 """
 
-from ps_cfr_spiel.cfr.loop import Blocks, PlayerState, SolverState, average_strategy, init, iterate, solve
+from ps_cfr_spiel.cfr.loop import (
+  Blocks,
+  PlayerState,
+  SolverState,
+  average_record,
+  average_strategy,
+  init,
+  iterate,
+  solve,
+)
 from ps_cfr_spiel.cfr.rules import (
   DCFR,
   LCFR,
@@ -33,6 +42,7 @@ __all__ = [
   "RMPlus",
   "Rule",
   "SolverState",
+  "average_record",
   "average_strategy",
   "init",
   "iterate",

@@ -20,9 +20,9 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.search.value_functions import BoundValues, FrozenValues, ValueFunction
-from ps_cfr_spiel.subgames import Gadget, RangedLeaves, Ranges, Shape, Standing, Subgame, Subgames, unsafe
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, Array, PublicTree, best_response_values, sequence_reach
+from ps_cfr_spiel.search.value_functions import FrozenValues, ValueFunction
+from ps_cfr_spiel.subgames import BoundValues, Gadget, Ranges, Shape, Standing, Subgame, Subgames, unsafe
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, best_response_values, sequence_reach
 
 TRIED = 256  # subgames whose shapes are looked at to find one for all
 NEVER = 1e-30  # reach that is as good as none: values divided by less leave the range of float32
@@ -193,7 +193,7 @@ class Searcher:
     tables = self._tables(search, subgame, average, gadget)
     promised = dict(search.promised)
     if subgame.limited:
-      values = [_averaged_values(tree.leaves, i, state.players[i].values) for i in (0, 1)]
+      values = [cfr.average_record(p)[0] for p in state.players]
       if not all(np.isfinite(v).all() for v in values):
         raise ValueError(f"The value function {settings.value_function} gave values that are not finite.")
       promised |= zip(subgame.frontier[opponent].knowledge.tolist(), values[opponent], strict=False)
@@ -365,12 +365,3 @@ class Searcher:
 def _public_states(standings: Sequence[Standing]) -> list[int]:
   """The public states where somebody stands."""
   return sorted({int(s) for standing in standings for s in standing.public})
-
-
-def _averaged_values(leaves: RangedLeaves, player: int, sums: Sequence[Array]) -> np.ndarray:
-  """Average values of a player at the frontier, [F, H]; a gadget's scale is taken off."""
-  scale = np.asarray(leaves.weights[player][-1], float)
-  values = np.asarray(sums[0], float).reshape(scale.shape) / float(sums[1])
-  if leaves.chooser != player:
-    return values
-  return np.where(scale > 0, values / np.where(scale > 0, scale, 1), 0)

@@ -8,14 +8,14 @@ goes there; `ranged_leaves` evaluates the ends of a subgame.
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.nodes import Standing, has_subgames
-from ps_cfr_spiel.subgames.ranged_leaves import RangedLeaves
+from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, Ranges, with_ranges
 from ps_cfr_spiel.subgames.shapes import Shape
-from ps_cfr_spiel.subgames.subgame import Ranges, Subgame
+from ps_cfr_spiel.subgames.subgame import Subgame
 
 __all__ = [
   "GADGETS",
+  "BoundValues",
   "Gadget",
-  "RangedLeaves",
   "Ranges",
   "Shape",
   "Standing",
@@ -25,4 +25,5 @@ __all__ = [
   "has_subgames",
   "max_margin",
   "unsafe",
+  "with_ranges",
 ]

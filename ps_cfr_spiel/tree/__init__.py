@@ -21,7 +21,14 @@ from ps_cfr_spiel.tree.sequences import (
 )
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
-from ps_cfr_spiel.tree.values import Evaluation, action_values, best_response_values, evaluate, evaluation
+from ps_cfr_spiel.tree.values import (
+  Evaluation,
+  action_values,
+  best_response_values,
+  evaluate,
+  evaluation,
+  record_of,
+)
 
 __all__ = [
   "CHANCE",
@@ -55,6 +62,7 @@ __all__ = [
   "make_forest",
   "max_actions",
   "ranks",
+  "record_of",
   "row_depths",
   "sequence_choices",
   "sequence_numbers",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.tree.public_tree import Array, PublicTree
+from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
 
@@ -48,6 +48,15 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
 
 
 evaluate = jit()(evaluation)
+
+
+def record_of(leaves: LeafEvaluator, player: int, values: Parts) -> tuple[Array, ...]:
+  """What a solver averages of the leaves' values, in the same way as strategies; by default nothing.
+
+  An evaluator that wants averages has a method `recorded(player, values)`, which picks them out of the parts
+  that a call has given for this player.
+  """
+  return leaves.recorded(player, values) if hasattr(leaves, "recorded") else ()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def action_values(
