@@ -5,7 +5,7 @@ May use: compiler, cfr and what is below them.
 
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
-from ps_cfr_spiel.subgames.nodes import Standing, has_subgames
+from ps_cfr_spiel.subgames.nodes import Standing
 from ps_cfr_spiel.subgames.ranged_leaves import RangedLeaves
 from ps_cfr_spiel.subgames.shapes import Shape
 from ps_cfr_spiel.subgames.subgame import Ranges, Subgame
@@ -20,7 +20,6 @@ __all__ = [
   "Subgame",
   "Subgames",
   "cfr_d",
-  "has_subgames",
   "max_margin",
   "unsafe",
 ]
