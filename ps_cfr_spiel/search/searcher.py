@@ -22,7 +22,7 @@ from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.search.value_functions import FrozenValues, ValueFunction
 from ps_cfr_spiel.subgames import BoundValues, Gadget, Ranges, Shape, Standing, Subgame, Subgames, unsafe
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, best_response_values, sequence_reach
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, best_response_values, sequence_reach
 
 TRIED = 256  # subgames whose shapes are looked at to find one for all
 NEVER = 1e-30  # reach that is as good as none: values divided by less leave the range of float32
@@ -95,9 +95,9 @@ class Searcher:
     anchors: for public states right after an action that searches leave out, the one before it.
   """
 
-  def __init__(self, tree: PublicTree, settings: Settings):
-    """See the class; ValueError if no subgames can be cut from the tree, or not with these actions."""
-    self.subgames, self.settings = Subgames(tree), settings
+  def __init__(self, subgames: Subgames, settings: Settings):
+    """See the class; ValueError if searches cannot leave out these actions."""
+    self.subgames, self.settings = subgames, settings
     self.level = (self._levels(0), self._levels(1))
     self.depth = self._depths()
     self.anchors = self._anchors()
@@ -105,7 +105,7 @@ class Searcher:
     self._below = self._sizes()
     self._shapes: dict[tuple[str, int, int], Shape] = {}
     with precision(settings.dtype):
-      self._players = to_device(tree.players, settings.dtype)
+      self._players = to_device(subgames.tree.players, settings.dtype)
 
   def _levels(self, player: int) -> np.ndarray:
     states = self.subgames.labels.public_states

@@ -22,11 +22,11 @@ from ps_cfr_spiel.arguments import (
   is_integer,
 )
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
-from ps_cfr_spiel.subgames import GADGETS, Gadget, has_subgames
+from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 
 CACHE = 256  # searches kept
 
@@ -104,15 +104,9 @@ class ContinualResolving:
       skip=skip,
       dtype=check_dtype(dtype),
     )
-    self._build = {"public_states": public_states, "limit": limit}
-    tree = build_tree(game, **self._build)
-    if not has_subgames(tree):
-      self._build["leaves"] = "sparse"  # types that hide what a player knows: a row for each infostate then
-      tree = build_tree(game, **self._build)
-    self.tree = tree
-    self.searcher = Searcher(tree, self.settings)
-    assert tree.labels is not None
-    self.labels = tree.labels
+    subgames = Subgames.of(game, public_states=public_states, limit=limit)
+    self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
+    self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()

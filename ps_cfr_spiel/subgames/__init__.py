@@ -7,7 +7,7 @@ goes there; `ranged_leaves` evaluates the ends of a subgame.
 
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
-from ps_cfr_spiel.subgames.nodes import Standing, has_subgames
+from ps_cfr_spiel.subgames.nodes import Standing
 from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, Ranges, with_ranges
 from ps_cfr_spiel.subgames.shapes import Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -22,7 +22,6 @@ __all__ = [
   "Subgame",
   "Subgames",
   "cfr_d",
-  "has_subgames",
   "max_margin",
   "unsafe",
   "with_ranges",

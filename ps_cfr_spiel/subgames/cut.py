@@ -2,14 +2,15 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.compiler import Walked
-from ps_cfr_spiel.subgames.nodes import Standing, find_nodes
+from ps_cfr_spiel.subgames.nodes import Nodes, Standing, find_nodes, tree_and_nodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -36,15 +37,22 @@ class Subgames:
   Attributes:
     tree: the game, on the host.
     nodes: see `Nodes`.
+    options: of `build_tree`, if `of` made the tree.
   """
 
-  def __init__(self, tree: PublicTree):
-    """Finds the nodes of the tree, which takes time linear in their number.
+  @classmethod
+  def of(cls, game: pyspiel.Game, **options) -> "Subgames":
+    """Compiles a game into a tree that subgames can be cut from; see `tree_and_nodes`."""
+    return cls(*tree_and_nodes(game, **options))
+
+  def __init__(self, tree: PublicTree, nodes: Nodes | None = None, options: Mapping[str, Any] | None = None):
+    """Finds the nodes of the tree, if they are not given, in time linear in their number.
 
     Raises:
       ValueError: the tree has no public states, or types that do not fit; see `find_nodes`.
     """
-    self.tree, self.nodes = tree, find_nodes(tree)
+    self.tree, self.nodes = tree, find_nodes(tree) if nodes is None else nodes
+    self.options = dict(options or {})
     assert tree.labels is not None
     self.labels = tree.labels
     self._sequences = [self._numbers(player) for player in (0, 1)]
