@@ -13,6 +13,7 @@ from ps_cfr_spiel.commands.flags import define_walk
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import GADGETS
@@ -72,7 +73,8 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       limit=values.limit,
     )
     if not values.quiet:
-      print(resolving.tree.summary(), f"{'method:':21}{resolving.description}", "", sep="\n", flush=True)
+      method = report({"method": resolving.description})
+      print(resolving.tree.summary(), method, "", sep="\n", flush=True)
     policy = resolving.tabularise(progress=not values.quiet)
     seconds = time.perf_counter() - started
     result = evaluate_policy(game, policy)
@@ -85,7 +87,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     "saved": str(file),
     "look at it": f"ps-cfr-spiel show {file}",
   }
-  print("\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+  print(report(lines))
   return 0
 
 

@@ -19,6 +19,7 @@ from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   BASELINES,
   CHUNK_SECONDS,
@@ -137,7 +138,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
-  run.say(run.solver.tree.summary(), f"{'method:':21}{run.solver.description}", "")
+  run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
   interrupted = False
   try:
     _compile(run)
@@ -305,7 +306,7 @@ def _print_result(run: _Run, files: Sequence[str]) -> None:
     "saved": f"{', '.join(files)} in {run.folder}",
     "look at it": f"ps-cfr-spiel show {run.file}",
   }
-  print("\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+  print(report(lines))
 
 
 # --- What is saved ------------------------------------------------------------------------------

@@ -125,10 +125,6 @@ def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.n
   if kind == "auto":
     small = len(form.types[0]) * len(form.types[1]) <= 150_000
     kind = "dense" if small or jax.default_backend() != "cpu" else "showdown"
-  if kind not in LEAVES:
-    raise ValueError(
-      f"Unknown leaf evaluator {kind!r}; choose one of 'auto', {', '.join(map(repr, LEAVES))}."
-    )
   return LEAVES[kind].create(form, stake, constant)
 
 

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
+from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.pictures.style import DPI, INK, LINES
 from ps_cfr_spiel.views import pot_of, unit_of
 
@@ -120,8 +121,7 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitabi
     ValueError: `what` is neither, or the variance was not measured.
   """
   labels = {"exploitability": f"exploitability ({unit_of(game)})", "variance": "variance of sampled values"}
-  if what not in labels:
-    raise ValueError(f"what must be one of {', '.join(map(repr, labels))}, got {what!r}.")
+  check_option("curve", what, labels)
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
   for (name, many), color in zip(runs.items(), itertools.cycle(LINES), strict=False):

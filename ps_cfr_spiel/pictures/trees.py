@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, LINES, SOFT
 from ps_cfr_spiel.tree import Labels, PublicTree
-from ps_cfr_spiel.views import certificate
+from ps_cfr_spiel.views import action_name, children_of, labels_of
 
 
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
@@ -24,7 +24,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
   Raises:
     ValueError: the tree has no public states, or more than `MOST_DOTS` would be drawn.
   """
-  labels = certificate.labels_of(tree)
+  labels = labels_of(tree)
   place = _tree_layout(labels, depth)
   if len(place) > MOST_DOTS:
     raise ValueError(
@@ -41,7 +41,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       above = place[state.parent]
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
-        name = certificate.action_name(game, labels, number)
+        name = action_name(game, labels, number)
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=behind, zorder=1.5, **style)
@@ -66,7 +66,7 @@ MOVERS = (
 
 def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:
   """Where each public state is drawn: leaves side by side, parents in the middle above; (x, depth)."""
-  below = certificate.children_of(labels)
+  below = children_of(labels)
   place: dict[int, tuple[float, int]] = {}
   leaves = itertools.count()
 

@@ -11,7 +11,6 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.tree import Decision, Labels
-from ps_cfr_spiel.version import __version__
 
 Strategy = Sequence[np.ndarray]  # [A, rows, H] for each block of a player
 
@@ -122,7 +121,7 @@ class TreePolicy(openspiel_policy.Policy):
       OSError: the file cannot be written; an earlier one is left as it was.
     """
     blocks = {f"player{i}_block{k}": b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
-    storage.write(path, "policy", {"version": __version__, **self.info, "game": self.labels.game}, blocks)
+    storage.write(path, "policy", {**self.info, "game": self.labels.game}, blocks)
 
   @classmethod
   def from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray], path: Any) -> "TreePolicy":

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.subgames import RangedLeaves, Ranges, Shape, Subgame, Subgames
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
@@ -76,8 +76,7 @@ class CFRValues:
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)
-    if self.values not in VALUES:
-      raise ValueError(f"Unknown values {self.values!r}; choose one of {', '.join(map(repr, VALUES))}.")
+    check_option("values", self.values, VALUES)
     object.__setattr__(self, "rule", make_rule(self.rule))
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundCFR":

@@ -13,14 +13,20 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 from tqdm.auto import tqdm
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_flag,
+  check_integer,
+  check_option,
+  check_player,
+  is_integer,
+)
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.subgames import GADGETS, Gadget, has_subgames
-from ps_cfr_spiel.version import __version__
 
 CACHE = 256  # searches kept
 
@@ -75,8 +81,8 @@ class ContinualResolving:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    if not callable(gadget) and (not isinstance(gadget, str) or gadget not in GADGETS):
-      raise ValueError(f"Unknown gadget {gadget!r}; choose one of {', '.join(map(repr, GADGETS))}.")
+    if not callable(gadget):
+      gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
     iterations, skip = check_count("iterations", iterations, 1), check_count("skip", skip, 0)
     if lookahead is None and value_function is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
@@ -85,18 +91,16 @@ class ContinualResolving:
     given = value_function is not None
     if given and (isinstance(value_function, type) or not hasattr(value_function, "bind")):
       raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
-    if not isinstance(alternating, bool):
-      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
     if skip >= iterations:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(
       iterations=iterations,
       rule=make_rule(NRM() if rule is None else rule),
-      gadget=gadget if callable(gadget) else GADGETS[gadget],
+      gadget=gadget,
       lookahead=lookahead,
       value_function=CFRValues() if value_function is None else value_function,
       actions=_check_actions(game, actions),
-      alternating=alternating,
+      alternating=check_flag("alternating", alternating),
       skip=skip,
       dtype=check_dtype(dtype),
     )
@@ -238,7 +242,6 @@ class ContinualResolving:
     own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
     gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
     return {
-      "version": __version__,
       "solver": type(self).__name__,
       "policy": "re-solving",
       "iteration": self.settings.iterations,

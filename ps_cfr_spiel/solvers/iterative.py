@@ -19,7 +19,6 @@ from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
-from ps_cfr_spiel.version import __version__
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 
@@ -174,7 +173,6 @@ class IterativeSolver(abc.ABC):
   def _header(self) -> dict[str, Any]:
     options = self._options()
     return {
-      "version": __version__,
       "solver": type(self).__name__,
       "game": str(self.game),
       **options,

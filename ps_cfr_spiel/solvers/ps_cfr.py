@@ -1,10 +1,9 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
-import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
@@ -56,9 +55,7 @@ class PSCFRSolver(IterativeSolver):
     self.game = game
     self.rule = make_rule(NRM() if rule is None else rule)
     self.dtype = check_dtype(dtype)
-    if not isinstance(alternating, bool | np.bool_):
-      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
-    self.alternating = bool(alternating)
+    self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.public_states, self.limit = public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, progress)

@@ -33,6 +33,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import Labels
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
@@ -191,7 +192,7 @@ class PublicTree:
       ),
       "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
     }
-    return "\n".join(f"{name + ':':21}{value}" for name, value in lines.items())
+    return report(lines)
 
 
 jax.tree_util.register_pytree_node(

@@ -4,7 +4,7 @@ May use: evaluation and what is below it.
 """
 
 from ps_cfr_spiel.views import charts, glasses
-from ps_cfr_spiel.views.certificate import certificate
+from ps_cfr_spiel.views.certificate import action_name, certificate, children_of, labels_of
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, has_spots, spot
 from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, with_unit
@@ -12,12 +12,15 @@ from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, wit
 __all__ = [
   "CHASER",
   "Spot",
+  "action_name",
   "board_of",
   "certificate",
   "charts",
+  "children_of",
   "evader_belief",
   "glasses",
   "has_spots",
+  "labels_of",
   "number_text",
   "pot_of",
   "spot",

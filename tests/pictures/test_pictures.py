@@ -146,7 +146,7 @@ def test_bands_of_what_was_not_measured():
   game, runs = pyspiel.load_game("leduc_poker"), Runs(np.array([1]), np.ones((2, 1)), None)
   with pytest.raises(ValueError, match="MCCFR: the variance was not measured"):
     pictures.bands(game, {"MCCFR": runs}, "variance")
-  with pytest.raises(ValueError, match="what must be one of 'exploitability', 'variance', got 'bias'"):
+  with pytest.raises(ValueError, match="Unknown curve 'bias'; choose one of 'exploitability', 'variance'"):
     pictures.bands(game, {"MCCFR": runs}, "bias")
 
 
