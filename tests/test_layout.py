@@ -6,6 +6,7 @@ Every import counts, also one inside a function or for a type only.
 import ast
 import graphlib
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,16 @@ def test_every_room_says_what_it_is_and_keeps_its_face(sources):
     assert len(files) <= MOST_FILES, room
   for module, source in sources.items():
     assert ast.get_docstring(source), module
+
+
+def test_the_drawing_shows_every_room_once():
+  page = Path(__file__).parents[1] / "docs" / "index.md"
+  if not page.exists():
+    pytest.skip("outside the checkout")
+  house = page.read_text().split("## The house")[1].split("```")[1]
+  for name in FLOOR:
+    shown = f"{name}.py" if name in FILES else rf"(^|│) {name}\b"
+    assert len(re.findall(shown, house, re.M)) == 1, name
 
 
 def test_installed_packages_are_all_rooms_and_families():

@@ -1,6 +1,6 @@
 """Regret rules and the one CFR loop.
 
-May use: tree and what is below it (not compiler).
+May use: tree and what is below it (not compiler). A new rule goes into `rules`; `loop` never changes for it.
 """
 
 from ps_cfr_spiel.cfr.loop import Blocks, PlayerState, SolverState, average_strategy, init, iterate, solve

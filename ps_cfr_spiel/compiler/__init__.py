@@ -1,6 +1,8 @@
 """From a pyspiel game to a public tree: the only room that walks histories.
 
-May use: tree and what is below it.
+May use: tree and what is below it. `build` is the door; behind it `from_form` compiles games that describe
+themselves, `walk` and `from_histories` all others; `public_states` finds what is common knowledge. The laws
+that a game must keep are in `game_laws` and `history_laws`, and `check` reports on all of them.
 """
 
 from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree

@@ -1,6 +1,8 @@
 """Monte Carlo CFR: trees to sample from, samplers, baselines, and the one loop.
 
-May use: compiler, cfr and what is below them.
+May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; `outcome`, `external` and
+`public_lines` are samplers, and a new one is their neighbour; `baselines` and `targeting` plug into them;
+`loop` runs them all, `aimed` towards one decision; `passes` and `variance` measure over the whole tree.
 """
 
 from ps_cfr_spiel.mccfr.aimed import Situation, advance, average, averages, begin

@@ -1,6 +1,7 @@
 """One search after the other: what a search asks for, solves, and promises to the next.
 
-May use: subgames and what is below it.
+May use: subgames and what is below it. `searcher` runs the searches; `value_functions` say what lies beyond
+their lookahead, and a new value function goes there or into your own code.
 """
 
 from ps_cfr_spiel.search.searcher import Search, Searcher, Settings

@@ -1,6 +1,8 @@
 """Subgames cut from a compiled game, and the gadgets that make them safe to solve.
 
-May use: compiler, cfr and what is below them.
+May use: compiler, cfr and what is below them. `cut` takes a subgame out at any public states, which `nodes`
+found and for which `priors` knows the deal; `gadgets` puts a choice of the opponent on top, and a new gadget
+goes there; `ranged_leaves` evaluates the ends of a subgame.
 """
 
 from ps_cfr_spiel.subgames.cut import Subgames

@@ -1,6 +1,8 @@
 """A compiled game: data, leaf evaluators, reach down and values up; nothing here knows OpenSpiel's states.
 
-May use: device.
+May use: device and the ground. `public_tree` has the glossary and the data; `labels` the names of its parts;
+`forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf evaluator is
+their neighbour; `traverse` and `values` are what every solver runs.
 """
 
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths

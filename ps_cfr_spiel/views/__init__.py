@@ -1,6 +1,8 @@
 """What people read: a strategy at a spot, charts, certificates, units.
 
-May use: evaluation and what is below it.
+May use: evaluation and what is below it. `spots` is a strategy at one public state, `charts` puts it into
+text, `certificate` does so with a public tree, `glasses` with beliefs about the evader; all that is known of
+single games' parameters is in `units`.
 """
 
 from ps_cfr_spiel.views import charts, glasses
