@@ -133,7 +133,7 @@ def _layers(histories: Histories) -> list[np.ndarray]:
 def _knowledge(
   histories: Histories, choices: Sequence[np.ndarray], player: int, here: np.ndarray
 ) -> np.ndarray:
-  """int[n]: the number of what a player knows: the own last choice and the information state string."""
+  """int[n]: the number of what a player knows: their last choice and their information state string."""
   return _number(np.vstack([histories.infostate[player][here], choices[player][here].T]))
 
 
