@@ -82,11 +82,8 @@ SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are it
   "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
   "external-sampling": (ExternalSamplingSolver, _SAMPLING),
 }
-_FIXED = (
-  "solver",
-  *dict.fromkeys(n for _, names in SOLVERS.values() for n in names),
-  *_COMMON,
-)  # on resuming
+_OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
+_FIXED = ("solver", *_OWN, *_COMMON)  # on resuming
 
 
 @dataclasses.dataclass
@@ -188,7 +185,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
 def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   game = load_game(words)
   kind, own = SOLVERS[values.solver]
-  foreign = sorted({name for _, names in SOLVERS.values() for name in names} - set(own))
+  foreign = sorted(set(_OWN) - set(own))
   wrong = [f"--{name}" for name in foreign if values[name].present]
   if wrong:
     raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
