@@ -37,13 +37,13 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "gadget": "What binds a search to the one before: with cfr-d the opponent cannot gain by it, with "
-  "max-margin they lose as much as can be; unsafe binds nothing, for comparison.",
-  "lookahead": "How many own decisions a search looks ahead, 1 for the present one only; beyond it the value "
-  "function takes over (default: to the end of the game).",
-  "value_iterations": "With --lookahead: the value function solves what lies beyond by this many iterations "
+  "gadget": "What binds a search to the one before it: with cfr-d the opponent cannot gain by the new "
+  "search, with max-margin they lose by it as much as possible; unsafe binds nothing, for comparison.",
+  "lookahead": "How many decisions of its own a search looks ahead, 1 for the present one only; beyond "
+  "that the value function takes over (default: to the end of the game).",
+  "value_iterations": "With --lookahead: the value function solves what lies beyond in this many iterations "
   "(default: 20).",
-  "actions": "OpenSpiel's numbers of the actions that searches consider, as 0,1,3 (default: all).",
+  "actions": "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
   "output": "Folder for policy.npz, which show, evaluate and play take (default: runs/, the game's name and "
   "-resolving).",
 }
@@ -99,14 +99,16 @@ def _actions(words: Sequence[str] | None) -> list[int] | None:
     return [int(word) for word in words]
   except ValueError:
     wrong = ",".join(words)
-    raise UserError(f"--actions must be OpenSpiel's numbers of actions, as 0,1,3; got {wrong}.") from None
+    raise UserError(
+      f"--actions must be OpenSpiel's numbers of actions, such as 0,1,3; got {wrong}."
+    ) from None
 
 
 COMMAND = Command(
   name="resolve",
   arguments="[GAME]",
   summary="Search by continual re-solving",
-  text="Solves every subgame anew as play comes to it, for all public states at once, and prints how "
+  text="Solves every subgame again when play reaches it, here at all public states, and prints how "
   "exploitable this search is. GAME is written as for solve.",
   examples=(
     "resolve leduc_poker",

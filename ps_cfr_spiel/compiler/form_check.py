@@ -12,7 +12,7 @@ TOLERANCE = 1e-6  # of values in float64, relative to the largest
 def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
   """The tree of a form and the tree found by walking the game have one set of infostates and equal values.
 
-  Values are those of a random strategy profile and of best responses to it, in which every leaf has a part.
+  Values are those of a random strategy profile and of best responses to it, to which every leaf contributes.
 
   Returns:
     None, or what is different.

@@ -32,7 +32,7 @@ class Score(NamedTuple):
     return self.wins + self.draws + self.losses
 
   def __str__(self) -> str:
-    """Returns the shares of wins, with their 95% interval, of draws and of losses."""
+    """The shares of wins, with their 95% interval, of draws and of losses."""
     wins, draws, losses = (f"{100 * count / self.games:.1f}%" for count in self)
     low, high = wilson(self.wins, self.games)
     return (

@@ -1,7 +1,4 @@
-"""Pictures of convergence: exploitability over iterations and seconds, and bands over many runs.
-
-Part of `pictures`, which is where to take them from.
-"""
+"""Pictures of convergence: exploitability over iterations and seconds, and bands over many runs."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +33,7 @@ class Timed(Measured, Protocol):
 
 
 class Run(Protocol):
-  """A timed run; see `comparison.Run`."""
+  """A timed run; such as `comparison.Run`."""
 
   @property
   def points(self) -> Sequence[Timed]: ...  # noqa: D102
@@ -63,7 +60,7 @@ def exploitability_curve(
   Args:
     game: the game, for the title and the unit.
     runs: measured points under the name of each run; those at iteration 0 are left out.
-    iterations: what to call the axis, if they are iterations of something else than one run.
+    iterations: what to call the axis, if they are not the iterations of one run.
   """
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()

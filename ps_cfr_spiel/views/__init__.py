@@ -18,6 +18,7 @@ __all__ = [
   "board_of",
   "certificate",
   "charts",
+  "children_of",
   "evader_belief",
   "glasses",
   "has_spots",
