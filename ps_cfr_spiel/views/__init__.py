@@ -18,7 +18,6 @@ __all__ = [
   "board_of",
   "certificate",
   "charts",
-  "children_of",
   "evader_belief",
   "glasses",
   "has_spots",
