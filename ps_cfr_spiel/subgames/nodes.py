@@ -1,10 +1,10 @@
 """What a subgame is cut from: a compiled game once more, as nodes that know their way up.
 
-A `PublicTree` keeps two forests of own decisions, which is all that solving a whole game takes. A subgame
-begins in the middle: one has to know which infostates (of either player, acting or not) a public state has,
-what each player chose last before it, and what lies below. `find_nodes` answers that for both kinds of
-tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types at
-once; elsewhere they are the histories.
+A `PublicTree` keeps a forest of decisions for each player, which is all that solving a whole game takes. A
+subgame begins in the middle: one has to know which infostates (of either player, acting or not) a public
+state has, what each player chose last before it, and what lies below. `find_nodes` answers that for both
+kinds of tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types
+at once; elsewhere they are the histories.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ class SubgameNodes:
     player: int[N], who acts.
     decision: int[N], the row in which the acting player decides, an index into `Labels.decisions`, or -1.
     knowledge: for each player int[N], the number of what is known: an infostate, acting or not, of all types.
-    last: for each player int[N, 2], the last own choice as (decision, number of the action), or (-1, -1).
+    last: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
     ends: int[E], the nodes that are leaves.
     leaf: int[E], their numbers in the tree's evaluator, where each stands for all types; else their own.
     histories: whether nodes are histories.
@@ -169,6 +169,7 @@ def _histories(labels: Labels, source: Walked) -> SubgameNodes:
   decision = np.full(len(histories.parent), -1)
   last = []
   for player in (0, 1):
+    # The decision of each information state string, from the histories that are its examples.
     row = np.full(len(histories.names[player]), -1)
     for number, d in enumerate(labels.decisions):
       if d.player == player:
@@ -176,6 +177,7 @@ def _histories(labels: Labels, source: Walked) -> SubgameNodes:
     acts = histories.player == player
     decision[acts] = row[histories.infostate[player][acts]]
     last.append(choice_rows(last_choices(histories, player), row))
+  # Every history at the end of the game is a leaf of its own.
   ends = np.flatnonzero(histories.player == TERMINAL)
   return SubgameNodes(
     parent=histories.parent,
@@ -193,12 +195,15 @@ def _histories(labels: Labels, source: Walked) -> SubgameNodes:
 
 def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
   """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
+  # Nodes 0..count - 1 are the public states; node count + l is the leaf l, below the later of the two public
+  # states in which the players made their last choices before it.
   states, count = labels.public_states, len(labels.public_states)
   acts = [state.decisions[0] if state.decisions else -1 for state in states]
   last_of_leaf = [sequence_choices(tree, i)[tree.players[i].leaf.index] for i in (0, 1)]
   above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
   parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
   player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
+  # Parents come first, so that one pass down gives depths, and the next the last choices.
   depth = np.zeros(len(parent), int)
   for node in range(1, len(parent)):
     depth[node] = depth[parent[node]] + 1
@@ -211,6 +216,7 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
       legal = labels.decisions[acts[before]].legal_actions
       action = states[node].action
       last[player[before]][node] = acts[before], legal.index(action) if action in legal else -1
+  # A public state says nothing of moves that end the game, so the leaves' last choices come from the forests.
   for i in (0, 1):
     last[i][count:] = last_of_leaf[i]
   number = np.arange(len(parent))
@@ -229,19 +235,21 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
 
 
 def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
-  """int[N]: the number of the infostate, acting or not, which holds the own choices too.
+  """int[N]: the number of the player's infostate, acting or not, which holds their choices too.
 
   Infostates form a tree: who cannot tell two histories apart could not tell their predecessors apart either.
   Strings of a player who does not act may say otherwise (`efg_game` gives the opponent's), so predecessors
-  are put together. Their last own choice is the same, so that a gadget's promises stay safe.
+  are put together. Their last choice is the same, so that a gadget's promises stay safe.
   """
   histories = source.histories
+  # First what strings and choices say; then, from the deepest layer up, the predecessors that must be equal.
   known = augmented_infostates(histories, player)
   known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
   position, below = np.zeros(len(known), int), np.zeros(0, int)
   for layer in reversed(layers(histories.depth)):
     here = layer[histories.player[layer] != TERMINAL]
     position[here] = np.arange(len(here))
+    # Two histories are one infostate if they were so far, or if successors of theirs are.
     joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
     known[here] = known.max() + 1 + joined
     below = here
