@@ -55,8 +55,7 @@ class Subgames:
     """
     self.tree, self.nodes = tree, find_nodes(tree) if nodes is None else nodes
     self.options = dict(options or {})
-    assert tree.labels is not None
-    self.labels = tree.labels
+    self.labels = tree.names
     self._sequences = [self._numbers(player) for player in (0, 1)]
 
   def cut(
