@@ -122,6 +122,8 @@ def _typed_layout(
   start = _first_decisions(histories)
   rows, types, sizes = [], [], []
   for player in (0, 1):
+    # A type is what the player knew when somebody first acted: `origin`, at the public state `root`. It must
+    # last: within a public state, what the player knows now and what the player knew then are one to one.
     acts = histories.player == player
     knowledge = augmented_infostates(histories, player)
     origin = np.where(start >= 0, knowledge[start], 0)
@@ -129,6 +131,8 @@ def _typed_layout(
     public = partition.of[acts]
     if not _one_to_one(public, knowledge[acts], origin[acts]):
       return None
+    # The player's rows are the public states in which the player acts; all histories of one must allow the
+    # same actions and have the same last choice of the player before them.
     row_of_public = np.full(len(partition.parent), -1)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
@@ -137,12 +141,14 @@ def _typed_layout(
     past = choice_rows(choices[player][acts], row)
     if not all(_constant(public, column) for column in (histories.legal[acts], *past.T)):
       return None
+    # Number the types within each public state of first decisions; rows must be filled well enough.
     type_, size = _ranks(root, origin)
     if len(np.unique(knowledge[acts])) < least_fill * len(own) * size:
       return None
     rows.append(row)
     types.append(type_)
     sizes.append(size)
+  # Leaves hold a matrix over pairs of types each; these must be filled well enough, too.
   layout = Layout((rows[0], rows[1]), (types[0], types[1]), (sizes[0], sizes[1]))
   leaf, _, ends = _leaf_numbers(histories, choices, layout)
   cells = np.unique(np.stack([leaf, types[0][ends], types[1][ends]]), axis=1).shape[1]
@@ -201,17 +207,19 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
   leaf, last, ends = _leaf_numbers(histories, choices, layout)
   forests, decisions = [], []
   for player in (0, 1):
+    # `first`: the first history of each row, from which its last choice and actions are read.
     acts = np.flatnonzero(histories.player == player)
     row = layout.row[player][histories.infostate[player][acts]]
     count = int(row.max(initial=-1)) + 1
     first = np.zeros(count, int)
-    first[row[::-1]] = acts[::-1]
+    first[row[::-1]] = acts[::-1]  # written backwards, so that the first one stays
     parents = choice_rows(choices[player][first], layout.row[player])
     legal = [histories.legal_sets[n] for n in histories.legal[first]]
     sizes = np.array([len(actions) for actions in legal], int)
     forest, places = make_forest(parents, sizes, [last[player]], layout.types[player])
     forests.append(forest)
     decisions += _decisions(histories, partition, player, layout, legal, places)
+  # Utilities of histories that end in one leaf with the same types add up, weighed by chance.
   utility = np.zeros((len(last[0]), *layout.types))
   weight = histories.chance[ends] * histories.utility[ends]
   np.add.at(utility, (leaf, layout.type[0][ends], layout.type[1][ends]), weight)

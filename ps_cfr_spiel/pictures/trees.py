@@ -19,7 +19,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
   Args:
     game: the game, to name actions.
     tree: of `build_tree`, with public states.
-    depth: leave out what lies deeper than that many steps below the root.
+    depth: leave out what lies deeper than this many steps below the root.
 
   Raises:
     ValueError: the tree has no public states, or more than `MOST_DOTS` would be drawn.

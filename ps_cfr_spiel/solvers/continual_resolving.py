@@ -110,7 +110,6 @@ class ContinualResolving:
     self.seconds: list[float] = []
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
-    self._places = {(d.player, name): (d, h) for d, h, name in self.labels.infostates()}
 
   @property
   def description(self) -> str:
@@ -170,12 +169,7 @@ class ContinualResolving:
     Raises:
       ValueError: the player has no such information state.
     """
-    try:
-      decision, h = self._places[player, infostate]
-    except KeyError:
-      raise ValueError(
-        f"Player {player} has no information state {infostate!r} in {self.labels.game}."
-      ) from None
+    decision, h = self.labels.find(player, infostate)
     table = self.search(decision.public_state).tables[player]
     column = table[decision.block][:, decision.row, h]
     return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))

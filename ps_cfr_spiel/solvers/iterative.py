@@ -164,11 +164,10 @@ class IterativeSolver(abc.ABC):
     return self._policy(average=False)
 
   def _policy(self, average: bool) -> TreePolicy:
-    assert self.tree.labels is not None
     with precision(self.dtype):
       strategies = self._strategies(average)
     info = {**self._header(), "policy": "average" if average else "current"}
-    return TreePolicy(self.game, self.tree.labels, strategies, info)
+    return TreePolicy(self.game, self.tree.names, strategies, info)
 
   def _header(self) -> dict[str, Any]:
     options = self._options()

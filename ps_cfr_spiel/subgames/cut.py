@@ -10,7 +10,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.compiler import Walked
-from ps_cfr_spiel.subgames.nodes import Nodes, Standing, find_nodes, tree_and_nodes
+from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes, find_nodes, tree_and_nodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -36,7 +36,7 @@ class Subgames:
 
   Attributes:
     tree: the game, on the host.
-    nodes: see `Nodes`.
+    nodes: see `SubgameNodes`.
     options: of `build_tree`, if `of` made the tree.
   """
 
@@ -45,7 +45,9 @@ class Subgames:
     """Compiles a game into a tree that subgames can be cut from; see `tree_and_nodes`."""
     return cls(*tree_and_nodes(game, **options))
 
-  def __init__(self, tree: PublicTree, nodes: Nodes | None = None, options: Mapping[str, Any] | None = None):
+  def __init__(
+    self, tree: PublicTree, nodes: SubgameNodes | None = None, options: Mapping[str, Any] | None = None
+  ):
     """Finds the nodes of the tree, if they are not given, in time linear in their number.
 
     Raises:
@@ -53,8 +55,7 @@ class Subgames:
     """
     self.tree, self.nodes = tree, find_nodes(tree) if nodes is None else nodes
     self.options = dict(options or {})
-    assert tree.labels is not None
-    self.labels = tree.labels
+    self.labels = tree.names
     self._sequences = [self._numbers(player) for player in (0, 1)]
 
   def cut(

@@ -1,10 +1,10 @@
 """What a subgame is cut from: a compiled game once more, as nodes that know their way up.
 
-A `PublicTree` keeps two forests of own decisions, which is all that solving a whole game takes. A subgame
-begins in the middle: one has to know which infostates (of either player, acting or not) a public state has,
-what each player chose last before it, and what lies below. `find_nodes` answers that for both kinds of
-tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types at
-once; elsewhere they are the histories.
+A `PublicTree` keeps a forest of decisions for each player, which is all that solving a whole game takes. A
+subgame begins in the middle: one has to know which infostates (of either player, acting or not) a public
+state has, what each player chose last before it, and what lies below. `find_nodes` answers that for both
+kinds of tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types
+at once; elsewhere they are the histories.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
 
 
 @dataclasses.dataclass(frozen=True)
-class Nodes:
+class SubgameNodes:
   """N nodes, parents before children.
 
   Attributes:
@@ -38,7 +38,7 @@ class Nodes:
     player: int[N], who acts.
     decision: int[N], the row in which the acting player decides, an index into `Labels.decisions`, or -1.
     knowledge: for each player int[N], the number of what is known: an infostate, acting or not, of all types.
-    last: for each player int[N, 2], the last own choice as (decision, number of the action), or (-1, -1).
+    last: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
     ends: int[E], the nodes that are leaves.
     leaf: int[E], their numbers in the tree's evaluator, where each stands for all types; else their own.
     histories: whether nodes are histories.
@@ -61,7 +61,7 @@ class Standing:
   """One player's infostates at some public states, in rows of all types: R of them, perhaps padded.
 
   Attributes:
-    knowledge: int[n], n <= R, the infostates' numbers in `Nodes.knowledge`, ascending.
+    knowledge: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending.
     node: int[n], a node with this infostate.
     sequence: int[R], the sequence of the whole game's forest that leads there; 0 in the padding.
     public: int[n], the public state.
@@ -77,7 +77,7 @@ class Standing:
     return np.searchsorted(self.knowledge, knowledge)
 
 
-def find_nodes(tree: PublicTree) -> Nodes:
+def find_nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree.
 
   Raises:
@@ -89,7 +89,7 @@ def find_nodes(tree: PublicTree) -> Nodes:
   return _nodes(tree)
 
 
-def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, Nodes, dict[str, Any]]:
+def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
   """Compiles a game into a tree that subgames can be cut from.
 
   Where types do not tell all that the players know, the tree gets a row for each infostate instead; the
@@ -153,7 +153,7 @@ def _is_split(tree: PublicTree) -> bool:
   return all(player.types == 1 for player in tree.players)
 
 
-def _nodes(tree: PublicTree) -> Nodes:
+def _nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree without fault."""
   labels = tree.names
   source = walked(labels)
@@ -162,13 +162,14 @@ def _nodes(tree: PublicTree) -> Nodes:
   return _public(tree, labels)
 
 
-def _histories(labels: Labels, source: Walked) -> Nodes:
+def _histories(labels: Labels, source: Walked) -> SubgameNodes:
   """Nodes are histories."""
   histories, public = source.histories, source.public
   assert public is not None
   decision = np.full(len(histories.parent), -1)
   last = []
   for player in (0, 1):
+    # The decision of each information state string, from the histories that are its examples.
     row = np.full(len(histories.names[player]), -1)
     for number, d in enumerate(labels.decisions):
       if d.player == player:
@@ -176,8 +177,9 @@ def _histories(labels: Labels, source: Walked) -> Nodes:
     acts = histories.player == player
     decision[acts] = row[histories.infostate[player][acts]]
     last.append(choice_rows(last_choices(histories, player), row))
+  # Every history at the end of the game is a leaf of its own.
   ends = np.flatnonzero(histories.player == TERMINAL)
-  return Nodes(
+  return SubgameNodes(
     parent=histories.parent,
     layers=layers(histories.depth),
     public=public,
@@ -191,14 +193,17 @@ def _histories(labels: Labels, source: Walked) -> Nodes:
   )
 
 
-def _public(tree: PublicTree, labels: Labels) -> Nodes:
+def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
   """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
+  # Nodes 0..count - 1 are the public states; node count + l is the leaf l, below the later of the two public
+  # states in which the players made their last choices before it.
   states, count = labels.public_states, len(labels.public_states)
   acts = [state.decisions[0] if state.decisions else -1 for state in states]
   last_of_leaf = [sequence_choices(tree, i)[tree.players[i].leaf.index] for i in (0, 1)]
   above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
   parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
   player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
+  # Parents come first, so that one pass down gives depths, and the next the last choices.
   depth = np.zeros(len(parent), int)
   for node in range(1, len(parent)):
     depth[node] = depth[parent[node]] + 1
@@ -211,10 +216,11 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
       legal = labels.decisions[acts[before]].legal_actions
       action = states[node].action
       last[player[before]][node] = acts[before], legal.index(action) if action in legal else -1
+  # A public state says nothing of moves that end the game, so the leaves' last choices come from the forests.
   for i in (0, 1):
     last[i][count:] = last_of_leaf[i]
   number = np.arange(len(parent))
-  return Nodes(
+  return SubgameNodes(
     parent=parent,
     layers=layers(depth),
     public=np.minimum(number, count),
@@ -229,19 +235,21 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
 
 
 def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
-  """int[N]: the number of the infostate, acting or not, which holds the own choices too.
+  """int[N]: the number of the player's infostate, acting or not, which holds their choices too.
 
   Infostates form a tree: who cannot tell two histories apart could not tell their predecessors apart either.
   Strings of a player who does not act may say otherwise (`efg_game` gives the opponent's), so predecessors
-  are put together. Their last own choice is the same, so that a gadget's promises stay safe.
+  are put together. Their last choice is the same, so that a gadget's promises stay safe.
   """
   histories = source.histories
+  # First what strings and choices say; then, from the deepest layer up, the predecessors that must be equal.
   known = augmented_infostates(histories, player)
   known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
   position, below = np.zeros(len(known), int), np.zeros(0, int)
   for layer in reversed(layers(histories.depth)):
     here = layer[histories.player[layer] != TERMINAL]
     position[here] = np.arange(len(here))
+    # Two histories are one infostate if they were so far, or if successors of theirs are.
     joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
     known[here] = known.max() + 1 + joined
     below = here

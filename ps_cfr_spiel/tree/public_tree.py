@@ -3,7 +3,7 @@
 Glossary, used in every file:
   public state      what is common knowledge: a node of the public tree.
   type              a player's private information in a Bayesian game (a poker hand).
-  infostate         what one player knows: a public state and, in Bayesian games, the own type.
+  infostate         what one player knows: a public state and, in Bayesian games, the player's type.
   sequence          (infostate, action): the last choice a player made; the empty sequence is "no choice yet".
   reach             product of one player's own action probabilities along a sequence.
   range             reach times the weight of the type, normalised.
@@ -12,9 +12,9 @@ Glossary, used in every file:
                     `returns()[0]`, player 1 `returns()[1]`.
 Shapes: H types of a player, A actions of a row, L leaves.
 
-**How it is laid out.** A player's own decisions form a forest: from an infostate and an action to
+**How it is laid out.** A player's decisions form a forest: from an infostate and an action to
 the infostates where that player acts next. `PlayerTree` stores this forest in *levels* by the number
-of own earlier decisions. A level is split into *blocks* of rows that have the same number of
+of the player's earlier decisions. A level is split into *blocks* of rows that have the same number of
 actions; a row is a public state with all its types beside each other (the last axis, H). A game that
 is not Bayesian has H = 1 and a row for each infostate. So one traversal (`traverse`) serves both: it is
 dense arithmetic on arrays of shape [A, rows, H], joined by `Link`s. (Actions come first so that sums over
@@ -101,7 +101,7 @@ class PlayerTree:
   """One player's decisions and how the leaves hang on them.
 
   Attributes:
-    levels: from the first own decision to the last.
+    levels: from the player's first decision to the last.
     leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
       the blocks of all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins
       in several infostates, and has as many empty sequences: its roots.

@@ -17,8 +17,8 @@ from ps_cfr_spiel.tree.public_tree import Array, Parts
 class _View:
   """What one player needs to value their H hands against the opponent's G hands.
 
-  N is the number of distinct cards in anyone's hand, W (V) the most own (opponent) hands with a common
-  card, K the number of distinct strengths of the own hands.
+  N is the number of distinct cards in anyone's hand, W (V) the most hands of the player (opponent) with
+  a common card, K the number of distinct strengths of the player's hands. "Own" is the player's.
 
   Attributes:
     scale: [1, H] own weight over Z.

@@ -17,7 +17,7 @@ def certificate(
   Args:
     game: the game, to name actions.
     tree: of `build_tree`, with public states.
-    depth: leave out what lies deeper than that many steps below the root.
+    depth: leave out what lies deeper than this many steps below the root.
     infostates: list both players' infostates at each public state; otherwise only their number.
 
   Raises:
