@@ -3,7 +3,8 @@
 May use: subgames and what is below it.
 """
 
-from ps_cfr_spiel.search.searcher import Search, Searcher, Settings
+from ps_cfr_spiel.search.promises import Search
+from ps_cfr_spiel.search.searcher import Searcher, Settings
 from ps_cfr_spiel.search.value_functions import CFRValues, SolvedValues, ValueFunction
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Continual re-solving for any compiled game: as a bot, as a policy, and as a table for evaluation.
 
-Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. `search` has the single steps.
+Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. The room `search` has the single searches.
 """
 
 import collections
@@ -15,23 +15,23 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
-from ps_cfr_spiel.subgames import GADGETS, Gadget, has_subgames
+from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 from ps_cfr_spiel.version import __version__
 
 CACHE = 256  # searches kept
 
 
 class ContinualResolving:
-  """Search that solves again at each decision of a player, carrying range and opponent values.
+  """Solves again at each decision of a player, carrying range and opponent values from search to search.
 
-  The game is solved from its start; then at each decision, except where nobody has decided anything before,
-  the subgame that begins there is solved anew. A search depends on nothing but the public states on the
-  way, so that a bot, a policy asked out of the blue and `tabularise` all do the same; up to rounding, by
-  which a rule may choose another of two actions that are equally good (see BUILD_NOTES.md).
+  The first search solves the game from its start, and the first decision of the game is played from it. At
+  each later decision the subgame that begins there is solved anew. A search depends on nothing but the
+  public states on the way, so a bot, a policy asked out of the blue and `tabularise` all do the same, up to
+  rounding: between two actions that are equally good a last bit may decide (see BUILD_NOTES.md).
 
   Attributes:
     game: the game.
@@ -101,14 +101,11 @@ class ContinualResolving:
       dtype=check_dtype(dtype),
     )
     self._build = {"public_states": public_states, "limit": limit}
-    tree = build_tree(game, **self._build)
-    if not has_subgames(tree):
-      self._build["leaves"] = "sparse"  # types that hide what a player knows: a row for each infostate then
-      tree = build_tree(game, **self._build)
-    self.tree = tree
-    self.searcher = Searcher(tree, self.settings)
-    assert tree.labels is not None
-    self.labels = tree.labels
+    subgames = Subgames.of(game, **self._build)
+    self.tree, self.labels = subgames.tree, subgames.labels
+    if subgames.nodes.histories:
+      self._build["leaves"] = "sparse"
+    self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
@@ -132,7 +129,7 @@ class ContinualResolving:
     return self._starts[known]._replace(player=player)
 
   def search(self, public_state: int) -> Search:
-    """The search at a public state in which a player acts, after those on the way.
+    """The search from a public state in which a player acts, after those on the way.
 
     Raises:
       ValueError: nobody acts there, or there is no such public state.
@@ -159,7 +156,7 @@ class ContinualResolving:
     """One step, from the cache if it is there."""
     key = (last.player, public_state)
     if key not in self._searches:
-      self._searches[key] = self.searcher.resolve(last, [public_state], padded=True)
+      self._searches[key] = self.searcher.resolve(last, [public_state])
       self.seconds.append(self._searches[key].seconds)
       if len(self._searches) > CACHE:
         self._searches.popitem(last=False)
@@ -209,14 +206,14 @@ class ContinualResolving:
       progress: show a progress bar.
     """
     tables = []
-    levels = [self.searcher.level[i][list(self.searcher.acting(i))] for i in (0, 1)]
-    total = sum(int(level.max(initial=-1)) + 2 for level in levels)
+    levels = self.searcher.levels
+    total = sum(levels.count(player) + 1 for player in (0, 1))
     with tqdm(total=total, disable=not progress, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player)
         bar.update()
-        for level in range(int(levels[player].max(initial=-1)) + 1):
-          states = [s for s in self.searcher.states(player, level) if self._decided(s)]
+        for level in range(levels.count(player)):
+          states = [s for s in levels.states(player, level) if self._decided(s)]
           if states:
             search = self.searcher.resolve(search, states)
             self.seconds.append(search.seconds)
