@@ -4,11 +4,9 @@ Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. The ro
 """
 
 import collections
-import time
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 from tqdm.auto import tqdm
@@ -17,8 +15,9 @@ from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
-from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
+from ps_cfr_spiel.policy import TreePolicy, acting_player
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 from ps_cfr_spiel.version import __version__
 
@@ -265,45 +264,21 @@ class ResolvingPolicy(openspiel_policy.Policy):
     return self.resolving.at(player, state.information_state_string(player))
 
 
-class ResolvingBot(pyspiel.Bot):
-  """Continual re-solving as an OpenSpiel bot.
+class ResolvingBot(SolvingBot):
+  """Continual re-solving as an OpenSpiel bot; decisions take next to nothing where searches are remembered.
 
   Attributes:
-    player: whom it plays.
     policy: the policy that it follows.
-    seconds: what each of its decisions so far took; next to nothing where the searches are remembered.
   """
 
   def __init__(self, resolving: ContinualResolving, player: int, seed: int | None):
     """See `ContinualResolving.bot`."""
-    super().__init__()
-    self.player, self.policy = player, resolving.policy()
-    self.seconds: list[float] = []
-    self._random = np.random.default_rng(seed)
+    super().__init__(player, seed)
+    self.policy = resolving.policy()
 
-  def provides_policy(self) -> bool:
-    """The bot can tell its probabilities."""
-    return True
-
-  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-    """(action, probability) for every legal action; ValueError if it is not the player's turn."""
-    check_turn(state, self.player)
-    return list(self.policy.action_probabilities(state, self.player).items())
-
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Searches; the probabilities, and an action drawn by them."""
-    began = time.perf_counter()
-    policy = self.get_policy(state)
-    self.seconds.append(time.perf_counter() - began)
-    actions, probabilities = zip(*policy, strict=True)
-    return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
-
-  def step(self, state: pyspiel.State) -> int:
-    """Searches; an action."""
-    return self.step_with_policy(state)[1]
-
-  def restart_at(self, state: pyspiel.State) -> None:
-    """Nothing to do: what the bot knows follows from the state it is asked about."""
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """Searches, unless it remembers."""
+    return self.policy.action_probabilities(state, self.player)
 
 
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:
