@@ -1,6 +1,6 @@
 """Continual re-solving for any compiled game: as a bot, as a policy, and as a table for evaluation.
 
-Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. The room `search` has the single searches.
+Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. The room `search` has the single steps.
 """
 
 import collections
