@@ -13,12 +13,12 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT
+from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, acting_player
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
-from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
+from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames, has_subgames
 from ps_cfr_spiel.version import __version__
 
 CACHE = 256  # searches kept
@@ -100,11 +100,14 @@ class ContinualResolving:
       dtype=check_dtype(dtype),
     )
     self._build = {"public_states": public_states, "limit": limit}
-    subgames = Subgames.of(game, **self._build)
-    self.tree, self.labels = subgames.tree, subgames.labels
-    if subgames.nodes.histories:
-      self._build["leaves"] = "sparse"
-    self.searcher = Searcher(subgames, self.settings)
+    tree = build_tree(game, **self._build)
+    if not has_subgames(tree):
+      self._build["leaves"] = "sparse"  # types that hide what a player knows: a row for each infostate then
+      tree = build_tree(game, **self._build)
+    self.tree = tree
+    self.searcher = Searcher(Subgames(tree), self.settings)
+    assert tree.labels is not None
+    self.labels = tree.labels
     self.seconds: list[float] = []
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()

@@ -3,12 +3,10 @@
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer
-from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.subgames.assemble import Piece, assemble
-from ps_cfr_spiel.subgames.nodes import HiddenKnowledgeError, Standing, find_nodes
+from ps_cfr_spiel.subgames.nodes import Standing, find_nodes
 from ps_cfr_spiel.subgames.shapes import Extent, Fit, Shape, count, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
@@ -33,17 +31,6 @@ class Subgames:
     self.labels = tree.labels
     self._sequences = decision_sequences(tree)
     self._depths = own_depths(self.nodes)
-
-  @classmethod
-  def of(cls, game: pyspiel.Game, public_states: str = "closure", limit: int = LIMIT) -> "Subgames":
-    """Compiles a game as a tree that subgames can be cut from; arguments and errors as for `build_tree`.
-
-    Where a type does not tell all that a player knows, the tree has a row for each infostate.
-    """
-    try:
-      return cls(build_tree(game, public_states=public_states, limit=limit))
-    except HiddenKnowledgeError:
-      return cls(build_tree(game, "sparse", public_states, limit))
 
   def cut(
     self,

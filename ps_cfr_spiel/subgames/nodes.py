@@ -65,16 +65,11 @@ class Standing:
     return np.searchsorted(self.knowledge, knowledge)
 
 
-class HiddenKnowledgeError(ValueError):
-  """A player knows more than the public state and a type, so that rows of types do not tell all."""
-
-
 def find_nodes(tree: PublicTree) -> Nodes:
   """The nodes of a tree.
 
   Raises:
-    ValueError: the tree has no public states.
-    HiddenKnowledgeError: its types do not tell all that the players know.
+    ValueError: the tree has no public states, or its types do not tell all that the players know.
   """
   labels = tree.labels
   if labels is None or not labels.public_states:
@@ -86,6 +81,15 @@ def find_nodes(tree: PublicTree) -> Nodes:
       return _histories(labels, labels.source)
     _check_types(labels, labels.source)
   return _public(tree, labels)
+
+
+def has_subgames(tree: PublicTree) -> bool:
+  """Whether `find_nodes` takes the tree; if not, a tree with leaves='sparse' may do."""
+  try:
+    find_nodes(tree)
+  except ValueError:
+    return False
+  return True
 
 
 def _histories(labels: Labels, source: Walked) -> Nodes:
@@ -188,7 +192,7 @@ def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
 
 
 def _check_types(labels: Labels, source: Walked) -> None:
-  """Raises HiddenKnowledgeError if a player knows more than a type where somebody acts."""
+  """ValueError unless a type is all that a player knows beside the public state, wherever somebody acts."""
   histories, public, types = source.histories, source.public, source.types
   assert public is not None and types is not None
   here = histories.player >= 0
@@ -204,7 +208,7 @@ def _check_types(labels: Labels, source: Walked) -> None:
       )
     ]
     if not pairs[0] == pairs[1] == pairs[2]:
-      raise HiddenKnowledgeError(
+      raise ValueError(
         f"{labels.game}: player {player} knows more than a type while the opponent acts, so the tree of this "
         f"game that subgames can be cut from is build_tree(game, leaves='sparse')."
       )
