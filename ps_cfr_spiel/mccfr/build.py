@@ -9,7 +9,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import BayesianForm, Histories, Walked
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Ends, Level, SamplingTree
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, shares_card
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, decision_sequences, first_cells, shares_card
 
 
 class Nodes(NamedTuple):
@@ -95,18 +95,6 @@ def _legal(tree: PublicTree) -> np.ndarray:
   return np.concatenate([np.full(rows * types, a, np.int32) for a, rows, types in shapes] or [[]])
 
 
-def first_cells(tree: PublicTree) -> list[int]:
-  """The cell of type 0 in each row of `tree.labels.decisions`."""
-  assert tree.labels is not None
-  starts, total = [], 0
-  for player in tree.players:
-    starts.append([])
-    for _, rows, types in player.block_shapes:
-      starts[-1].append(total)
-      total += rows * types
-  return [starts[d.player][d.block] + d.row * tree.players[d.player].types for d in tree.labels.decisions]
-
-
 def _walked(tree: PublicTree, histories: Histories) -> Nodes:
   """Every history of a walk; the cells include the types."""
   assert tree.labels is not None
@@ -163,7 +151,7 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
     raise wrong
   ends = zip(*(player.leaf.index.tolist() for player in tree.players), strict=True)
   leaves = {pair: number for number, pair in enumerate(ends)}
-  cells, sequences = first_cells(tree), _first_sequences(tree)
+  cells, sequences = first_cells(tree), decision_sequences(tree).tolist()
   rows: list[tuple[int, int, int, float, int]] = []
   used: list[int] = []
   stack = [(0, (0, 0), -1, 1.0)]  # (state or -1 for a leaf, last sequences, parent, chance)
@@ -183,10 +171,9 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
     else:
       row = states[state].decisions[0]
       decision = labels.decisions[row]
-      first, stride = sequences[row]
       moves = []
       for a, action in enumerate(decision.legal_actions):
-        after = (first + a * stride, last[1]) if player == 0 else (last[0], first + a * stride)
+        after = (sequences[row][a], last[1]) if player == 0 else (last[0], sequences[row][a])
         found = [child for child in below[state] if states[child].action == action]
         moves.append((found[0] if len(found) == 1 else -1, after))
       rows.append((parent, player, cells[row], chance, 0))
@@ -212,16 +199,3 @@ def _alive_children(tree: PublicTree) -> list[list[int]]:
       alive[states[number].parent] = True
       children[states[number].parent].append(number)
   return [sorted(numbers, key=lambda n: states[n].action) for numbers in children]
-
-
-def _first_sequences(tree: PublicTree) -> list[tuple[int, int]]:
-  """For each row of `tree.labels.decisions` the number of its first sequence, and how far apart its are."""
-  assert tree.labels is not None
-  starts = []
-  for player in tree.players:
-    sizes = [actions * rows for actions, rows, _ in player.block_shapes]
-    starts.append(1 + np.cumsum([0, *sizes]))
-  return [
-    (int(starts[d.player][d.block]) + d.row, tree.players[d.player].block_shapes[d.block][1])
-    for d in tree.labels.decisions
-  ]

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr.columns import pick
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import PublicTree, cell_starts
 
 CHANCE_NODE, TERMINAL_NODE = 2, 3  # beside the players 0 and 1
 Types = tuple[jax.Array, jax.Array]  # int32[B], each player's type; zeros in trees without a deal
@@ -144,13 +144,12 @@ class SamplingTree:
 
   def blocks(self, table: jax.Array) -> list[list[jax.Array]]:
     """A table [A, S] as [A, rows, H] for each player and block."""
-    first, result = 0, []
-    for shapes in self.shapes:
+    result = []
+    for shapes, starts in zip(self.shapes, cell_starts(self.shapes), strict=True):
       result.append([])
-      for actions, rows, types in shapes:
-        part = jax.lax.slice_in_dim(table[:actions], first, first + rows * types, axis=1)
+      for (actions, rows, types), start in zip(shapes, starts.tolist(), strict=False):
+        part = jax.lax.slice_in_dim(table[:actions], start, start + rows * types, axis=1)
         result[-1].append(part.reshape(actions, rows, types))
-        first += rows * types
     return result
 
   def end_utility(self, node: jax.Array, types: Types) -> jax.Array:

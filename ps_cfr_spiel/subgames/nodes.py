@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from ps_cfr_spiel.compiler import Walked, augmented_infostates, components, last_choices
-from ps_cfr_spiel.tree import TERMINAL, Labels, PlayerTree, PublicTree
+from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
   """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
   states, count = labels.public_states, len(labels.public_states)
   acts = [state.decisions[0] if state.decisions else -1 for state in states]
-  last_of_leaf = [_leaf_choices(labels, player, forest) for player, forest in enumerate(tree.players)]
+  last_of_leaf = [sequence_choices(tree, i)[tree.players[i].leaf.index] for i in (0, 1)]
   above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
   parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
   player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
@@ -157,18 +157,6 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
     leaf=number[count:] - count,
     histories=False,
   )
-
-
-def _leaf_choices(labels: Labels, player: int, forest: PlayerTree) -> np.ndarray:
-  """int[L, 2]: the player's last choice before each leaf, as (decision, action)."""
-  choice = [[(-1, -1)] * forest.roots]
-  rows = [[-1] * n for _, n, _ in forest.block_shapes]
-  for number, decision in enumerate(labels.decisions):
-    if decision.player == player:
-      rows[decision.block][decision.row] = number
-  for block, (actions, _, _) in zip(rows, forest.block_shapes, strict=True):
-    choice.append([(decision, a) for a in range(actions) for decision in block])
-  return np.array([pair for part in choice for pair in part])[forest.leaf.index]
 
 
 def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:

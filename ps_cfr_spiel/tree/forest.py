@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ps_cfr_spiel.tree.public_tree import Level, Link, PlayerTree
+from ps_cfr_spiel.tree.sequences import ranks, sequence_numbers, sequence_starts
 
 Capacity = Mapping[tuple[int, int], int]  # (own depth, number of actions) -> rows of that block
 
@@ -51,16 +52,14 @@ def make_forest(
   blocks = dict(sorted((capacity or block_sizes(depth, actions)).items()))
   number = {key: k for k, key in enumerate(blocks)}
   block = np.array([number[key] for key in zip(depth.tolist(), actions.tolist(), strict=True)], int)
-  used, sizes = np.bincount(block, minlength=len(blocks)), np.array(list(blocks.values()), int)
-  order = np.argsort(block, kind="stable")
-  place = np.empty(rows, int)
-  place[order] = np.arange(rows) - np.repeat(np.cumsum(used) - used, used)
-  lengths = sizes * np.array([a for _, a in blocks], int)  # sequences of each block
-  first = roots + np.cumsum(lengths) - lengths  # number of each block's first sequence
+  place = ranks(block)
+  shapes = [(a, size) for (_, a), size in blocks.items()]
+  starts, sizes = sequence_starts(shapes, roots), np.array([size for _, size in shapes], int)
+  lengths = np.diff(starts)  # sequences of each block
 
   def sequences(choice):
     row, action = choice.T
-    after = first[block[row]] + action * sizes[block[row]] + place[row] if rows else 0
+    after = sequence_numbers(shapes, block[row], place[row], action, roots) if rows else 0
     return np.where(row < 0, np.maximum(action, 0), after)
 
   levels, above, start = [], [roots], 0
@@ -72,7 +71,7 @@ def make_forest(
       index[offset + place[members]] = sequences(parents[members])
     link = Link.create(index - start, above, sizes[here].tolist())
     levels.append(Level(link, tuple(a for e, a in blocks if e == d)))
-    above, start = lengths[here].tolist(), int(first[here[0]])
+    above, start = lengths[here].tolist(), int(starts[here[0]])
   leaf = Link.create(
     np.concatenate([sequences(part) for part in leaves]),
     [roots, *lengths.tolist()],

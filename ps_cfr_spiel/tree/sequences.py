@@ -85,13 +85,13 @@ def cell_starts(players: Sequence[Shapes]) -> tuple[np.ndarray, ...]:
   return tuple(starts)
 
 
-def first_cells(tree: PublicTree) -> np.ndarray:
-  """int[D]: the cell of type 0 in every decision; the other types follow it."""
+def first_cells(tree: PublicTree) -> list[int]:
+  """The cell of type 0 in each of the D decisions; the other types follow it."""
   assert tree.labels is not None
   starts = cell_starts([player.block_shapes for player in tree.players])
-  return np.array(
-    [starts[d.player][d.block] + d.row * tree.players[d.player].types for d in tree.labels.decisions], int
-  )
+  return [
+    int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.labels.decisions
+  ]
 
 
 def ranks(groups: np.ndarray) -> np.ndarray:
