@@ -5,17 +5,17 @@ data.
 """
 
 import dataclasses
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import jax
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.tree import (
   Decision,
   DenseLeaves,
   Labels,
-  LeafEvaluator,
   PublicState,
   PublicTree,
   ShowdownLeaves,
@@ -31,11 +31,34 @@ class Deals:
   Attributes:
     compatible: for each player int[H], a type of the opponent that can be dealt with each type.
     pairs: number of deals.
+    leaves: the game's leaves, which know the prior over the types.
   """
 
   remark: ClassVar[str] = " (the deal counted as one event)"
   compatible: tuple[np.ndarray, np.ndarray]
   pairs: int
+  leaves: "FormLeaves"
+
+  @property
+  def largest_utility(self) -> float:
+    """Of all ends of the game, in absolute terms."""
+    largest = max(np.abs(self.leaves.stake).max(initial=0), np.abs(self.leaves.constant).max(initial=0))
+    return float(largest)
+
+  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """Probability that chance deals each type, and the opponent plays to it by their range.
+
+    Args:
+      player: 0 or 1.
+      range_: [n, H of the opponent].
+
+    Returns:
+      [n, H of the player], float64.
+    """
+    # Leaves worth 1 to player 0 whatever the types: their values are what is asked for, but for the sign.
+    ones = dataclasses.replace(self.leaves, stake=np.zeros(0), constant=np.ones(len(range_)))
+    with precision("float64"):
+      return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
 
   def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
     """See `Source`."""
@@ -64,7 +87,8 @@ class Deals:
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
-LEAVES = {"dense": DenseLeaves, "showdown": ShowdownLeaves}
+FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves
+LEAVES: dict[str, type[FormLeaves]] = {"dense": DenseLeaves, "showdown": ShowdownLeaves}
 
 
 class BayesianForm(Protocol):
@@ -117,10 +141,10 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
     )
     forests.append(forest)
   evaluator = make_leaves(form, leaves, form.stake[showdowns], form.constant[folds])
-  return PublicTree((forests[0], forests[1]), evaluator, _labels(name, form, children, places))
+  return PublicTree((forests[0], forests[1]), evaluator, _labels(name, form, children, places, evaluator))
 
 
-def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> LeafEvaluator:
+def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> FormLeaves:
   """The leaf evaluator called `kind`; "auto" chooses."""
   if kind == "auto":
     small = len(form.types[0]) * len(form.types[1]) <= 150_000
@@ -152,7 +176,9 @@ def _last_sequences(form: BayesianForm, player: int, children: list[list[int]]) 
   return last
 
 
-def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np.ndarray) -> Labels:
+def _labels(
+  name: str, form: BayesianForm, children: list[list[int]], places: np.ndarray, leaves: FormLeaves
+) -> Labels:
   """Names for the host; `places` gives each public state's (block, row)."""
   states, decisions = [], []
   for s, (parent, action, player) in enumerate(zip(form.parent, form.action, form.player, strict=True)):
@@ -169,5 +195,5 @@ def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np
     decisions=tuple(decisions),
     types=form.types,
     histories=1 + len(states) * int(disjoint.sum()),
-    source=Deals((disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum())),
+    source=Deals((disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum()), leaves),
   )

@@ -41,21 +41,12 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
   Returns:
     [H, B], zero beyond the traverser's types.
   """
-  evaluator: Any = ends.public.leaves
-  parts = 1
-  if hasattr(evaluator, "stake"):  # showdowns and others, in this order
-    showdowns, others = len(evaluator.stake), len(evaluator.constant)
-    stake = jnp.pad(evaluator.stake, (0, others))[leaf]
-    constant = jnp.pad(evaluator.constant, (showdowns, 0))[leaf]
-    evaluator, parts = dataclasses.replace(evaluator, stake=stake, constant=constant), 2
-  else:
-    evaluator = dataclasses.replace(evaluator, utility=evaluator.utility[leaf])
   most = len(reach)
 
   def of(player: int):
     def values(reach):
       opponent = ends.public.players[1 - player].types
-      found = row_sum(jnp.stack(evaluator(player, [reach[:opponent].T] * parts))).T
+      found = ends.public.leaves.sampled(player, leaf, reach[:opponent].T).T
       return jnp.pad(found, ((0, most - len(found)), (0, 0)))
 
     return values

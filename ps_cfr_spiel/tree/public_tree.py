@@ -125,8 +125,29 @@ class PlayerTree:
 class LeafEvaluator(Protocol):
   """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
 
+  A frozen dataclass that is a pytree (`jax.tree_util.register_dataclass`). Its fields are NumPy arrays on the
+  host; `device.to_device` brings floating-point ones to the solver's dtype. These four members are all that
+  the package asks of an evaluator:
+
+    `kind`       names it, in `PublicTree.summary` and reports;
+    `__call__`   values of all leaves, for CFR and best responses, in jitted code;
+    `sampled`    values of single leaves, for sampling along public lines, in jitted code;
+    `take`       the evaluator of some of the leaves, for subgames, on the host.
+
+  The leaves come in *parts*, as many and as large as `PlayerTree.leaf.children` says (the same for both
+  players). An evaluator that replaces another keeps its parts: one for walked games; showdowns and folds for
+  games with a Bayesian form.
+
+  The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
+  it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have
+  any scale.)
+
+  The evaluator must guarantee: values are linear in the opponent's reach, include chance and the prior over
+  types, and come from one utility function for both players: a leaf's values, each times the reach of its
+  player and summed over types, add up to zero for the two. The proof of convergence needs it.
+
   Attributes:
-    kind: its name, as `build_tree` takes it.
+    kind: what reports call it; `build_tree` knows its own evaluators by this name.
   """
 
   kind: ClassVar[str]
@@ -137,7 +158,7 @@ class LeafEvaluator(Protocol):
     Args:
       player: 0 or 1, known at trace time.
       opponent_reach: parts [L_k, H of the opponent].
-      own_reach: parts [L_k, H of the player], which only the end of a limited lookahead asks for (a value
+      own_reach: parts [L_k, H of the player], which only the frontier of a limited lookahead uses (a value
         function wants both ranges); None in a best response, which has none.
 
     Returns:
@@ -146,12 +167,25 @@ class LeafEvaluator(Protocol):
     """
     ...
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
-    """The same for some of the leaves, for subgames.
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """Values of single leaves for one player.
 
     Args:
-      leaves: which, for each part int[l_k].
-      sizes: how many there shall be in each part; the rest are worth nothing.
+      player: 0 or 1, known at trace time.
+      leaf: int32[B], numbers of leaves, counted through all parts; a leaf may occur several times.
+      reach: [B, H of the opponent], at each of these leaves.
+
+    Returns:
+      [B, H of the player], as `__call__` would value each of them.
+    """
+    ...
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+    """The same for some of the leaves.
+
+    Args:
+      leaves: for each part int[l_k], numbers of leaves, counted within the part.
+      sizes: for each part how many leaves it shall have, l_k or more; those beyond l_k are worth nothing.
     """
     ...
 

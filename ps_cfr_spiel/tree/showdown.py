@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.leaves import dot, pick
+from ps_cfr_spiel.tree.leaves import dot, pick, two_parts_sampled
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
 
@@ -123,6 +123,10 @@ class ShowdownLeaves:
       view.showdown(showdowns) * self.stake[:, None] * view.scale,
       view.disjoint(folds) * ((1 - 2 * player) * self.constant)[:, None] * view.scale,
     ]
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return two_parts_sampled(self, player, leaf, reach)
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
     """See `tree.LeafEvaluator`."""
