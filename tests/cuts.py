@@ -41,7 +41,7 @@ def root_histories(subgames, player, standing):
         for h in range(types)
       ])  # fmt: skip
     else:
-      moves = source.history(labels, s)[2:]
+      moves = labels.history(s)[2:]
       pairs = [(h, int(other)) for h, other in enumerate(source.compatible[player])]
       rows.append([(*(pair if player == 0 else pair[::-1]), *moves) for pair in pairs])
   return rows

@@ -9,7 +9,7 @@ from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
-from ps_cfr_spiel.compiler.walk import Histories, Walked, last_choices
+from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, layers, walked
 
 __all__ = [
   "LEAVES",
@@ -23,7 +23,10 @@ __all__ = [
   "augmented_infostates",
   "build_tree",
   "check_game",
+  "choice_rows",
   "components",
   "last_choices",
+  "layers",
   "quiet_stderr",
+  "walked",
 ]

@@ -13,7 +13,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler.history_laws import actions_fault, recall_fault
 from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
-from ps_cfr_spiel.compiler.walk import Histories, Walked, last_choices
+from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
@@ -119,8 +119,7 @@ def _typed_layout(
     row_of_public[own] = np.arange(len(own))
     row = np.full(len(histories.names[player]), -1)
     row[histories.infostate[player][acts]] = row_of_public[public]
-    past = choices[player][acts]
-    past = np.where(past[:, :1] >= 0, np.stack([row[past[:, 0]], past[:, 1]], 1), -1)
+    past = choice_rows(choices[player][acts], row)
     if not all(_constant(public, column) for column in (histories.legal[acts], *past.T)):
       return None
     type_, size = _ranks(root, origin)
@@ -177,10 +176,7 @@ def _leaf_numbers(histories: Histories, choices: Choices, layout: Layout):
     int[Z] the leaf of each terminal; for each player int[L, 2] the last choice; int[Z] the terminals.
   """
   ends = np.flatnonzero(histories.player == TERMINAL)
-  keys = []
-  for player in (0, 1):
-    past = choices[player][ends]
-    keys.append(np.where(past[:, :1] >= 0, np.stack([layout.row[player][past[:, 0]], past[:, 1]], 1), -1))
+  keys = [choice_rows(choices[player][ends], layout.row[player]) for player in (0, 1)]
   leaves, leaf = np.unique(np.concatenate(keys, 1), axis=0, return_inverse=True)
   return leaf.reshape(-1), (leaves[:, :2], leaves[:, 2:]), ends
 
@@ -195,8 +191,7 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
     count = int(row.max(initial=-1)) + 1
     first = np.zeros(count, int)
     first[row[::-1]] = acts[::-1]
-    past = choices[player][first]
-    parents = np.where(past[:, :1] >= 0, np.stack([layout.row[player][past[:, 0]], past[:, 1]], 1), -1)
+    parents = choice_rows(choices[player][first], layout.row[player])
     legal = [histories.legal_sets[n] for n in histories.legal[first]]
     sizes = np.array([len(actions) for actions in legal], int)
     forest, places = make_forest(parents, sizes, [last[player]], layout.types[player])

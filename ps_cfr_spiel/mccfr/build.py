@@ -7,9 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import BayesianForm, Histories, Walked
+from ps_cfr_spiel.compiler import BayesianForm, Histories, walked
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Ends, Level, SamplingTree
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, decision_sequences, first_cells, shares_card
+from ps_cfr_spiel.tree import (
+  CHANCE,
+  TERMINAL,
+  Labels,
+  PublicTree,
+  deal_weights,
+  decision_sequences,
+  first_cells,
+)
 
 
 class Nodes(NamedTuple):
@@ -32,9 +40,9 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
     game: the game.
     tree: its public tree, by `build_tree`.
   """
-  assert tree.labels is not None
-  if isinstance(tree.labels.source, Walked):
-    return sort_nodes(tree, _walked(tree, tree.labels.source.histories))[0]
+  source = walked(tree.names)
+  if source is not None:
+    return sort_nodes(tree, _walked(tree, source.histories))[0]
   form: BayesianForm = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
   sampling_tree, order = sort_nodes(tree, _betting(tree, form))
   return dataclasses.replace(sampling_tree, deal=_deal(form, order))
@@ -97,9 +105,8 @@ def _legal(tree: PublicTree) -> np.ndarray:
 
 def _walked(tree: PublicTree, histories: Histories) -> Nodes:
   """Every history of a walk; the cells include the types."""
-  assert tree.labels is not None
   cells: tuple[dict[str, int], ...] = ({}, {})
-  for decision, first in zip(tree.labels.decisions, first_cells(tree), strict=True):
+  for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
     cells[decision.player].update(
       {name: first + h for h, name in enumerate(decision.infostates) if name is not None}
     )
@@ -113,15 +120,14 @@ def _walked(tree: PublicTree, histories: Histories) -> Nodes:
 
 def _betting(tree: PublicTree, form: BayesianForm) -> Nodes:
   """The public states of a Bayesian form."""
-  assert tree.labels is not None
   cell = np.zeros(len(form.parent), int)
-  cell[[decision.public_state for decision in tree.labels.decisions]] = first_cells(tree)
+  cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
   return Nodes(form.parent, form.player, cell, np.ones(len(cell)), form.constant)
 
 
 def _deal(form: BayesianForm, order: np.ndarray) -> Deal:
   """The types of a Bayesian form whose public states are taken in some order."""
-  prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+  prior = deal_weights(form)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
   arrays: dict[str, Any] = {
     "first": first / first[-1],
@@ -140,13 +146,12 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   Raises:
     ValueError: the game has no public states, a public state of several rows, or moves that are not public.
   """
-  labels = tree.labels
-  assert labels is not None
+  labels = tree.names
   wrong = ValueError(
     f"{labels.game}: trajectories='public' needs a game whose private information is dealt once and whose "
     f"moves are all public, compiled with its public states; use trajectories='histories'."
   )
-  states, below = labels.public_states, _alive_children(tree)
+  states, below = labels.public_states, _alive_children(labels)
   if not states or any(state.player >= 0 and len(state.decisions) != 1 for state in states):
     raise wrong
   ends = zip(*(player.leaf.index.tolist() for player in tree.players), strict=True)
@@ -188,14 +193,10 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   return dataclasses.replace(sampling_tree, ends=Ends(public, leaf_numbers))
 
 
-def _alive_children(tree: PublicTree) -> list[list[int]]:
+def _alive_children(labels: Labels) -> list[list[int]]:
   """For each public state its children with a decision at or below them, by ascending action."""
-  assert tree.labels is not None
-  states = tree.labels.public_states
+  states = labels.public_states
   alive = [state.player >= 0 for state in states]
-  children: list[list[int]] = [[] for _ in states]
-  for number in reversed(range(1, len(states))):
-    if alive[number]:
-      alive[states[number].parent] = True
-      children[states[number].parent].append(number)
-  return [sorted(numbers, key=lambda n: states[n].action) for numbers in children]
+  for number in reversed(range(1, len(states))):  # parents stand before their children
+    alive[states[number].parent] |= alive[number]
+  return [[child for child in children if alive[child]] for children in labels.children]

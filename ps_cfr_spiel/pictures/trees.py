@@ -7,7 +7,7 @@ import pyspiel
 from matplotlib.figure import Figure
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, LINES, SOFT
-from ps_cfr_spiel.tree import Labels, PublicTree
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, PublicTree
 from ps_cfr_spiel.views import certificate
 
 
@@ -57,21 +57,20 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
 
 MOST_DOTS, MOST_NAMES = 20_000, 80
 MOVERS = (
-  ("chance", int(pyspiel.PlayerId.CHANCE), FAINT),
+  ("chance", CHANCE, FAINT),
   ("player 0", 0, LINES[1]),
   ("player 1", 1, LINES[0]),
-  ("end", int(pyspiel.PlayerId.TERMINAL), INK),
+  ("end", TERMINAL, INK),
 )
 
 
 def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:
   """Where each public state is drawn: leaves side by side, parents in the middle above; (x, depth)."""
-  below = certificate.children_of(labels)
   place: dict[int, tuple[float, int]] = {}
   leaves = itertools.count()
 
   def visit(number: int, level: int) -> float:
-    children = below[number] if depth is None or level < depth else []
+    children = labels.children[number] if depth is None or level < depth else []
     xs = [visit(child, level + 1) for child in children]
     x = (xs[0] + xs[-1]) / 2 if xs else float(next(leaves))
     place[number] = x, level

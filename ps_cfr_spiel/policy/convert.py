@@ -26,8 +26,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
       over the legal actions.
     TypeError: `policy` is not a policy.
   """
-  labels = tree.labels
-  assert labels is not None
+  labels = tree.names
   shapes = [player.block_shapes for player in tree.players]
   if (
     isinstance(policy, TreePolicy)
@@ -84,6 +83,6 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
 def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
   """A state in which the player of `decision` is of the given type."""
   state = game.new_initial_state()
-  for action in labels.source.path(labels, decision, type_index):
+  for action in labels.path(decision, type_index):
     state.apply_action(action)
   return state

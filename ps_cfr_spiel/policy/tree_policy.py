@@ -40,18 +40,6 @@ class TreePolicy(openspiel_policy.Policy):
     self.labels = labels
     self.strategies = tuple(tuple(_normalised(block) for block in blocks) for blocks in strategies)
     self.info = dict(info or {})
-    self._places: dict[tuple[int, str], tuple[Decision, int]] = {}
-
-  def _find(self, player: int, infostate: str) -> tuple[Decision, int]:
-    """The row and type of an information state string."""
-    if not self._places:
-      self._places = {(s.player, name): (s, h) for s, h, name in self.labels.infostates()}
-    try:
-      return self._places[player, infostate]
-    except KeyError:
-      raise ValueError(
-        f"Player {player} has no information state {infostate!r} in {self.labels.game}."
-      ) from None
 
   def _probabilities(self, state: Decision, type_index: int) -> dict[int, float]:
     return dict(zip(state.legal_actions, self.table(state)[:, type_index].tolist(), strict=True))
@@ -72,11 +60,11 @@ class TreePolicy(openspiel_policy.Policy):
       ValueError: the state is of another game, or nobody acts there.
     """
     player = acting_player(state, player_id)
-    return self._probabilities(*self._find(player, state.information_state_string(player)))
+    return self._probabilities(*self.labels.find(player, state.information_state_string(player)))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
     """Probability of every legal action at an information state string; ValueError if there is none."""
-    return self._probabilities(*self._find(player, infostate))
+    return self._probabilities(*self.labels.find(player, infostate))
 
   def to_tabular(self, states=None) -> openspiel_policy.TabularPolicy:
     """OpenSpiel's Python table, for games small enough to be walked history by history.
@@ -140,9 +128,8 @@ class TreePolicy(openspiel_policy.Policy):
     for player, blocks in zip(tree.players, strategies, strict=True):
       if [block.shape for block in blocks] != player.block_shapes:
         raise ValueError(f"{path} is damaged: its arrays do not fit {header['game']}.")
-    assert tree.labels is not None
     info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
-    return cls(game, tree.labels, strategies, info)
+    return cls(game, tree.names, strategies, info)
 
 
 def acting_player(state: pyspiel.State, player_id: int | None) -> int:

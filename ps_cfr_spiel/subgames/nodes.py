@@ -11,7 +11,15 @@ import dataclasses
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Walked, augmented_infostates, components, last_choices
+from ps_cfr_spiel.compiler import (
+  Walked,
+  augmented_infostates,
+  choice_rows,
+  components,
+  last_choices,
+  layers,
+  walked,
+)
 from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
 
 
@@ -71,15 +79,16 @@ def find_nodes(tree: PublicTree) -> Nodes:
   Raises:
     ValueError: the tree has no public states, or its types do not tell all that the players know.
   """
-  labels = tree.labels
-  if labels is None or not labels.public_states:
+  labels = tree.names
+  if not labels.public_states:
     raise ValueError(
       "Subgames need public states; build the tree with public_states='closure' or 'observer'."
     )
-  if isinstance(labels.source, Walked):
+  source = walked(labels)
+  if source is not None:
     if all(player.types == 1 for player in tree.players):
-      return _histories(labels, labels.source)
-    _check_types(labels, labels.source)
+      return _histories(labels, source)
+    _check_types(labels, source)
   return _public(tree, labels)
 
 
@@ -105,12 +114,11 @@ def _histories(labels: Labels, source: Walked) -> Nodes:
         row[histories.infostate[player][list(d.examples)]] = number
     acts = histories.player == player
     decision[acts] = row[histories.infostate[player][acts]]
-    choices = last_choices(histories, player)
-    last.append(np.where(choices[:, :1] >= 0, np.stack([row[choices[:, 0]], choices[:, 1]], 1), -1))
+    last.append(choice_rows(last_choices(histories, player), row))
   ends = np.flatnonzero(histories.player == TERMINAL)
   return Nodes(
     parent=histories.parent,
-    layers=_layers(histories.depth),
+    layers=layers(histories.depth),
     public=public,
     player=histories.player,
     decision=decision,
@@ -147,7 +155,7 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
   number = np.arange(len(parent))
   return Nodes(
     parent=parent,
-    layers=_layers(depth),
+    layers=layers(depth),
     public=np.minimum(number, count),
     player=player,
     decision=np.array(acts + [-1] * (len(parent) - count), int),
@@ -170,7 +178,7 @@ def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
   known = augmented_infostates(histories, player)
   known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
   position, below = np.zeros(len(known), int), np.zeros(0, int)
-  for layer in reversed(_layers(histories.depth)):
+  for layer in reversed(layers(histories.depth)):
     here = layer[histories.player[layer] != TERMINAL]
     position[here] = np.arange(len(here))
     joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
@@ -200,9 +208,3 @@ def _check_types(labels: Labels, source: Walked) -> None:
         f"{labels.game}: player {player} knows more than a type while the opponent acts, so the tree of this "
         f"game that subgames can be cut from is build_tree(game, leaves='sparse')."
       )
-
-
-def _layers(depth: np.ndarray) -> tuple[np.ndarray, ...]:
-  """The nodes of each depth."""
-  order = np.argsort(depth, kind="stable")
-  return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))

@@ -63,8 +63,7 @@ class WalkedPrior:
 def find_prior(tree: PublicTree, nodes: Nodes, roots: Sequence[Standing]) -> Prior:
   """The prior of a subgame with these roots."""
   shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
-  assert tree.labels is not None
-  source = tree.labels.source
+  source = tree.names.source
   if isinstance(source, Deals):
     return source  # the same deal at every root
   assert isinstance(source, Walked) and source.public is not None

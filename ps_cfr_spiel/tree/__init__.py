@@ -4,8 +4,8 @@ May use: device.
 """
 
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
-from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source
-from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, shares_card
+from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source, children
+from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -44,6 +44,8 @@ __all__ = [
   "best_response_values",
   "block_sizes",
   "cell_starts",
+  "children",
+  "deal_weights",
   "decision_sequences",
   "evaluate",
   "first_cells",

@@ -66,7 +66,7 @@ class DenseLeaves:
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "DenseLeaves":
     """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves."""
-    prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+    prior = deal_weights(form)
     prior /= prior.sum()
     sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
     return cls(prior * sign, prior, stake, constant)
@@ -145,6 +145,11 @@ class SparseLeaves:
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "SparseLeaves":
     """See `tree.LeafEvaluator`."""
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+
+
+def deal_weights(form) -> np.ndarray:
+  """[H0, H1]: the joint prior of the types times Z; `form` is a `BayesianForm`."""
+  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
 
 
 def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:

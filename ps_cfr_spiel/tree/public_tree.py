@@ -33,7 +33,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.labels import Labels
+from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
@@ -204,14 +204,20 @@ class PublicTree:
   leaves: LeafEvaluator
   labels: Labels | None = None
 
+  @property
+  def names(self) -> Labels:
+    """The labels, for code that needs them; ValueError for a tree without."""
+    if self.labels is None:
+      raise ValueError("This tree has no labels: they were dropped when it entered a jitted function.")
+    return self.labels
+
   def summary(self) -> str:
     """The tree's size: histories, public states, infostates, rows, types."""
-    labels = self.labels
-    assert labels is not None
+    labels = self.names
     players = [state.player for state in labels.public_states]
     kinds = [
       f"{sum(p in group for p in players):,} {name}"
-      for name, group in (("decisions", (0, 1)), ("chance", (-1,)), ("terminal", (-4,)))
+      for name, group in (("decisions", (0, 1)), ("chance", (CHANCE,)), ("terminal", (TERMINAL,)))
       if any(p in group for p in players)
     ]
     infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]

@@ -49,8 +49,7 @@ def decision_sequences(tree: PublicTree) -> np.ndarray:
 
   A is the most actions of any decision; what stands beyond a decision's own actions means nothing.
   """
-  assert tree.labels is not None
-  decisions = tree.labels.decisions
+  decisions = tree.names.decisions
   numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
   for player, forest in enumerate(tree.players):
     own = [n for n, d in enumerate(decisions) if d.player == player]
@@ -66,10 +65,9 @@ def sequence_choices(tree: PublicTree, player: int) -> np.ndarray:
 
   (-1, -1) for the empty sequence. The inverse of `decision_sequences`.
   """
-  assert tree.labels is not None
   numbers = decision_sequences(tree)
   choices = np.full((sequence_starts(tree.players[player].block_shapes)[-1], 2), -1)
-  for n, decision in enumerate(tree.labels.decisions):
+  for n, decision in enumerate(tree.names.decisions):
     if decision.player == player:
       actions = np.arange(len(decision.legal_actions))
       choices[numbers[n, actions]] = np.stack([np.full(len(actions), n), actions], 1)
@@ -87,11 +85,8 @@ def cell_starts(players: Sequence[Shapes]) -> tuple[np.ndarray, ...]:
 
 def first_cells(tree: PublicTree) -> list[int]:
   """The cell of type 0 in each of the D decisions; the other types follow it."""
-  assert tree.labels is not None
   starts = cell_starts([player.block_shapes for player in tree.players])
-  return [
-    int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.labels.decisions
-  ]
+  return [int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.names.decisions]
 
 
 def ranks(groups: np.ndarray) -> np.ndarray:

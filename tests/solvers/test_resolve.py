@@ -102,7 +102,7 @@ def test_asked_out_of_the_blue(name, options):
   for k in rng.permutation(len(asked))[:40]:
     d, h, infostate = asked[k]
     state = game.new_initial_state()
-    for action in made.labels.source.path(made.labels, d, h):
+    for action in made.labels.path(d, h):
       state.apply_action(action)
     found, expected = policy.action_probabilities(state), table.at(d.player, infostate)
     assert found == policy.action_probabilities(state, d.player) == made.at(d.player, infostate)
