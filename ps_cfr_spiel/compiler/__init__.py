@@ -6,6 +6,7 @@ May use: tree and what is below it.
 from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
+from ps_cfr_spiel.compiler.from_histories import split_types
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
@@ -28,5 +29,6 @@ __all__ = [
   "last_choices",
   "layers",
   "quiet_stderr",
+  "split_types",
   "walked",
 ]

@@ -146,6 +146,11 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
   return PublicTree((forests[0], forests[1]), evaluator, _labels(name, form, below, places, evaluator))
 
 
+def count_histories(form: BayesianForm) -> int:
+  """Number of histories of the game, the deal counted as one event."""
+  return 1 + len(form.parent) * int((~shares_card(*form.cards)).sum())
+
+
 def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> FormLeaves:
   """The leaf evaluator called `kind`; "auto" chooses."""
   if kind == "auto":
@@ -187,7 +192,7 @@ def _labels(
     public_states=tuple(states),
     decisions=tuple(decisions),
     types=form.types,
-    histories=1 + len(states) * int(disjoint.sum()),
+    histories=count_histories(form),
     source=Deals(
       tuple(states), form.types, (disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum()), leaves
     ),

@@ -13,7 +13,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler.history_laws import actions_fault, recall_fault
 from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
-from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices
+from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, walked
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
@@ -86,6 +86,21 @@ def build_general(
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories)
   return _assemble(game, histories, partition, choices, layout)
+
+
+def split_types(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
+  """The tree that `build_tree(game, leaves="sparse")` gives, made from the histories of another tree."""
+  labels = tree.names
+  source = walked(labels)
+  if source is None or source.public is None:
+    raise ValueError(f"{game}: this tree was not made by walking histories with their public states.")
+  states = labels.public_states
+  partition = Partition(
+    source.public,
+    np.array([state.parent for state in states], np.int32),
+    np.array([state.player for state in states], np.int32),
+  )
+  return build_general(game, source.histories, own_choices(str(game), source.histories), partition, "sparse")
 
 
 def _sparse_layout(histories: Histories) -> Layout:

@@ -1,6 +1,6 @@
 """Continual re-solving for any compiled game: as a bot, as a policy, and as a table for evaluation.
 
-Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. The room `search` has the single steps.
+Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. Single searches: `search`.
 """
 
 import collections
@@ -13,12 +13,12 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, acting_player
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
-from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames, has_subgames
+from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 from ps_cfr_spiel.version import __version__
 
 CACHE = 256  # searches kept
@@ -99,15 +99,9 @@ class ContinualResolving:
       skip=skip,
       dtype=check_dtype(dtype),
     )
-    self._build = {"public_states": public_states, "limit": limit}
-    tree = build_tree(game, **self._build)
-    if not has_subgames(tree):
-      self._build["leaves"] = "sparse"  # types that hide what a player knows: a row for each infostate then
-      tree = build_tree(game, **self._build)
-    self.tree = tree
-    self.searcher = Searcher(Subgames(tree), self.settings)
-    assert tree.labels is not None
-    self.labels = tree.labels
+    subgames = Subgames.of(game, public_states=public_states, limit=limit)
+    self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
+    self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()

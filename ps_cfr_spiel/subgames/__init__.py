@@ -5,7 +5,7 @@ May use: compiler, cfr and what is below them.
 
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
-from ps_cfr_spiel.subgames.nodes import Standing, has_subgames
+from ps_cfr_spiel.subgames.nodes import Standing
 from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, Ranges, with_ranges
 from ps_cfr_spiel.subgames.shapes import Fit, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -21,7 +21,6 @@ __all__ = [
   "Subgame",
   "Subgames",
   "cfr_d",
-  "has_subgames",
   "max_margin",
   "unsafe",
   "with_ranges",

@@ -1,12 +1,14 @@
 """Cuts subgames out of a compiled game: what is inside, and each player's rows there."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.subgames.assemble import Piece, assemble
-from ps_cfr_spiel.subgames.nodes import Standing, find_nodes
+from ps_cfr_spiel.subgames.nodes import Nodes, Standing, find_nodes, tree_and_nodes
 from ps_cfr_spiel.subgames.shapes import Extent, Fit, Shape, count, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
@@ -18,15 +20,22 @@ class Subgames:
   Attributes:
     tree: the game, on the host.
     nodes: see `Nodes`.
+    options: of `build_tree`, if `of` made the tree.
   """
 
-  def __init__(self, tree: PublicTree):
-    """Finds the nodes of the tree, which takes time linear in their number.
+  @classmethod
+  def of(cls, game: pyspiel.Game, **options) -> "Subgames":
+    """Compiles a game into a tree that subgames can be cut from; see `tree_and_nodes`."""
+    return cls(*tree_and_nodes(game, **options))
+
+  def __init__(self, tree: PublicTree, nodes: Nodes | None = None, options: Mapping[str, Any] | None = None):
+    """Finds the nodes of the tree, if they are not given, in time linear in their number.
 
     Raises:
       ValueError: the tree has no public states, or types that do not fit; see `find_nodes`.
     """
-    self.tree, self.nodes = tree, find_nodes(tree)
+    self.tree, self.nodes = tree, find_nodes(tree) if nodes is None else nodes
+    self.options = dict(options or {})
     assert tree.labels is not None
     self.labels = tree.labels
     self._sequences = decision_sequences(tree)

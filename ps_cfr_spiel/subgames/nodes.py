@@ -8,16 +8,20 @@ once; elsewhere they are the histories.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.compiler import (
   Walked,
   augmented_infostates,
+  build_tree,
   choice_rows,
   components,
   last_choices,
   layers,
+  split_types,
   walked,
 )
 from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
@@ -79,26 +83,83 @@ def find_nodes(tree: PublicTree) -> Nodes:
   Raises:
     ValueError: the tree has no public states, or its types do not tell all that the players know.
   """
+  fault = states_fault(tree) or types_fault(tree)
+  if fault:
+    raise ValueError(fault)
+  return _nodes(tree)
+
+
+def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, Nodes, dict[str, Any]]:
+  """Compiles a game into a tree that subgames can be cut from.
+
+  Where types do not tell all that the players know, the tree gets a row for each infostate instead; the
+  game is walked only once.
+
+  Args:
+    game: the game.
+    options: of `build_tree`.
+
+  Returns:
+    The tree, its nodes, and the options of `build_tree` that give this tree.
+
+  Raises:
+    ValueError: as `build_tree` and `find_nodes`.
+  """
+  tree = build_tree(game, **options)
+  fault = states_fault(tree)
+  if fault:
+    raise ValueError(fault)
+  if types_fault(tree):
+    tree, options = split_types(game, tree), {**options, "leaves": "sparse"}
+  return tree, _nodes(tree), options
+
+
+def states_fault(tree: PublicTree) -> str | None:
+  """The tree has public states; or how to mend it."""
+  if tree.names.public_states:
+    return None
+  return "Subgames need public states; build the tree with public_states='closure' or 'observer'."
+
+
+def types_fault(tree: PublicTree) -> str | None:
+  """Where somebody acts, a type is all that a player knows beside the public state; or how to mend it."""
+  source = walked(tree.names)
+  if source is None or _is_split(tree):
+    return None
+  histories, public, types = source.histories, source.public, source.types
+  assert public is not None
+  here = histories.player >= 0
+  for player in (0, 1):
+    last = last_choices(histories, player)
+    known = _knowledge(source, player, last)[here]
+    pairs = [
+      np.unique(np.column_stack(columns), axis=0).shape[0]
+      for columns in (
+        (public[here], known, types[player][here]),
+        (public[here], known),
+        (public[here], types[player][here]),
+      )
+    ]
+    if not pairs[0] == pairs[1] == pairs[2]:
+      return (
+        f"{tree.names.game}: player {player} knows more than a type while the opponent acts, so the tree of "
+        f"this game that subgames can be cut from is build_tree(game, leaves='sparse')."
+      )
+  return None
+
+
+def _is_split(tree: PublicTree) -> bool:
+  """Does each infostate have a row of its own?"""
+  return all(player.types == 1 for player in tree.players)
+
+
+def _nodes(tree: PublicTree) -> Nodes:
+  """The nodes of a tree without fault."""
   labels = tree.names
-  if not labels.public_states:
-    raise ValueError(
-      "Subgames need public states; build the tree with public_states='closure' or 'observer'."
-    )
   source = walked(labels)
-  if source is not None:
-    if all(player.types == 1 for player in tree.players):
-      return _histories(labels, source)
-    _check_types(labels, source)
+  if source is not None and _is_split(tree):
+    return _histories(labels, source)
   return _public(tree, labels)
-
-
-def has_subgames(tree: PublicTree) -> bool:
-  """Whether `find_nodes` takes the tree; if not, a tree with leaves='sparse' may do."""
-  try:
-    find_nodes(tree)
-  except ValueError:
-    return False
-  return True
 
 
 def _histories(labels: Labels, source: Walked) -> Nodes:
@@ -185,26 +246,3 @@ def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
     known[here] = known.max() + 1 + joined
     below = here
   return known
-
-
-def _check_types(labels: Labels, source: Walked) -> None:
-  """ValueError unless a type is all that a player knows beside the public state, wherever somebody acts."""
-  histories, public, types = source.histories, source.public, source.types
-  assert public is not None and types is not None
-  here = histories.player >= 0
-  for player in (0, 1):
-    last = last_choices(histories, player)
-    known = _knowledge(source, player, last)[here]
-    pairs = [
-      np.unique(np.column_stack(columns), axis=0).shape[0]
-      for columns in (
-        (public[here], known, types[player][here]),
-        (public[here], known),
-        (public[here], types[player][here]),
-      )
-    ]
-    if not pairs[0] == pairs[1] == pairs[2]:
-      raise ValueError(
-        f"{labels.game}: player {player} knows more than a type while the opponent acts, so the tree of this "
-        f"game that subgames can be cut from is build_tree(game, leaves='sparse')."
-      )
