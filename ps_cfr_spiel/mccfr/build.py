@@ -20,8 +20,8 @@ from ps_cfr_spiel.tree import (
 )
 
 
-class Nodes(NamedTuple):
-  """Nodes in any order in which parents stand before their children and siblings by ascending action.
+class HistoryNodes(NamedTuple):
+  """What `SamplingTree` sorts, in any order with parents before their children, siblings by ascending action.
 
   Fields as in `SamplingTree`; `kind` is whom OpenSpiel says to act.
   """
@@ -48,7 +48,7 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   return dataclasses.replace(sampling_tree, deal=_deal(form, order))
 
 
-def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray]:
+def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.ndarray]:
   """The nodes by depth, without a deal, and int[N], which of the given nodes stands in each place."""
   size = len(nodes.parent)
   depth = np.zeros(size, int)
@@ -103,7 +103,7 @@ def _legal(tree: PublicTree) -> np.ndarray:
   return np.concatenate([np.full(rows * types, a, np.int32) for a, rows, types in shapes] or [[]])
 
 
-def _walked(tree: PublicTree, histories: Histories) -> Nodes:
+def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
   """Every history of a walk; the cells include the types."""
   cells: tuple[dict[str, int], ...] = ({}, {})
   for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
@@ -115,14 +115,14 @@ def _walked(tree: PublicTree, histories: Histories) -> Nodes:
     by_infostate = np.array([cells[player].get(name, 0) for name in histories.names[player]])
     cell = np.where(histories.player == player, by_infostate[histories.infostate[player]], cell)
   above = np.where(histories.parent >= 0, histories.chance[histories.parent], 1.0)
-  return Nodes(histories.parent, histories.player, cell, histories.chance / above, histories.utility)
+  return HistoryNodes(histories.parent, histories.player, cell, histories.chance / above, histories.utility)
 
 
-def _betting(tree: PublicTree, form: BayesianForm) -> Nodes:
+def _betting(tree: PublicTree, form: BayesianForm) -> HistoryNodes:
   """The public states of a Bayesian form."""
   cell = np.zeros(len(form.parent), int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
-  return Nodes(form.parent, form.player, cell, np.ones(len(cell)), form.constant)
+  return HistoryNodes(form.parent, form.player, cell, np.ones(len(cell)), form.constant)
 
 
 def _deal(form: BayesianForm, order: np.ndarray) -> Deal:
@@ -187,7 +187,7 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   if sorted(used) != list(range(len(leaves))):
     raise wrong
   parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))
-  sampling_tree, order = sort_nodes(tree, Nodes(parent, kind, cell, chance, np.zeros(len(rows))))
+  sampling_tree, order = sort_nodes(tree, HistoryNodes(parent, kind, cell, chance, np.zeros(len(rows))))
   public = dataclasses.replace(tree, labels=None)
   leaf_numbers: Any = leaf[order].astype(np.int32)
   return dataclasses.replace(sampling_tree, ends=Ends(public, leaf_numbers))

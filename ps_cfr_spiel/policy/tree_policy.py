@@ -13,8 +13,6 @@ from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.tree import Decision, Labels
 from ps_cfr_spiel.version import __version__
 
-Strategy = Sequence[np.ndarray]  # [A, rows, H] for each block of a player
-
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
 TABULAR_LIMIT = 2_000_000
 
@@ -41,12 +39,12 @@ class TreePolicy(openspiel_policy.Policy):
     self.strategies = tuple(tuple(_normalised(block) for block in blocks) for blocks in strategies)
     self.info = dict(info or {})
 
-  def _probabilities(self, state: Decision, type_index: int) -> dict[int, float]:
-    return dict(zip(state.legal_actions, self.table(state)[:, type_index].tolist(), strict=True))
+  def _probabilities(self, decision: Decision, type_index: int) -> dict[int, float]:
+    return dict(zip(decision.legal_actions, self.table(decision)[:, type_index].tolist(), strict=True))
 
-  def table(self, state: Decision) -> np.ndarray:
+  def table(self, decision: Decision) -> np.ndarray:
     """The acting player's strategy in a row, float64 [A, H]; actions as in `legal_actions`."""
-    return self.strategies[state.player][state.block][:, state.row]
+    return self.strategies[decision.player][decision.block][:, decision.row]
 
   @property
   def tree_options(self) -> dict[str, Any]:
@@ -89,7 +87,7 @@ class TreePolicy(openspiel_policy.Policy):
     """
     self._check_names()
     return pyspiel.TabularPolicy(
-      {name: list(self._probabilities(s, h).items()) for s, h, name in self.labels.infostates()}
+      {name: list(self._probabilities(row, h).items()) for row, h, name in self.labels.infostates()}
     )
 
   def _check_names(self) -> None:

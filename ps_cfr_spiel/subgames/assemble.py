@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Walked
-from ps_cfr_spiel.subgames.nodes import Nodes, Standing
+from ps_cfr_spiel.compiler import walked
+from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import Fit, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -38,7 +38,7 @@ class Piece(NamedTuple):
 
 def assemble(
   game: PublicTree,
-  nodes: Nodes,
+  nodes: SubgameNodes,
   pieces: tuple[Piece, Piece],
   public_states: tuple[int, ...],
   ends: np.ndarray,
@@ -57,7 +57,6 @@ def assemble(
   Raises:
     ValueError: the shape to pad to is too small.
   """
-  assert game.labels is not None
   # Leaves: one of the ends stands for each, and parts as the game's evaluator has them.
   order, parts, leaves = _leaves(game, nodes, pieces, ends)
 
@@ -88,7 +87,7 @@ def assemble(
     forest, places = make_forest(piece.parents, sizes[i], choices, types, shape.roots[i], shape.rows[i])
     forests.append(forest)
     leaf_roots.append(at)
-    sources.append(_sources(game.labels, piece, places, forest))
+    sources.append(_sources(game.names, piece, places, forest))
 
   roots = [_pad_standing(p.roots, n) for p, n in zip(pieces, shape.roots, strict=True)]
   frontier = [_pad_standing(p.frontier, n) for p, n in zip(pieces, shape.frontier, strict=True)]
@@ -117,7 +116,7 @@ def _sources(labels: Labels, piece: Piece, places: np.ndarray, forest: PlayerTre
   return sources
 
 
-def _leaves(game: PublicTree, nodes: Nodes, pieces: tuple[Piece, Piece], ends: np.ndarray):
+def _leaves(game: PublicTree, nodes: SubgameNodes, pieces: tuple[Piece, Piece], ends: np.ndarray):
   """The inner evaluator's leaves.
 
   Returns:
@@ -130,9 +129,8 @@ def _leaves(game: PublicTree, nodes: Nodes, pieces: tuple[Piece, Piece], ends: n
     parts = [np.flatnonzero((number >= a) & (number < b)) for a, b in itertools.pairwise(bounds)]
     local = [number[part] - a for part, a in zip(parts, bounds, strict=False)]
     return np.arange(len(ends)), parts, lambda sizes: game.leaves.take(local, sizes)
-  assert game.labels is not None
-  source = game.labels.source
-  assert isinstance(source, Walked)
+  source = walked(game.names)
+  assert source is not None
   # Histories that neither player's last choice or root tells apart are one leaf, worth their sum.
   keys = np.column_stack([p for piece in pieces for p in (piece.ends, piece.end_roots)])
   _, first, leaf = np.unique(keys, axis=0, return_index=True, return_inverse=True)

@@ -8,7 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.subgames.assemble import Piece, assemble
-from ps_cfr_spiel.subgames.nodes import Nodes, Standing, find_nodes, tree_and_nodes
+from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes, find_nodes, tree_and_nodes
 from ps_cfr_spiel.subgames.shapes import Extent, Fit, Shape, count, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
@@ -19,7 +19,7 @@ class Subgames:
 
   Attributes:
     tree: the game, on the host.
-    nodes: see `Nodes`.
+    nodes: see `SubgameNodes`.
     options: of `build_tree`, if `of` made the tree.
   """
 
@@ -28,7 +28,9 @@ class Subgames:
     """Compiles a game into a tree that subgames can be cut from; see `tree_and_nodes`."""
     return cls(*tree_and_nodes(game, **options))
 
-  def __init__(self, tree: PublicTree, nodes: Nodes | None = None, options: Mapping[str, Any] | None = None):
+  def __init__(
+    self, tree: PublicTree, nodes: SubgameNodes | None = None, options: Mapping[str, Any] | None = None
+  ):
     """Finds the nodes of the tree, if they are not given, in time linear in their number.
 
     Raises:
@@ -36,8 +38,7 @@ class Subgames:
     """
     self.tree, self.nodes = tree, find_nodes(tree) if nodes is None else nodes
     self.options = dict(options or {})
-    assert tree.labels is not None
-    self.labels = tree.labels
+    self.labels = tree.names
     self._sequences = decision_sequences(tree)
     self._depths = own_depths(self.nodes)
 

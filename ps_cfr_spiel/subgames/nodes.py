@@ -28,7 +28,7 @@ from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
 
 
 @dataclasses.dataclass(frozen=True)
-class Nodes:
+class SubgameNodes:
   """N nodes, parents before children.
 
   Attributes:
@@ -61,7 +61,7 @@ class Standing:
   """One player's infostates at some public states, in rows of all types: R of them, perhaps padded.
 
   Attributes:
-    knowledge: int[n], n <= R, the infostates' numbers in `Nodes.knowledge`, ascending.
+    knowledge: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending.
     node: int[n], a node with this infostate.
     sequence: int[R], the sequence of the whole game's forest that leads there; 0 in the padding.
     public: int[n], the public state.
@@ -77,7 +77,7 @@ class Standing:
     return np.searchsorted(self.knowledge, knowledge)
 
 
-def find_nodes(tree: PublicTree) -> Nodes:
+def find_nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree.
 
   Raises:
@@ -89,7 +89,7 @@ def find_nodes(tree: PublicTree) -> Nodes:
   return _nodes(tree)
 
 
-def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, Nodes, dict[str, Any]]:
+def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
   """Compiles a game into a tree that subgames can be cut from.
 
   Where types do not tell all that the players know, the tree gets a row for each infostate instead; the
@@ -153,7 +153,7 @@ def _is_split(tree: PublicTree) -> bool:
   return all(player.types == 1 for player in tree.players)
 
 
-def _nodes(tree: PublicTree) -> Nodes:
+def _nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree without fault."""
   labels = tree.names
   source = walked(labels)
@@ -162,7 +162,7 @@ def _nodes(tree: PublicTree) -> Nodes:
   return _public(tree, labels)
 
 
-def _histories(labels: Labels, source: Walked) -> Nodes:
+def _histories(labels: Labels, source: Walked) -> SubgameNodes:
   """Nodes are histories."""
   histories, public = source.histories, source.public
   assert public is not None
@@ -177,7 +177,7 @@ def _histories(labels: Labels, source: Walked) -> Nodes:
     decision[acts] = row[histories.infostate[player][acts]]
     last.append(choice_rows(last_choices(histories, player), row))
   ends = np.flatnonzero(histories.player == TERMINAL)
-  return Nodes(
+  return SubgameNodes(
     parent=histories.parent,
     layers=layers(histories.depth),
     public=public,
@@ -191,7 +191,7 @@ def _histories(labels: Labels, source: Walked) -> Nodes:
   )
 
 
-def _public(tree: PublicTree, labels: Labels) -> Nodes:
+def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
   """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
   states, count = labels.public_states, len(labels.public_states)
   acts = [state.decisions[0] if state.decisions else -1 for state in states]
@@ -214,7 +214,7 @@ def _public(tree: PublicTree, labels: Labels) -> Nodes:
   for i in (0, 1):
     last[i][count:] = last_of_leaf[i]
   number = np.arange(len(parent))
-  return Nodes(
+  return SubgameNodes(
     parent=parent,
     layers=layers(depth),
     public=np.minimum(number, count),

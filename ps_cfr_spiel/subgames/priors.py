@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ps_cfr_spiel.compiler import Deals, Walked
-from ps_cfr_spiel.subgames.nodes import Nodes, Standing
+from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
 
 
@@ -60,7 +60,7 @@ class WalkedPrior:
     return weight
 
 
-def find_prior(tree: PublicTree, nodes: Nodes, roots: Sequence[Standing]) -> Prior:
+def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[Standing]) -> Prior:
   """The prior of a subgame with these roots."""
   shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
   source = tree.names.source

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.subgames.nodes import Nodes
+from ps_cfr_spiel.subgames.nodes import SubgameNodes
 
 
 class Shape(NamedTuple):
@@ -62,7 +62,7 @@ class Extent(NamedTuple):
     return int(np.bincount(self.group[nodes], minlength=1).max())
 
 
-def own_depths(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
+def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
   """For each player int[N]: how many own decisions are above each node."""
   depths = (np.zeros(len(nodes.parent), int), np.zeros(len(nodes.parent), int))
   for here in nodes.layers[1:]:
@@ -73,7 +73,7 @@ def own_depths(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count(
-  nodes: Nodes,
+  nodes: SubgameNodes,
   extent: Extent,
   actions: np.ndarray,
   depths: tuple[np.ndarray, np.ndarray],
@@ -100,12 +100,12 @@ def count(
   )
 
 
-def _distinct(nodes: Nodes, player: int, here: np.ndarray) -> np.ndarray:
+def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
   """One of some nodes for each infostate of a player there."""
   return here[np.unique(nodes.knowledge[player][here], return_index=True)[1]]
 
 
-def _rows(nodes: Nodes, extent: Extent, actions, depth, player: int) -> dict[tuple[int, int], int]:
+def _rows(nodes: SubgameNodes, extent: Extent, actions, depth, player: int) -> dict[tuple[int, int], int]:
   """`Shape.rows` of a player."""
   acting = np.flatnonzero((extent.root >= 0) & ~extent.frontier & (nodes.player == player))
   decisions, first = np.unique(nodes.decision[acting], return_index=True)
@@ -119,7 +119,7 @@ def _rows(nodes: Nodes, extent: Extent, actions, depth, player: int) -> dict[tup
   return dict(sorted(sizes.items()))
 
 
-def _leaves(nodes: Nodes, extent: Extent, depths, sequences, parts) -> tuple[int, ...]:
+def _leaves(nodes: SubgameNodes, extent: Extent, depths, sequences, parts) -> tuple[int, ...]:
   """`Shape.leaves`: public leaves by part; of histories those that both players' last choices tell apart."""
   inside = np.flatnonzero(extent.root[nodes.ends] >= 0)
   ends = nodes.ends[inside]
