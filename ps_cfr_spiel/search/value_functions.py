@@ -6,7 +6,7 @@ function would put features of the public states beside the ranges.) Schmid 2021
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import jax
@@ -15,10 +15,9 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
-from ps_cfr_spiel.subgames import BoundValues, Ranges, Shape, Subgames, with_ranges
+from ps_cfr_spiel.subgames import BoundValues, Fit, Ranges, Subgames, with_ranges
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
 
-Fit = Callable[[Shape], Shape]
 VALUES = ("average", "best-response")
 
 

@@ -1,14 +1,12 @@
 """Continual re-solving for any compiled game: as a bot, as a policy, and as a table for evaluation.
 
-Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. `search` has the single steps.
+Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. Single searches: `search`.
 """
 
 import collections
-import time
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 from tqdm.auto import tqdm
@@ -24,20 +22,21 @@ from ps_cfr_spiel.arguments import (
 from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
-from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
+from ps_cfr_spiel.policy import TreePolicy, acting_player
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 
 CACHE = 256  # searches kept
 
 
 class ContinualResolving:
-  """Search that solves again at each decision of a player, carrying range and opponent values.
+  """Solves again at each decision of a player, carrying range and opponent values from search to search.
 
-  The game is solved from its start; then at each decision, except where nobody has decided anything before,
-  the subgame that begins there is solved anew. A search depends on nothing but the public states on the
-  way, so that a bot, a policy asked out of the blue and `tabularise` all do the same; up to rounding, by
-  which a rule may choose another of two actions that are equally good (see BUILD_NOTES.md).
+  The first search solves the game from its start, and the first decision of the game is played from it. At
+  each later decision the subgame that begins there is solved anew. A search depends on nothing but the
+  public states on the way, so a bot, a policy asked out of the blue and `tabularise` all do the same, up to
+  rounding: between two actions that are equally good a last bit may decide (see BUILD_NOTES.md).
 
   Attributes:
     game: the game.
@@ -129,7 +128,7 @@ class ContinualResolving:
     return self._starts[known]._replace(player=player)
 
   def search(self, public_state: int) -> Search:
-    """The search at a public state in which a player acts, after those on the way.
+    """The search from a public state in which a player acts, after those on the way.
 
     Raises:
       ValueError: nobody acts there, or there is no such public state.
@@ -156,7 +155,7 @@ class ContinualResolving:
     """One step, from the cache if it is there."""
     key = (last.player, public_state)
     if key not in self._searches:
-      self._searches[key] = self.searcher.resolve(last, [public_state], padded=True)
+      self._searches[key] = self.searcher.resolve(last, [public_state])
       self.seconds.append(self._searches[key].seconds)
       if len(self._searches) > CACHE:
         self._searches.popitem(last=False)
@@ -201,14 +200,14 @@ class ContinualResolving:
       progress: show a progress bar.
     """
     tables = []
-    levels = [self.searcher.level[i][list(self.searcher.acting(i))] for i in (0, 1)]
-    total = sum(int(level.max(initial=-1)) + 2 for level in levels)
+    levels = self.searcher.levels
+    total = sum(levels.count(player) + 1 for player in (0, 1))
     with tqdm(total=total, disable=not progress, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player)
         bar.update()
-        for level in range(int(levels[player].max(initial=-1)) + 1):
-          states = [s for s in self.searcher.states(player, level) if self._decided(s)]
+        for level in range(levels.count(player)):
+          states = [s for s in levels.states(player, level) if self._decided(s)]
           if states:
             search = self.searcher.resolve(search, states)
             self.seconds.append(search.seconds)
@@ -259,45 +258,21 @@ class ResolvingPolicy(openspiel_policy.Policy):
     return self.resolving.at(player, state.information_state_string(player))
 
 
-class ResolvingBot(pyspiel.Bot):
-  """Continual re-solving as an OpenSpiel bot.
+class ResolvingBot(SolvingBot):
+  """Continual re-solving as an OpenSpiel bot; decisions take next to nothing where searches are remembered.
 
   Attributes:
-    player: whom it plays.
     policy: the policy that it follows.
-    seconds: what each of its decisions so far took; next to nothing where the searches are remembered.
   """
 
   def __init__(self, resolving: ContinualResolving, player: int, seed: int | None):
     """See `ContinualResolving.bot`."""
-    super().__init__()
-    self.player, self.policy = player, resolving.policy()
-    self.seconds: list[float] = []
-    self._random = np.random.default_rng(seed)
+    super().__init__(player, seed)
+    self.policy = resolving.policy()
 
-  def provides_policy(self) -> bool:
-    """The bot can tell its probabilities."""
-    return True
-
-  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-    """(action, probability) for every legal action; ValueError if it is not the player's turn."""
-    check_turn(state, self.player)
-    return list(self.policy.action_probabilities(state, self.player).items())
-
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Searches; the probabilities, and an action drawn by them."""
-    began = time.perf_counter()
-    policy = self.get_policy(state)
-    self.seconds.append(time.perf_counter() - began)
-    actions, probabilities = zip(*policy, strict=True)
-    return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
-
-  def step(self, state: pyspiel.State) -> int:
-    """Searches; an action."""
-    return self.step_with_policy(state)[1]
-
-  def restart_at(self, state: pyspiel.State) -> None:
-    """Nothing to do: what the bot knows follows from the state it is asked about."""
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """Searches, unless it remembers."""
+    return self.policy.action_probabilities(state, self.player)
 
 
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:

@@ -38,7 +38,8 @@ from ps_cfr_spiel.mccfr import (
   build_sampling_tree,
   first_cells,
 )
-from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn, strategies_of
+from ps_cfr_spiel.policy import TreePolicy, acting_player, strategies_of
+from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.tree import Decision
 
 TARGETS = ("infostate", "public")
@@ -236,48 +237,25 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
 
 
-class OnlineOutcomeSamplingBot(pyspiel.Bot):
+class OnlineOutcomeSamplingBot(SolvingBot):
   """Plays matches by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
 
   def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
     """See `OnlineOutcomeSampling.bot`."""
-    super().__init__()
-    self._method, self._player, self._seed, self._keep = method, player, seed, keep_tables
-    self._rng = np.random.default_rng(seed)
+    super().__init__(player, seed)
+    self._method, self._seed, self._keep = method, seed, keep_tables
     self._match, self._tables = 0, None
 
-  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """Runs at the player's infostate; what it then plays there. Tables that are kept are run on."""
-    check_turn(state, self._player)
     method, runs = self._method, self._method.runs
-    cell = method.cell(self._player, state.information_state_string(self._player))
+    cell = method.cell(self.player, state.information_state_string(self.player))
     with precision(method.dtype):
       if self._tables is None or not self._keep:
         self._tables = runs.begin(cell, self._seed, self._match)
       self._tables, column = runs.advance(self._tables, cell, method.iterations)
-    return list(method.by_action(cell, column).items())
-
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Runs at the player's infostate; what it then plays there, and the move drawn from it."""
-    policy = self.get_policy(state)
-    moves, probabilities = zip(*policy, strict=True)
-    return policy, int(self._rng.choice(moves, p=probabilities))
-
-  def step(self, state: pyspiel.State) -> int:
-    """Runs at the player's infostate and returns the move."""
-    return self.step_with_policy(state)[1]
-
-  def provides_policy(self) -> bool:
-    """Always."""
-    return True
+    return method.by_action(cell, column)
 
   def restart(self) -> None:
     """Forgets the match."""
     self._match, self._tables = self._match + 1, None
-
-  def restart_at(self, state: pyspiel.State) -> None:
-    """Forgets the match; the next move needs nothing but its state."""
-    self.restart()
-
-  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
-    """Does nothing: no time is spent on the opponent's turn."""

@@ -9,12 +9,13 @@ from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.nodes import Standing
 from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, Ranges, with_ranges
-from ps_cfr_spiel.subgames.shapes import Shape
+from ps_cfr_spiel.subgames.shapes import Fit, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
 
 __all__ = [
   "GADGETS",
   "BoundValues",
+  "Fit",
   "Gadget",
   "Ranges",
   "Shape",

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, levels, ranges_at, reaches, root_histories
+from cuts import at_roots, levels, ranges_at, reaches, root_histories, rounded
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import LCFR, RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
@@ -104,7 +104,7 @@ def test_batches_padding_and_precision(name, make):
     single = ask(function.bind(subgames, states), i, ranges, "float32")
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, together[i], rtol=0, atol=1e-4 * np.abs(together[i]).max())
-  shape = functools.reduce(lambda a, b: a.union(b), [subgames.cut([s]).shape for s in states]).rounded()
+  shape = rounded(functools.reduce(lambda a, b: a.union(b), [subgames.cut([s]).shape for s in states]))
   for s in states:
     alone = subgames.cut([s], fit=lambda own: shape)
     own = ranges_at(alone, reach)

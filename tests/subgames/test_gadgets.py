@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, known_at, levels, ranges_at, reaches, values_at_roots
+from cuts import at_roots, common_shape, known_at, levels, ranges_at, reaches, rounded, values_at_roots
 from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
@@ -169,7 +169,7 @@ def test_many_roots_at_once(name, gadget):
     states = levels(subgames, player)[-1][:6]
     together = tables_of(subgames.tree, profile)[player]
     alone = [block.copy() for block in together]
-    shape = common_shape(subgames, [[s] for s in states])(None).rounded()
+    shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     for group, table in ((states, together), *(([s], alone) for s in states)):
       fit = None if table is together else lambda own, shape=shape: shape
       subgame, ranges, promises = prepare(name, profile, group, player, fit)
@@ -186,7 +186,7 @@ def test_margins_of_many_roots_at_once(name):
   profile = game.random(5)
   for player in (0, 1):
     states = levels(subgames, player)[-1][:6]
-    shape = common_shape(subgames, [[s] for s in states])(None).rounded()
+    shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     found = []
     for group in (states, *([s] for s in states)):
       fit = None if group is states else lambda own, shape=shape: shape

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, values_at_roots
+from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, rounded, values_at_roots
 from random_games import random_game
 from reference_subgames import Game, tables_of
 
@@ -116,7 +116,7 @@ def test_gather_and_scatter(name, leaves):
       np.testing.assert_array_equal(copy, block)
   rng = np.random.default_rng(0)
   for s in decisions(subgames)[1::5]:
-    subgame = subgames.cut([s], fit=lambda own: own.rounded())
+    subgame = subgames.cut([s], fit=rounded)
     below = {s}
     for t, state in enumerate(subgames.labels.public_states):
       if state.parent in below:
@@ -247,7 +247,7 @@ def test_weights_by_chance(name):
   profile, _, reach = played(name)
   own = game.reach(profile)
   for s in decisions(subgames)[::5]:
-    subgame = subgames.cut([s], fit=lambda shape: shape.rounded())
+    subgame = subgames.cut([s], fit=rounded)
     ranges = ranges_at(subgame, reach)
     for i in (0, 1):
       weight = {}
