@@ -165,9 +165,11 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
     if level.decides:
       own = (frontier.full & (kind == traverser))[None] & (number < count[None])
       other = (frontier.full & (kind == 1 - traverser))[None]
-      columns = [jnp.where(own, moves, 0), jnp.where(own, moves - mean[None], 0), jnp.where(other, policy, 0)]
-      part = nothing(tree.actions, dtype)._replace(cells=frontier.cell.ravel())
-      rows = (column.reshape(tree.actions, -1) for column in columns)
-      parts.append(part._replace(**dict(zip(("values", "regrets", "averages"), rows, strict=True))))
+      part = nothing(tree.actions, dtype)._replace(
+        cells=frontier.cell.ravel(),
+        regrets=jnp.where(own, moves - mean[None], 0).reshape(tree.actions, -1),
+        averages=jnp.where(other, policy, 0).reshape(tree.actions, -1),
+      )
+      parts.append(part)
     values = jnp.where(kind < TERMINAL_NODE, mean, ended)
   return join(parts)

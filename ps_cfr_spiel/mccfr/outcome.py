@@ -211,7 +211,6 @@ def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array)
   other = jnp.where(step.kind == 1 - traverser, step.weight, 0)
   return nothing(len(moves), moves.dtype)._replace(
     cells=step.cell,
-    values=jnp.where(legal, moves * weight[None], 0),
     regrets=jnp.where(legal, (moves - mean[None]) * weight[None], 0),
     averages=step.policy * other[None],
   )

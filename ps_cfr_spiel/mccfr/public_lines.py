@@ -222,12 +222,10 @@ def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array)
   own = (step.kind == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
   other = (step.kind == 1 - traverser)[None, None]
   weight = step.weight[None, None]
-  values = jnp.where(own, moves * weight, 0)
   regrets = jnp.where(own, (moves - mean[None]) * weight, 0)
   averages = jnp.where(other, step.policy * step.reach[None] * weight, 0)
   return nothing(len(moves), moves.dtype)._replace(
     cells=step.cells.ravel(),
-    values=values.reshape(len(moves), -1),
     regrets=regrets.reshape(len(moves), -1),
     averages=averages.reshape(len(moves), -1),
   )

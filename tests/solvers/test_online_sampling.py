@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
-from test_mccfr import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
+from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
 
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, load_policy, mccfr
 from ps_cfr_spiel.device import jit
@@ -61,8 +61,8 @@ def follow(nodes, regrets, learned, way, traverser, target, delta, baseline):
   known = paths.oracle_values(nodes, regrets, (zeros, zeros)) if baseline.oracle else learned
   updates = paths.ascend(nodes, steps, end, (zeros, zeros), traverser, baseline, known)
   keep = jnp.tile(probability > 0, len(updates.cells) // len(probability))
-  clean = [jnp.where(keep[None], x, 0) for x in (updates.values, updates.regrets, updates.averages)]
-  return updates._replace(values=clean[0], regrets=clean[1], averages=clean[2]), probability
+  clean = [jnp.where(keep[None], x, 0) for x in (updates.regrets, updates.averages)]
+  return updates._replace(regrets=clean[0], averages=clean[1]), probability
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,13 @@ def test_aimed_estimates_are_unbiased(name, kind, baseline):
         game.nodes, game.regrets, learned, way, jnp.int32(player), target, jnp.float64(DELTA), baseline
       )
       assert abs(probability.sum() - 1) < 1e-12
-      values, regrets, averages = expected(game.nodes, updates, probability)
-      exact_values, exact_regrets, _ = exact(game, player)
-      np.testing.assert_allclose(values, exact_values, atol=1e-10)
+      regrets, averages = expected(game.nodes, updates, probability)
+      exact_regrets, _ = exact(game, player)
       np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
       # The opponent's strategy, times the probability that chance deals the infostate.
       acts = np.asarray(game.nodes.kind) == 1 - player
       dealt = np.bincount(np.asarray(game.nodes.cell), reached * acts, game.nodes.cells)
-      np.testing.assert_allclose(averages, exact(game, 1 - player)[2] * dealt, atol=1e-12)
+      np.testing.assert_allclose(averages, exact(game, 1 - player)[1] * dealt, atol=1e-12)
 
 
 def sampled_by_hand(nodes, regrets, target, player):
