@@ -15,8 +15,8 @@ from ps_cfr_spiel.mccfr.loop import (
   block_length,
   current_strategy,
   init,
+  iterate,
   merged,
-  run,
   solve,
 )
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
@@ -48,8 +48,8 @@ __all__ = [
   "current_strategy",
   "first_cells",
   "init",
+  "iterate",
   "merged",
-  "run",
   "solve",
   "variance",
 ]

@@ -51,7 +51,7 @@ def advance(
   tree, group = situation.tree, situation.group
   target = (tree.kind < CHANCE_NODE) & (group[tree.cell] == group[cell])
   aimed = dataclasses.replace(sampler, focus=aim(tree, target, situation.delta))
-  return mccfr.run(tree, state, iterations, sampler=aimed)
+  return mccfr.iterate(tree, state, iterations, sampler=aimed)
 
 
 def average(tree: SamplingTree, state: mccfr.SamplingState, sampler: OutcomeSampling) -> jax.Array:

@@ -35,8 +35,8 @@ class ZeroBaseline:
 
   name: ClassVar[str] = "zero"
   oracle: ClassVar[bool] = False
-  decisions: ClassVar[bool] = False
-  outcomes: ClassVar[bool] = False
+  decisions = False
+  outcomes = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class LearnedBaseline:
 
   name: ClassVar[str] = "learned"
   oracle: ClassVar[bool] = False
-  decisions: ClassVar[bool] = True
+  decisions = True
   decay: float = 0.5
   chance: bool = True
 
@@ -79,5 +79,5 @@ class OracleBaseline:
 
   name: ClassVar[str] = "oracle"
   oracle: ClassVar[bool] = True
-  decisions: ClassVar[bool] = True
-  outcomes: ClassVar[bool] = True
+  decisions = True
+  outcomes = True

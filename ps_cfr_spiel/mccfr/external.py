@@ -17,11 +17,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
+from ps_cfr_spiel.mccfr.build import build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import matched, row_sum
 from ps_cfr_spiel.mccfr.outcome import chooser, deal_types
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.tree import PublicTree
 
 MOST_SLOTS = 1_000_000  # of the frontiers of all depths
 
@@ -46,30 +49,13 @@ class Frontier(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ExternalSampling:
-  """External sampling for a game whose frontiers are no wider than `widths`.
+  """External sampling, without a baseline."""
 
-  Attributes:
-    widths: slots at each depth.
-  """
+  decay = 0.0  # no baseline is learned
 
-  widths: tuple[int, ...]
-
-  @classmethod
-  def create(cls, tree: SamplingTree) -> "ExternalSampling":
-    """For a tree of host arrays; ValueError if the frontiers are too wide."""
-    each = [frontier_widths(tree, player) for player in (0, 1)]
-    widths = tuple(max(pair) for pair in zip(*each, strict=True))
-    if sum(widths) > MOST_SLOTS:
-      raise ValueError(
-        f"External sampling of this game may reach {sum(widths):,} histories in one traversal; at most "
-        f"{MOST_SLOTS:,} are allowed. Outcome sampling has no such limit."
-      )
-    return cls(widths)
-
-  @property
-  def decay(self) -> float:
-    """No baseline is learned."""
-    return 0.0
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The histories, with the slots that traversals need; ValueError if they are too many."""
+    return with_slots(build_sampling_tree(game, tree))
 
   def draws(self, tree: SamplingTree) -> int:
     """Uniform numbers for a traversal."""
@@ -82,8 +68,25 @@ class ExternalSampling:
   def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
     """Runs B traversals under one strategy; arguments as of `OutcomeSampling`."""
     types = deal_types(tree, uniforms[tree.depth :])
-    frontiers = expand(tree, regrets, types, traverser, self.widths, uniforms)
+    frontiers = expand(tree, regrets, types, traverser, uniforms)
     return collapse(tree, frontiers, types, traverser)
+
+
+def with_slots(tree: SamplingTree) -> SamplingTree:
+  """A tree of host arrays with `slots` at each depth, enough for either traverser.
+
+  Raises:
+    ValueError: they are more than `MOST_SLOTS` together.
+  """
+  each = [frontier_widths(tree, player) for player in (0, 1)]
+  slots = [max(pair) for pair in zip(*each, strict=True)]
+  if sum(slots) > MOST_SLOTS:
+    raise ValueError(
+      f"External sampling of this game may reach {sum(slots):,} histories in one traversal; at most "
+      f"{MOST_SLOTS:,} are allowed. Outcome sampling has no such limit."
+    )
+  levels = tuple(level._replace(slots=most) for level, most in zip(tree.levels, slots, strict=True))
+  return dataclasses.replace(tree, levels=levels)
 
 
 def frontier_widths(tree: SamplingTree, player: int) -> list[int]:
@@ -106,10 +109,9 @@ def expand(
   regrets: jax.Array,
   types: Types,
   traverser: jax.Array,
-  widths: tuple[int, ...],
   uniforms: jax.Array,
 ) -> list[Frontier]:
-  """The frontiers of B traversals, from the root down; arguments as of `trajectories.descend`."""
+  """The frontiers of B traversals, from the root down; arguments as of `OutcomeSampling`."""
   batch = len(types[0])
   node, full = jnp.zeros((1, batch), jnp.int32), jnp.ones((1, batch), bool)
   frontiers = []
@@ -127,7 +129,7 @@ def expand(
       break
     spread = jnp.broadcast_to(uniforms[:, None], (len(uniforms), *node.shape)).reshape(len(uniforms), -1)
     sampled = chooser(tree, spread)(depth, node.ravel(), policy.reshape(tree.actions, -1))
-    slot = jax.lax.broadcasted_iota(jnp.int32, (widths[depth + 1], batch), 0)
+    slot = jax.lax.broadcasted_iota(jnp.int32, (tree.levels[depth + 1].slots, batch), 0)
     parent = _parents(stops, slot)
     number = slot - jnp.take_along_axis(frontiers[-1].start, parent, 0)
     every = jnp.take_along_axis(first, parent, 0) + number

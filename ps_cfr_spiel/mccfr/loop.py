@@ -12,17 +12,21 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.cfr import Blocks, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.updates import Updates
+from ps_cfr_spiel.tree import PublicTree
 
 UNIFORMS = 65_536  # random numbers made at a time
 
 
 class Sampler(Protocol):
-  """What `solve` asks of a way to sample; see `trajectories.OutcomeSampling`."""
+  """What `solve` asks of a way to sample; see `OutcomeSampling`."""
+
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree: ...  # noqa: D102
 
   def draws(self, tree: SamplingTree) -> int: ...  # noqa: D102
 
@@ -68,7 +72,7 @@ def block_length(tree: SamplingTree, sampler: Sampler, batch: int) -> int:
   return max(16, UNIFORMS // (2 * batch * max(sampler.draws(tree), 1)))
 
 
-def run(
+def iterate(
   tree: SamplingTree,
   state: SamplingState,
   iterations: jax.Array | int,
@@ -77,7 +81,7 @@ def run(
   batch: int = 1,
   plus: bool = False,
 ) -> SamplingState:
-  """Runs Monte Carlo CFR for some iterations.
+  """Runs Monte Carlo CFR for some iterations; `solve` is this, jitted.
 
   Iterations come in blocks. A block's random numbers are made at once, from the run's key and the block's
   number, so that a run in two calls equals a run in one. And within a block the strategies are
@@ -123,7 +127,7 @@ def run(
   return jax.lax.while_loop(lambda s: s.iteration < end, block, state)
 
 
-solve = jit(static_argnames=("sampler", "batch", "plus"))(run)
+solve = jit(static_argnames=("sampler", "batch", "plus"))(iterate)
 
 
 def ratio(a: jax.Array, b: jax.Array, dtype) -> jax.Array:

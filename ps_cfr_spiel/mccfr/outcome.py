@@ -20,13 +20,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
+from ps_cfr_spiel.mccfr.build import build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import at, matched, pick, row_sum, sample_rows
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.tree import PublicTree
 
 
 class Step(NamedTuple):
@@ -241,6 +244,10 @@ class OutcomeSampling:
   def decay(self) -> float:
     """Weight of the newest value in a learned baseline."""
     return getattr(self.baseline, "decay", 0.0)
+
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The histories."""
+    return build_sampling_tree(game, tree)
 
   def draws(self, tree: SamplingTree) -> int:
     """Uniform numbers for a trajectory."""

@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
+from ps_cfr_spiel.mccfr.build import build_public_sampling_tree
 from ps_cfr_spiel.mccfr.columns import matched, row_sum
 from ps_cfr_spiel.mccfr.passes import levels_down, levels_up, sum_children
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, Ends, SamplingTree
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.tree import PublicTree
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
@@ -281,6 +284,10 @@ class PublicSampling:
   def decay(self) -> float:
     """Weight of the newest value in a learned baseline."""
     return getattr(self.baseline, "decay", 0.0)
+
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The public moves; ValueError if the game has others."""
+    return build_public_sampling_tree(tree)
 
   def draws(self, tree: SamplingTree) -> int:
     """Uniform numbers for a trajectory."""

@@ -31,6 +31,7 @@ class Level(NamedTuple):
     kinds: which of 0, 1, `CHANCE_NODE` and `TERMINAL_NODE` there are.
     outcomes: most children of a chance node here.
     width: most children of any node here.
+    slots: in trees of `ExternalSampling`, most histories of this depth in one traversal; 0 in others.
   """
 
   start: int
@@ -38,6 +39,7 @@ class Level(NamedTuple):
   kinds: tuple[int, ...]
   outcomes: int
   width: int
+  slots: int = 0
 
   @property
   def decides(self) -> bool:

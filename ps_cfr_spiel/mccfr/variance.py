@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from ps_cfr_spiel.mccfr import public_lines as public_sampling
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.mccfr.loop import Sampler
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling, deal_types
 from ps_cfr_spiel.mccfr.passes import history_values, levels_down, levels_up, move_policy, sum_children
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
@@ -53,9 +54,7 @@ def sampled_variance(
 DEALS = 64  # deals that a variance is averaged over where types are dealt
 
 
-def variance(
-  tree: SamplingTree, sampler: OutcomeSampling | PublicSampling, regrets: jax.Array, learned: jax.Array
-) -> jax.Array:
+def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: jax.Array) -> jax.Array:
   """The mean variance of counterfactual values under the current strategies and baseline: [].
 
   Args:
@@ -63,7 +62,12 @@ def variance(
     sampler: outcome sampling of some kind.
     regrets: [A, S].
     learned: the learned baseline.
+
+  Raises:
+    ValueError: it is not computed for this sampler.
   """
+  if not isinstance(sampler, OutcomeSampling | PublicSampling):
+    raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
   if isinstance(sampler, PublicSampling):
     each = [_public_variance(tree, sampler, regrets, learned, jnp.int32(player)) for player in (0, 1)]
     return (each[0] + each[1]) / 2

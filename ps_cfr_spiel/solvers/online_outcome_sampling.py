@@ -122,7 +122,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     self.seed, self.dtype = check_integer("seed", seed, 0), check_dtype(dtype)
     self.public_states, self.limit = public_states, limit
     self.tree = build_tree(game, "sparse", public_states, limit)
-    self.sampler = OutcomeSampling(ZeroBaseline(), exploration)  # pyright: ignore[reportArgumentType]
+    self.sampler = OutcomeSampling(ZeroBaseline(), exploration)
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
     host_tree = build_sampling_tree(game, self.tree)

@@ -30,10 +30,16 @@ from ps_cfr_spiel.mccfr import (
 )
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
+from ps_cfr_spiel.mccfr.external import with_slots
 from ps_cfr_spiel.mccfr.passes import levels_down
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
 from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
-from ps_cfr_spiel.solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
+from ps_cfr_spiel.solvers import (
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  SamplingSolver,
+  VRMCCFRSolver,
+)
 
 BASELINES = {
   "zero": ZeroBaseline(),
@@ -177,9 +183,8 @@ def test_external_sampling_is_unbiased(name, player):
   game = compiled(name)
   policy = np.asarray(paths.matched(game.regrets, game.nodes.legal)[0])
   uniforms, probability = quadrature(game.nodes, policy)
-  host = jax.tree.map(np.asarray, game.nodes)
-  sampler = ExternalSampling.create(host)
-  updates = jax.jit(sampler)(game.nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
+  nodes = with_slots(game.nodes)
+  updates = jax.jit(ExternalSampling())(nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
   regrets, averages = expected(game.nodes, updates, probability)
   exact_regrets, _ = exact(game, player)
   np.testing.assert_allclose(regrets, exact_regrets, atol=1e-9)
@@ -336,7 +341,7 @@ def test_parts_equal_the_whole_and_survive_a_file(kind, options, tmp_path):
   game = pyspiel.load_game("kuhn_poker")
   options = {"batch": BATCH, "seed": 11, **options}
   whole, parts = kind(game, **options), kind(game, **options)
-  length = mccfr.block_length(whole._sampling_tree, whole.sampler, whole.batch)
+  length = mccfr.block_length(whole.loop().tree, whole.sampler, whole.batch)
   whole.run(3 * length + 5)
   parts.run(length + 3)
   parts.evaluate_and_update_policy()
@@ -461,3 +466,20 @@ def test_public_moves_need_a_bayesian_game():
 def test_bad_runs(arguments, message):
   with pytest.raises(ValueError, match=message):
     sampling_runs(pyspiel.load_game("kuhn_poker"), **{"seeds": (0,), "iterations": 10, **arguments})
+
+
+def test_any_sampler_makes_a_solver(tmp_path):
+  """The named solvers are this one; a file knows the sampler's name only."""
+  game, sampler = pyspiel.load_game("kuhn_poker"), paths.OutcomeSampling(ZeroBaseline(), 0.5)
+  solver = SamplingSolver(game, sampler, plus=True, seed=2)
+  named = OutcomeSamplingSolver(game, plus=True, exploration=0.5, seed=2)
+  solver.run(30)
+  named.run(30)
+  for a, b in zip(arrays(solver), arrays(named), strict=True):
+    np.testing.assert_array_equal(a, b)
+  solver.save(tmp_path / "run.npz")
+  assert SamplingSolver.load(tmp_path / "run.npz", sampler=sampler).iteration == 30
+  with pytest.raises(ValueError, match=r"Expected a sampler such as .*, got 'OutcomeSampling\("):
+    SamplingSolver.load(tmp_path / "run.npz")
+  with pytest.raises(ValueError, match="Expected a sampler such as"):
+    SamplingSolver(game, paths.OutcomeSampling)
