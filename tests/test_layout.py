@@ -29,6 +29,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 KEEPERS = {"matplotlib": "pictures", "absl": "commands"}  # libraries that live in one room
+PUBLIC = {"_replace", "_fields", "_asdict", "os._exit"}  # public in spite of their names
 MOST_FILES = 14  # of a room, `__init__` not counted
 
 
@@ -128,6 +129,29 @@ def test_the_rule_has_teeth(sources, module, line, fault):
   """Each way to break the rule is found, also inside a function."""
   broken = faults({**sources, module: ast.parse(ast.unparse(sources[module]) + "\n" + line)})
   assert len(broken) == 1 and fault in broken[0], broken
+
+
+def reaches(sources):
+  """Attributes with an underscore that a file takes from another file's objects, in words."""
+  found = []
+  for module, source in sources.items():
+    nodes = list(ast.walk(source))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    own = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    own |= {n.target.id for n in nodes if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    own |= {n.attr for n in attributes if isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")}
+    for node in attributes:
+      name = node.attr
+      private = name.startswith("_") and not name.startswith("__")
+      if private and name not in own and ast.unparse(node) not in PUBLIC and name not in PUBLIC:
+        found.append(f"{module} reaches into {ast.unparse(node)}")
+  return found
+
+
+def test_nobody_reaches_into_the_private_parts_of_others(sources):
+  assert reaches(sources) == []
+  broken = ast.parse("def f(solver):\n  return solver._tree")
+  assert reaches({"ps_cfr_spiel.views.x": broken}) == ["ps_cfr_spiel.views.x reaches into solver._tree"]
 
 
 def test_no_circles(sources):

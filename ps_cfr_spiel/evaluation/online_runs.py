@@ -52,16 +52,10 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
   if not marks or sorted(set(marks)) != marks:
     raise ValueError(f"marks must ascend, from 1 or more, got {marks}.")
   with precision(method.dtype):
-    keys = jnp.stack([method._empty(seed).key for seed in seeds])
-    public_tree = to_device(method.tree, method.dtype)
-    found = _curves(
-      public_tree,
-      method._situation,
-      method._empty(0),
-      keys,
-      jnp.array(marks, jnp.int32),
-      sampler=method.sampler,
-    )
+    runs = method.runs
+    keys = jnp.stack([runs.empty(seed).key for seed in seeds])
+    public_tree, each = to_device(method.tree, method.dtype), jnp.array(marks, jnp.int32)
+    found = _curves(public_tree, runs.situation, runs.empty(0), keys, each, sampler=runs.sampler)
     return OnlineRuns(np.array(marks), *(np.asarray(x) for x in found))
 
 

@@ -3,7 +3,7 @@
 May use: compiler, cfr and what is below them.
 """
 
-from ps_cfr_spiel.mccfr.aimed import Situation, advance, average, averages, begin
+from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree, first_cells
 from ps_cfr_spiel.mccfr.external import ExternalSampling
@@ -25,6 +25,7 @@ from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.variance import variance
 
 __all__ = [
+  "AimedRuns",
   "Baseline",
   "ExternalSampling",
   "LearnedBaseline",
@@ -36,12 +37,9 @@ __all__ = [
   "SamplingTree",
   "Situation",
   "ZeroBaseline",
-  "advance",
-  "average",
   "average_strategy",
   "average_total",
   "averages",
-  "begin",
   "block_length",
   "build_public_sampling_tree",
   "build_sampling_tree",

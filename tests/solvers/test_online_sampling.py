@@ -215,11 +215,11 @@ def test_tabularised_policy_is_what_is_played(target):
   method = OnlineOutcomeSampling(kuhn(), 300, target, seed=5, dtype="float64")
   policy = method.tabularise()
   assert policy.labels.histories == 58
-  for (player, infostate), cell in method._cells.items():
+  for (player, infostate), cell in method.cells.items():
     single = method.single_run_policy(player, infostate)
     assert policy.at(player, infostate) == pytest.approx(single.at(player, infostate), abs=1e-9)
     state = kuhn().new_initial_state()
-    for action in method.tree.labels.source.path(method.tree.labels, method._decisions[cell], 0):
+    for action in method.tree.labels.source.path(method.tree.labels, method.decisions[cell], 0):
       state.apply_action(action)
     assert method.action_probabilities(state) == pytest.approx(policy.at(player, infostate), abs=1e-9)
   exact_value = openspiel_exploitability.exploitability(kuhn(), policy.to_tabular())
