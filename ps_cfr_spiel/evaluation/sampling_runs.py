@@ -11,9 +11,10 @@ import pyspiel
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_integer
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.evaluation.points import ROUND, measurements
 from ps_cfr_spiel.mccfr import variance
 from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
-from ps_cfr_spiel.tree import best_response_values
+from ps_cfr_spiel.tree import evaluation
 
 
 class Runs(NamedTuple):
@@ -22,7 +23,7 @@ class Runs(NamedTuple):
   Attributes:
     iterations: int[M], the marks.
     exploitability: float[R, M], of the average policies.
-    variance: float[R, M], of the sampled counterfactual values (`sampling_variance`), or None.
+    variance: float[R, M], of the sampled counterfactual values (`mccfr.variance`), or None.
   """
 
   iterations: np.ndarray
@@ -57,7 +58,7 @@ def sampling_runs(
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
   iterations = check_integer("iterations", iterations, 1)
-  marks = _round_numbers(iterations) if marks is None else [check_integer("mark", m, 1) for m in marks]
+  marks = measurements(iterations, ROUND) if marks is None else [check_integer("mark", m, 1) for m in marks]
   if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
     raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
   one = solver(game, **{**(options or {}), "seed": seeds[0]})
@@ -94,8 +95,7 @@ def _solve_all(tree, states, iterations, **method):
 @functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
 def _exploitability_all(public_tree, tree, states, **method):
   def of(state):
-    strategies = mccfr.average_strategy(tree, state, **method)
-    return sum(best_response_values(public_tree, i, strategies[1 - i])[1].sum() for i in (0, 1)) / 2
+    return evaluation(public_tree, mccfr.average_strategy(tree, state, **method)).exploitability
 
   return jax.vmap(of, in_axes=(_STATES,))(states)
 
@@ -103,9 +103,3 @@ def _exploitability_all(public_tree, tree, states, **method):
 @functools.partial(jax.jit, static_argnames=("sampler",))
 def _variance_all(tree, states, *, sampler):
   return jax.lax.map(lambda tables: variance(tree, sampler, *tables), (states.regrets, states.learned))
-
-
-def _round_numbers(last: int) -> list[int]:
-  """1, 2, 5, 10, 20, ... below `last`, and `last`."""
-  numbers = [digit * 10**power for power in range(len(str(last))) for digit in (1, 2, 5)]
-  return [n for n in numbers if n < last] + [last]

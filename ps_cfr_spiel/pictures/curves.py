@@ -18,7 +18,7 @@ from ps_cfr_spiel.views import pot_of, unit_of
 
 
 class Measured(Protocol):
-  """A point of a run; see `run_points.Point`."""
+  """A point of a run; see `evaluation.Point`."""
 
   @property
   def iteration(self) -> int: ...  # noqa: D102
@@ -28,7 +28,7 @@ class Measured(Protocol):
 
 
 class Timed(Measured, Protocol):
-  """A point that knows its time; see `comparison.Point`."""
+  """A point that knows its time; see `evaluation.Point`."""
 
   @property
   def seconds(self) -> float: ...  # noqa: D102
@@ -42,7 +42,7 @@ class Run(Protocol):
 
 
 class Bands(Protocol):
-  """Curves of many runs; see `sampling_curves.Runs`."""
+  """Curves of many runs; see `sampling_runs.Runs`."""
 
   @property
   def iterations(self) -> np.ndarray: ...  # noqa: D102

@@ -9,7 +9,7 @@ from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, sha
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
-from ps_cfr_spiel.tree.values import Evaluation, action_values, best_response_values, evaluate
+from ps_cfr_spiel.tree.values import Evaluation, action_values, best_response_values, evaluate, evaluation
 
 __all__ = [
   "CHANCE",
@@ -34,6 +34,7 @@ __all__ = [
   "best_response_values",
   "block_sizes",
   "evaluate",
+  "evaluation",
   "make_forest",
   "max_actions",
   "row_depths",

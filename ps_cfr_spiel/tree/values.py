@@ -36,13 +36,18 @@ def best_response_values(
   return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
 
 
-@jit()
-def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
-  """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block."""
+def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
+  """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block.
+
+  For use in jitted functions; `evaluate` is this, jitted.
+  """
   best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
   reach = [sequence_reach(player, s) for player, s in zip(tree.players, strategies, strict=True)]
   value = action_values(tree, 0, strategies[0], reach)[1].sum()
   return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
+
+
+evaluate = jit()(evaluation)
 
 
 def action_values(
