@@ -8,14 +8,14 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import BayesianForm, Histories, Walked
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Ends, Level, SamplingTree
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Depth, Ends, SamplingTree
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, shares_card
 
 
 class Nodes(NamedTuple):
   """Nodes in any order in which parents stand before their children and siblings by ascending action.
 
-  Fields as in `SamplingTree`; `kind` is whom OpenSpiel says to act.
+  Fields as in `SamplingTree`; `kind` is the actor by OpenSpiel's numbers.
   """
 
   parent: np.ndarray
@@ -63,7 +63,7 @@ def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray
   cumulative = running - np.append(0, running)[first[parent]]
   ends = (first + np.maximum(count, 1) - 1)[parent]
   arrays: dict[str, Any] = {
-    "kind": kind.astype(np.int32),
+    "actor": kind.astype(np.int32),
     "first": first.astype(np.int32),
     "count": count.astype(np.int32),
     "parent": parent.astype(np.int32),
@@ -77,16 +77,16 @@ def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray
     **arrays,
     deal=None,
     ends=None,
-    levels=tuple(_level(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
+    depths=tuple(_depth(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
     shapes=tuple(tuple(player.block_shapes) for player in tree.players),
   )
   return sampling_tree, order
 
 
-def _level(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Level:
+def _depth(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Depth:
   kinds, counts = kind[start:stop], count[start:stop]
   outcomes = int(counts[kinds == CHANCE_NODE].max(initial=0))
-  return Level(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
+  return Depth(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
 
 
 def _legal(tree: PublicTree) -> np.ndarray:
