@@ -13,8 +13,6 @@ from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.tree import Decision, Labels
 from ps_cfr_spiel.version import __version__
 
-Strategy = Sequence[np.ndarray]  # [A, rows, H] for each block of a player
-
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
 TABULAR_LIMIT = 2_000_000
 
