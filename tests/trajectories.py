@@ -13,7 +13,7 @@ from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.mccfr import build_public_sampling_tree, build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import matched
-from ps_cfr_spiel.mccfr.passes import levels_down
+from ps_cfr_spiel.mccfr.passes import sweep_down
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
 from ps_cfr_spiel.tree import action_values, sequence_reach, sum_actions
 
@@ -83,8 +83,8 @@ def expected(nodes, updates, probability):
 
 def ancestors(nodes):
   """int32[depth + 1, Z]: every way from the root to an end, which then stays where it is."""
-  ends = np.flatnonzero(np.asarray(nodes.kind) == TERMINAL_NODE)
-  depth = np.repeat(np.arange(len(nodes.levels)), [level.stop - level.start for level in nodes.levels])
+  ends = np.flatnonzero(np.asarray(nodes.actor) == TERMINAL_NODE)
+  depth = np.repeat(np.arange(len(nodes.depths)), [level.stop - level.start for level in nodes.depths])
   way = np.zeros((nodes.depth + 1, len(ends)), np.int32)
   node = ends
   for d in reversed(range(nodes.depth + 1)):
@@ -96,7 +96,7 @@ def ancestors(nodes):
 @jax.jit
 def chance_reach(nodes):
   """Product of the chance probabilities on the way to each node."""
-  return levels_down(nodes, nodes.chance)
+  return sweep_down(nodes, nodes.chance)
 
 
 def random_table(size):

@@ -22,14 +22,46 @@ Shape = tuple[int, int, int]
 
 
 class Rule(Protocol):
-  """What the solver asks of a rule; see the module's docstring."""
+  """A regret rule: a frozen dataclass (hashable, so that `jit` compiles once for each rule).
+
+  The solver guarantees:
+  - regrets include chance and the opponent's reach, are in the game's utility, and are not normalised; they
+    are zero where the opponent never comes;
+  - with alternating updates (the default) player 1's regrets are against player 0's newest strategy,
+    otherwise both are against the old ones;
+  - every action of a row is legal: there is no padding and no mask;
+  - it keeps the average strategy, the reach-weighted sum of strategies, compensated so that float32 runs do
+    not lose late iterations.
+  """
 
   @property
-  def gamma(self) -> float: ...  # noqa: D102
+  def gamma(self) -> float:
+    """Iteration t enters the average strategy with weight t ** gamma."""
+    ...
 
-  def init(self, shape: Shape, dtype: Any) -> Any: ...  # noqa: D102
+  def init(self, shape: Shape, dtype: Any) -> Any:
+    """The state before the first iteration: any pytree of NumPy arrays.
 
-  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]: ...  # noqa: D102
+    Args:
+      shape: (A, rows, H) of a block; every (row, type) is a decision of its own.
+      dtype: of floats.
+    """
+    ...
+
+  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]:
+    """One iteration, in pure JAX with static shapes; nothing may depend on the values of `state` or `t`.
+
+    Args:
+      state: of `init` or of the last update.
+      regret: [A, rows, H], the instantaneous counterfactual regret q(a) - sum_b sigma(b) q(b) under the
+        strategy sigma that the rule returned last, uniform at first.
+      t: int32[], the iteration: 1, 2, ...
+
+    Returns:
+      The new state, and the next strategy [A, rows, H]: not negative, summing to one over A. `normalise`
+      makes it sum to one, and uniform where all is zero.
+    """
+    ...
 
 
 def normalise(weights: Array) -> Array:

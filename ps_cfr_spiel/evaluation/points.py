@@ -27,7 +27,7 @@ ROUND = (10, 20, 50)  # 1, 2, 5, 10, 20, 50, ..., where measuring or showing is 
 
 
 def next_measurement(iteration: int, leading: Sequence[int] = MANY) -> int:
-  """The first iteration beyond `iteration` to measure: a number with the `leading` two digits, or one."""
+  """The first integer beyond `iteration` that is one of `leading` times or over a power of ten."""
   candidates = (digits * 10**power for power in range(len(str(iteration)) + 1) for digits in leading)
   return min(n // 10 for n in candidates if n % 10 == 0 and n // 10 > iteration)
 

@@ -24,6 +24,7 @@ from ps_cfr_spiel.mccfr.loop import (
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
+from ps_cfr_spiel.mccfr.updates import Updates
 from ps_cfr_spiel.mccfr.variance import variance
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
   "SamplingState",
   "SamplingTree",
   "Situation",
+  "Updates",
   "ZeroBaseline",
   "average_strategy",
   "average_total",

@@ -52,7 +52,7 @@ def advance(
 ) -> mccfr.SamplingState:
   """Runs outcome sampling aimed at a cell, int32[], for some iterations."""
   tree, group = situation.tree, situation.group
-  target = (tree.kind < CHANCE_NODE) & (group[tree.cell] == group[cell])
+  target = (tree.actor < CHANCE_NODE) & (group[tree.cell] == group[cell])
   aimed = dataclasses.replace(sampler, focus=aim(tree, target, situation.delta))
   return mccfr.iterate(tree, state, iterations, sampler=aimed)
 

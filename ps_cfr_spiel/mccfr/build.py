@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import BayesianForm, Histories, walked
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Ends, Level, SamplingTree
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Depth, Ends, SamplingTree
 from ps_cfr_spiel.tree import (
   CHANCE,
   TERMINAL,
@@ -23,7 +23,7 @@ from ps_cfr_spiel.tree import (
 class HistoryNodes(NamedTuple):
   """What `SamplingTree` sorts, in any order with parents before their children, siblings by ascending action.
 
-  Fields as in `SamplingTree`; `kind` is whom OpenSpiel says to act.
+  Fields as in `SamplingTree`; `kind` is the actor by OpenSpiel's numbers.
   """
 
   parent: np.ndarray
@@ -71,7 +71,7 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
   cumulative = running - np.append(0, running)[first[parent]]
   ends = (first + np.maximum(count, 1) - 1)[parent]
   arrays: dict[str, Any] = {
-    "kind": kind.astype(np.int32),
+    "actor": kind.astype(np.int32),
     "first": first.astype(np.int32),
     "count": count.astype(np.int32),
     "parent": parent.astype(np.int32),
@@ -85,16 +85,16 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
     **arrays,
     deal=None,
     ends=None,
-    levels=tuple(_level(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
+    depths=tuple(_depth(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
     shapes=tuple(tuple(player.block_shapes) for player in tree.players),
   )
   return sampling_tree, order
 
 
-def _level(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Level:
+def _depth(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Depth:
   kinds, counts = kind[start:stop], count[start:stop]
   outcomes = int(counts[kinds == CHANCE_NODE].max(initial=0))
-  return Level(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
+  return Depth(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
 
 
 def _legal(tree: PublicTree) -> np.ndarray:

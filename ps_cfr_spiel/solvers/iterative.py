@@ -100,7 +100,8 @@ class IterativeSolver(abc.ABC):
     Args:
       iterations: how many more.
       progress: show a progress bar.
-      every: call `callback` each so many iterations, and at the end; 1/20 of the run by default.
+      every: iterations between two calls of `callback`, which is called at the end too; 1/20 of the run by
+        default.
       callback: called with the solver; if it returns True, the run ends there.
       checkpoint: file to save to, regularly and at the end.
       checkpoint_seconds: least time between two saves.

@@ -31,7 +31,7 @@ from ps_cfr_spiel.mccfr import (
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
 from ps_cfr_spiel.mccfr.external import with_slots
-from ps_cfr_spiel.mccfr.passes import levels_down
+from ps_cfr_spiel.mccfr.passes import sweep_down
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
 from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
 from ps_cfr_spiel.solvers import (
@@ -74,7 +74,7 @@ def follow(nodes, regrets, learned, types, way, deal, traverser, baseline, explo
   steps, end = paths.descend(
     nodes, regrets, types, traverser, exploration, lambda depth, node, xi: way[depth + 1]
   )
-  probability = deal * levels_down(nodes, nodes.chance)[end]
+  probability = deal * sweep_down(nodes, nodes.chance)[end]
   for step in steps:
     probability *= 1 if step.chosen is None else step.chosen
   known = paths.oracle_values(nodes, regrets, types) if baseline.oracle else learned
@@ -116,7 +116,7 @@ def test_estimates_are_unbiased(name, baseline, player):
   if game.nodes.deal is None:
     chance = np.bincount(
       np.asarray(game.nodes.cell),
-      np.asarray(chance_reach(game.nodes)) * (np.asarray(game.nodes.kind) == 1 - player),
+      np.asarray(chance_reach(game.nodes)) * (np.asarray(game.nodes.actor) == 1 - player),
       game.nodes.cells,
     )
     np.testing.assert_allclose(dealt[met.any(0)], chance[met.any(0)], atol=1e-12)
@@ -163,10 +163,10 @@ def follow_in_public(nodes, regrets, learned, way, traverser, baseline):
 def quadrature(nodes, policy):
   """Uniform numbers that stand for all others, and their shares: between each two breaks of any node's."""
   grids = []
-  for level in nodes.levels[:-1]:
+  for level in nodes.depths[:-1]:
     breaks = [0.0, 1.0]
     for node in range(level.start, level.stop):
-      first, count, kind = (int(x[node]) for x in (nodes.first, nodes.count, nodes.kind))
+      first, count, kind = (int(x[node]) for x in (nodes.first, nodes.count, nodes.actor))
       if kind == TERMINAL_NODE:
         continue
       chance = np.asarray(nodes.cumulative)[first : first + count]
@@ -232,7 +232,7 @@ def test_oracle_has_no_variance(name, player):
   reversed_steps = [jax.tree.map(np.asarray, step) for step in steps[::-1] if step.policy is not None]
   size = len(probability)
   for k, step in enumerate(reversed_steps):
-    here = np.flatnonzero((step.kind == player) & (np.asarray(probability) > 0))
+    here = np.flatnonzero((step.actor == player) & (np.asarray(probability) > 0))
     sampled = np.asarray(updates.regrets)[:, k * size : (k + 1) * size][:, here]
     number = np.arange(game.nodes.actions)[:, None]
     legal = number < step.count[here]
@@ -275,7 +275,7 @@ def test_variance_is_that_of_all_trajectories():
 def test_exact_vectors_have_no_variance():
   game = compiled("kuhn_poker", "public")
   each = jax.jit(public.exact_values)(game.nodes, game.regrets, jnp.int32(0))
-  xi = jnp.full(len(game.nodes.kind), 0.5)
+  xi = jnp.full(len(game.nodes.actor), 0.5)
   assert sampled_variance(game.nodes, each.factor, xi, each.values, each.values).max() < 1e-20
   assert sampled_variance(game.nodes, each.factor, xi, each.values, 0 * each.values).max() > 0.01
 

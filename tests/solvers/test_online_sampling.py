@@ -35,7 +35,7 @@ def pennies():
 
 def targets(game, kind):
   """Sets of histories, bool[N], aimed at in one game: all infostates, or a player's pairs of them."""
-  cell, acts = np.asarray(game.nodes.cell), np.asarray(game.nodes.kind) < CHANCE_NODE
+  cell, acts = np.asarray(game.nodes.cell), np.asarray(game.nodes.actor) < CHANCE_NODE
   size = 1 if kind == "infostate" else 3
   step = max(size, game.nodes.cells // 8)
   for first in range(0, game.nodes.cells - size + 1, step):
@@ -92,7 +92,7 @@ def test_aimed_estimates_are_unbiased(name, kind, baseline):
       exact_regrets, _ = exact(game, player)
       np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
       # The opponent's strategy, times the probability that chance deals the infostate.
-      acts = np.asarray(game.nodes.kind) == 1 - player
+      acts = np.asarray(game.nodes.actor) == 1 - player
       dealt = np.bincount(np.asarray(game.nodes.cell), reached * acts, game.nodes.cells)
       np.testing.assert_allclose(averages, exact(game, 1 - player)[1] * dealt, atol=1e-12)
 
@@ -100,7 +100,7 @@ def test_aimed_estimates_are_unbiased(name, kind, baseline):
 def sampled_by_hand(nodes, regrets, target, player):
   """Probabilities [Z] of trajectories without and with a target, each by its own walk through the tree."""
   policy, even = (np.asarray(x) for x in paths.matched(regrets, nodes.legal))
-  kind, first, count, cell = (np.asarray(x) for x in (nodes.kind, nodes.first, nodes.count, nodes.cell))
+  kind, first, count, cell = (np.asarray(x) for x in (nodes.actor, nodes.first, nodes.count, nodes.cell))
   target, found = np.asarray(target), {}
 
   def through(node):
