@@ -233,8 +233,63 @@ class NRM:
     return (z, m), normalise(positive_part(z + self.phi * step * regret if self.phi else z))
 
 
+@dataclasses.dataclass(frozen=True)
+class NRMPlus:
+  """Regret matching whose past never counts less than s(t) times the regret that now comes; the default.
+
+  This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst, with
+  alternating and with simultaneous updates. For each infostate, with x the regret of iteration t, u = sum_a
+  max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
+    N <- max((1 - 1/t) ** fade * n, s(t) * u)                              what the past shall count
+    y <- N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2;  y <- y + x
+    n <- sum_a max(y_a, 0);  z <- y / n                                    unless n = 0, which changes nothing
+    strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)
+  starting from z uniform and n = 0. So regrets n * z fade no faster than the average's weights do, which a bound
+  needs; no infostate steps further than 1 / s(t), which is what makes it fast; and 1 / s(t) shrinks as 1 / t at
+  first and as 1 / sqrt(t) after tau iterations, so that it cannot cycle. Keeping z and n apart is
+  what makes float32 safe: the strategy is known even where the opponent hardly ever comes.
+
+  Attributes:
+    kappa: inertia; larger is slower and steadier.
+    fade: how fast past regrets fade; at most gamma.
+    phi: weight of the last regret as prediction of the next, less than 1. Without it the rule is slow.
+    tau: iterations until steps shrink as 1 / sqrt(t).
+  """
+
+  kappa: float = 0.3
+  fade: float = 1.5
+  phi: float = 1 / 3
+  tau: float = 200.0
+  gamma: float = 5.0
+
+  def __post_init__(self):
+    _check(self, kappa=(0, 1e6), gamma=(0, 100), phi=(0, 0.99), tau=(1e-3, 1e12))
+    _check(self, fade=(0, self.gamma))
+
+  def init(self, shape, dtype):
+    """State: (z [A, rows, H], n [1, rows, H])."""
+    actions, rows, types = shape
+    return np.full(shape, 1 / actions, dtype), np.zeros((1, rows, types), dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    z, n = state
+    time = t.astype(z.dtype)
+    kept, steps = 1 - 1 / time, self.kappa * time / jnp.sqrt(1 + time / self.tau)
+    up = sum_actions(positive_part(regret))
+    past = jnp.maximum(kept**self.fade * n, steps * up)
+    y = jnp.where(z > 0, past, kept**self.gamma / 2 * n) * z + regret
+    n = sum_actions(positive_part(y))
+    heard = n >= jnp.finfo(n.dtype).tiny
+    unit = jnp.where(heard, 1 / jnp.where(heard, n, 1), 0)
+    z = jnp.where(heard, y * unit, z)
+    weights = positive_part(z)
+    bound = jnp.minimum(weights, up * unit)
+    return (z, n), normalise(weights + self.phi * jnp.clip(regret * unit, -bound, bound))
+
+
 RULES: dict[str, type] = {
-  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
+  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM, "nrm+": NRMPlus,
 }  # fmt: skip
 
 
