@@ -259,7 +259,7 @@ class NRMPlus:
   kappa: float = 0.3
   fade: float = 1.5
   phi: float = 1 / 3
-  tau: float = 200.0
+  tau: float = 100.0
   gamma: float = 5.0
 
   def __post_init__(self):

@@ -9,6 +9,8 @@ import numpy as np
 import pyspiel
 import pytest
 
+from random_games import random_game
+
 from ps_cfr_spiel import NRM, PSCFRSolver, RMPlus, cfr
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.evaluate import evaluate
@@ -85,3 +87,84 @@ def test_the_solver_of_the_user_falls_too():
   solver = PSCFRSolver(pyspiel.convert_to_turn_based(game), DEFAULT, dtype="float64")
   solver.run(100_000)
   assert solver.exploitability() < 1e-6
+
+
+def test_many_actions_of_which_few_are_good():
+  """Diagonal games with entries exp(2 z), where steps that shrink as 1 / t stall: within 3 times of CFR+."""
+  diagonal = np.exp(2 * np.random.default_rng(0).normal(size=(12, 30)))
+  games = diagonal[:, :, None] * np.eye(30)
+  medians = [np.median(course(games, rule, [50_000])[-1]) for rule in (DEFAULT, RMPlus())]
+  assert medians[0] <= 3 * medians[1]
+
+
+def regrets_against(rng, strategy, shape):
+  """Regrets [A, rows, H] for `strategy`, each row by another adversary."""
+  actions, _, types = shape
+  noise = rng.normal(size=(actions, types))
+  adversaries = [
+    noise,
+    noise * np.exp(4 * rng.normal(size=(actions, types))),  # now and then enormous
+    -strategy[:, 2] * np.exp(2 * noise[:1]),  # whatever is played is bad
+    -1.0 * (strategy[:, 3] == strategy[:, 3].max(0)),  # what is played most is bad
+    np.where(rng.random(types) < 0.2, noise / (strategy[:, 4] + 1e-3), 0),  # rare; the rare action matters most
+    np.where(np.arange(actions)[:, None] == 0, -1, 1e-3) * rng.random((1, types)) * (rng.random((1, types)) < 0.5),
+  ]
+  values = np.stack(adversaries, 1)
+  return values - (values * strategy).sum(0)
+
+
+RULES_WITH_THE_BOUND = [
+  DEFAULT,
+  NRMPlus(phi=0.9, kappa=0.05),
+  NRMPlus(fade=5.0, kappa=2.0, tau=1.0),
+  NRMPlus(fade=0.0, phi=0.0),
+  NRMPlus(gamma=1.0, fade=1.0, tau=1e12),
+]
+
+
+@pytest.mark.parametrize("rule", RULES_WITH_THE_BOUND, ids=str)
+def test_lemmas_of_the_bound(rule):
+  """Lemmas 1 to 3 and (3) of docs/regret_rules.md, on regrets chosen against the strategy; names as there."""
+  rng, shape = np.random.default_rng(7), (4, 6, 30)
+  update = jax.jit(rule.update)
+  state, strategy = jax.tree.map(jnp.asarray, rule.init(shape, "float64")), np.full(shape, 1 / 4)
+  weighted, largest_u, largest_x, phi = np.zeros(shape), 0.0, 0.0, rule.phi
+  before_p, before_g = np.zeros(shape), np.zeros(shape)
+  for t in range(1, 400):
+    x = regrets_against(rng, strategy, shape)
+    state, strategy = update(state, jnp.asarray(x), jnp.asarray(t))
+    regrets, strategy = np.asarray(state[0] * state[1]), np.asarray(strategy)
+    p, u = np.maximum(regrets, 0), np.maximum(x, 0).sum(0)
+    size = t * rule.kappa / np.sqrt(1 + t / rule.tau)
+    weighted = ((t - 1) / t) ** rule.gamma * weighted + x  # sum of w_s x_s over w_t
+    scale = 1e-9 * (np.abs(x).max(0) + p.max(0) + np.abs(weighted).max(0))
+    assert (weighted <= regrets + scale).all()  # Lemma 1
+    largest_u, largest_x = np.maximum(largest_u, u), np.maximum(largest_x, np.linalg.norm(x, axis=0))
+    bound = (size + 1) ** 2 * largest_u**2 + (1 + 2 * phi) * largest_x**2 * t
+    assert ((p**2).sum(0) <= bound * (1 + 1e-9)).all()  # Lemma 2
+    past = np.maximum(((t - 1) / t) ** rule.fade * before_p.sum(0), size * u)
+    assert (p.sum(0) >= (1 - phi) / (1 + phi) * past / 2 - scale).all()  # (3); sqrt(A) = 2
+    g = np.clip(x, -np.minimum(p, u), np.minimum(p, u))
+    theta, known = (p + phi * g).sum(0), before_p.sum(0) > 0
+    d = np.divide(past, before_p.sum(0), out=np.zeros_like(past), where=known)
+    harm = phi**2 / 4 * d**2 * (before_g**2).sum(0) / np.where(theta > 0, theta, 1)
+    assert ((strategy * x).sum(0) >= -harm - scale).all()  # Lemma 3
+    before_p, before_g = p, g
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_certificate(seed):
+  """(2): with simultaneous updates the regrets in the solver's state bound exploitability at any time."""
+  solver = PSCFRSolver(random_game(seed), DEFAULT, alternating=False, dtype="float64")
+  for iterations in (1, 2, 7, 40, 450):
+    solver.run(iterations)
+    t, gamma = np.arange(1, solver.iteration + 1), DEFAULT.gamma
+    owed = sum(
+      np.maximum(np.asarray(z * n), 0).max(0).sum() for p in solver._state.players for z, n in p.rule
+    )
+    assert 2 * solver.exploitability() <= owed * solver.iteration**gamma / (t**gamma).sum() + 1e-9
+
+
+def test_a_bound_needs_the_average_to_forget_as_fast_as_the_regrets():
+  with pytest.raises(ValueError, match="NRMPlus: fade must be a number from 0 to 1.0"):
+    NRMPlus(gamma=1.0)
