@@ -1,7 +1,7 @@
 """Searches for games on which a regret rule does worst, and follows the worst to a hundred times the iterations.
 
   python benchmarks/adversarial_rules.py [--rules nrm+ nrm rm+] [--games "3 x 3" "4 x 4" Kuhn] [--seconds 60]
-                                         [--iterations 3000] [--plot docs/adversarial_rules.png] [--save worst.npz]
+                                         [--iterations 1000] [--follow 1 10 100] [--plot docs/adversarial_rules.png]
 
 A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
 population of them evolves by random changes; what is sought is high exploitability of the average policy after
@@ -133,15 +133,16 @@ def main() -> None:
   parser.add_argument("--rules", nargs="*", default=[name for name in RULES if name != "rm"], choices=RULES)
   parser.add_argument("--games", nargs="*", default=["3 x 3"], choices=FAMILIES)
   parser.add_argument("--seconds", type=float, default=60, help="of search for each rule and family")
-  parser.add_argument("--iterations", type=int, default=3000)
+  parser.add_argument("--iterations", type=int, default=1000, help="after which games are judged")
+  parser.add_argument("--follow", type=int, nargs="*", default=[1, 10, 100], help="times as many iterations")
   parser.add_argument("--simultaneous", action="store_true", help="both players answer old strategies")
   parser.add_argument("--seed", type=int, default=0)
   parser.add_argument("--plot", help="file to draw the courses to")
   parser.add_argument("--save", help="file for the worst games, as arrays named by rule and family")
   options = parser.parse_args()
   print(describe())
-  marks = sorted({round(options.iterations * 10 ** (k / 4)) for k in range(-4, 9)})
-  shown = [options.iterations * factor for factor in (1, 10, 100)]
+  shown = [options.iterations * factor for factor in sorted(options.follow)]
+  marks = np.unique(np.geomspace(options.iterations / 10, shown[-1], 13).round().astype(int)).tolist()
   worst, curves = {}, {}
   for name in options.games:
     family = FAMILIES[name]()
