@@ -1,16 +1,15 @@
-"""Searches for games on which a regret rule does worst, and follows the worst to a hundred times the iterations.
+"""Searches for games on which a regret rule does worst, and follows them to a hundred times the iterations.
 
-  python benchmarks/adversarial_rules.py [--rules nrm+ nrm rm+] [--games "3 x 3" "4 x 4" Kuhn] [--seconds 60]
-                                         [--iterations 1000] [--follow 1 10 100] [--plot docs/adversarial_rules.png]
+  python benchmarks/adversarial_rules.py [--rules nrm+ nrm rm+] [--games "3 x 3" "4 x 4" Kuhn]
+    [--seconds 60] [--iterations 1000] [--follow 1 10 100] [--plot docs/adversarial_rules.png]
 
 A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
-population of them evolves by random changes; what is sought is high exploitability of the average policy after
-the given iterations. Exploitability is exact, in float64, as a share of the span of the game's payoffs.
+population of them evolves by random changes; what is sought is high exploitability of the average policy
+after the given iterations. Exploitability is exact, in float64, as a share of the span of the game's payoffs.
 """
 
 import argparse
 import dataclasses
-import functools
 import time
 from typing import NamedTuple
 
@@ -63,7 +62,7 @@ FAMILIES = {
 
 
 def runner(family: Family, rule: Rule, alternating: bool = True):
-  """A function: payoffs [B, L] and growing iteration numbers to exploitability as a share of the span, [n, B]."""
+  """A function: payoffs [B, L] and n growing iteration counts to exploitability / span, [n, B]."""
 
   def play(utility, state, iterations):
     leaves = dataclasses.replace(family.tree.leaves, utility=utility)
@@ -94,19 +93,20 @@ def to_unit_span(payoffs: np.ndarray) -> np.ndarray:
 
 
 def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-  """A changed copy of each parent: some payoffs moved, by little or by much, some taken from another parent."""
+  """A changed copy of each parent: payoffs moved, by little or by much, or taken from another parent."""
   count, leaves = parents.shape
   size = 10 ** rng.uniform(-3.5, 0, (count, 1))
-  moved = parents + size * rng.normal(size=parents.shape) * (rng.random(parents.shape) < rng.random((count, 1)))
+  chosen = rng.random(parents.shape) < rng.random((count, 1))
+  moved = parents + size * chosen * rng.normal(size=parents.shape)
   other = parents[rng.permutation(count)]
   crossed = (rng.random(parents.shape) < 0.3) & (rng.random((count, 1)) < 0.2)
   return to_unit_span(np.where(crossed, other, moved))
 
 
 def search(course, leaves: int, iterations: int, seconds: float, rng, population: int = 64):
-  """Evolves games for some time; payoffs [population, L], the worst first, and the number of generations.
+  """Evolves games for some time: payoffs [population, L], the worst first, and how many generations.
 
-  A child replaces its parent if it is worse for the rule; now and then the better half gives way to the worse.
+  A child replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
   """
   parents = rng.normal(size=(population, leaves))
   parents[::2] = np.exp(2 * parents[::2])
@@ -163,7 +163,9 @@ def main() -> None:
 
 def report(hunted: str, name: str, games: np.ndarray, generations: int, courses, shown: list[int]) -> None:
   """Prints where the hunted rule goes on all games found, and where all rules go on the worst."""
-  print(f"\n{name}, worst for {hunted}: {generations} generations of {len(games)}; exploitability / span after")
+  print(
+    f"\n{name}, worst for {hunted}: {generations} generations of {len(games)}, exploitability / span after"
+  )
   print(f"{'':24}" + "".join(f"{mark:>11,}" for mark in shown))
   whole = courses[hunted](games, shown).max(1)
   print(f"{'all found, greatest':24}" + "".join(f"{value:11.1e}" for value in whole))

@@ -18,7 +18,7 @@ from ps_cfr_spiel.online_curves import online_runs
 from ps_cfr_spiel.online_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.resolve import ContinualResolving
-from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.rules import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.sampling_curves import sampling_runs
 from ps_cfr_spiel.sampling_solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
 from ps_cfr_spiel.solver import PSCFRSolver, load_policy, load_solver
@@ -36,6 +36,7 @@ __all__ = [
   "ContinualResolving",
   "Evaluation",
   "ExternalSamplingSolver",
+  "NRMPlus",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PCFRPlus",

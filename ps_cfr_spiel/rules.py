@@ -191,8 +191,9 @@ class PDCFRPlus:
 class NRM:
   """Normalised regret matching: the regrets so far count as much as kappa * t recent steps.
 
-  This project's own rule: found by experiment and **without a convergence proof**; its results are
-  believed because exploitability is measured exactly. For each infostate, with x the regret of iteration t,
+  This project's first rule, **without a convergence proof**: there are 3 x 3 matrix games on which it cycles
+  forever, and with simultaneous updates it often does. `NRMPlus` took its place; it is kept for runs saved
+  with it. For each infostate, with x the regret of iteration t,
     m <- max(t / (t + c) * m, sum_a max(x_a, 0))         recent size of the positive regret
     y <- kappa * t * m * (z, negatives halved) + x       z: the regrets so far, in units of their positive sum
     n <- sum_a max(y_a, 0);  z <- y / n                  unless n = 0, which changes nothing
@@ -200,7 +201,7 @@ class NRM:
   starting from z uniform and m = 0. Regrets left over from the wild first iterations are thus
   forgotten at once, and no infostate takes a step much larger than 1 / (kappa * t). Keeping z rather than
   the regrets themselves is what makes float32 safe: nothing underflows where the opponent hardly
-  ever comes. It is made for alternating updates; with simultaneous ones it may cycle.
+  ever comes.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.
@@ -235,25 +236,25 @@ class NRM:
 
 @dataclasses.dataclass(frozen=True)
 class NRMPlus:
-  """Regret matching whose past never counts less than s(t) times the regret that now comes; the default.
+  """The default: regret matching whose past counts at least s(t) times the positive regret that comes.
 
-  This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst, with
-  alternating and with simultaneous updates. For each infostate, with x the regret of iteration t, u = sum_a
-  max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
-    N <- max((1 - 1/t) ** fade * n, s(t) * u)                              what the past shall count
-    y <- N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2;  y <- y + x
-    n <- sum_a max(y_a, 0);  z <- y / n                                    unless n = 0, which changes nothing
+  This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst, by
+  alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
+  u = sum_a max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
+    N <- max((1 - 1/t) ** fade * n, s(t) * u)                  what the past shall count
+    y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
+    n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0
     strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)
-  starting from z uniform and n = 0. So regrets n * z fade no faster than the average's weights do, which a bound
-  needs; no infostate steps further than 1 / s(t), which is what makes it fast; and 1 / s(t) shrinks as 1 / t at
-  first and as 1 / sqrt(t) after tau iterations, so that it cannot cycle. Keeping z and n apart is
-  what makes float32 safe: the strategy is known even where the opponent hardly ever comes.
+  starting from z uniform and n = 0. Regrets n * z fade no faster than the average's weights, as a bound
+  needs; no infostate steps further than 1 / s(t), which makes it fast; and 1 / s(t) shrinks as 1 / t for some
+  tau iterations and as 1 / sqrt(t) later, which ends all cycles. Keeping z and n apart makes float32 safe:
+  the strategy is known even where the opponent hardly ever comes.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.
     fade: how fast past regrets fade; at most gamma.
-    phi: weight of the last regret as prediction of the next, less than 1. Without it the rule is slow.
-    tau: iterations until steps shrink as 1 / sqrt(t).
+    phi: weight of the last regret as prediction of the next, below 1. Without it the rule is slow.
+    tau: for how many iterations steps shrink as 1 / t.
   """
 
   kappa: float = 0.3
@@ -289,7 +290,8 @@ class NRMPlus:
 
 
 RULES: dict[str, type] = {
-  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM, "nrm+": NRMPlus,
+  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
+  "nrm+": NRMPlus,
 }  # fmt: skip
 
 

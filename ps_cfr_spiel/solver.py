@@ -20,7 +20,7 @@ from ps_cfr_spiel.build import LIMIT, build_tree
 from ps_cfr_spiel.evaluate import Evaluation, evaluate
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.precision import check_dtype, precision, to_device
-from ps_cfr_spiel.rules import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.rules import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.version import __version__
 
@@ -262,7 +262,7 @@ class PSCFRSolver(IterativeSolver):
 
     Args:
       game: from `pyspiel.load_game`.
-      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
+      rule: a rule or its name in `rules.RULES`; `NRMPlus()` by default.
       alternating: see the class.
       dtype: see the class.
       leaves: leaf evaluator, "auto", "dense", "showdown" or "sparse"; see `build_tree`.
@@ -275,7 +275,7 @@ class PSCFRSolver(IterativeSolver):
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    self.rule = make_rule(NRM() if rule is None else rule)
+    self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.dtype = check_dtype(dtype)
     if not isinstance(alternating, bool | np.bool_):
       raise ValueError(f"alternating must be True or False, got {alternating!r}.")

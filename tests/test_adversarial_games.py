@@ -1,4 +1,4 @@
-"""The default rule where it is hardest: games found by search against rules, and the bound of docs/regret_rules.md."""
+"""The default rule where it is hardest: games found by search, and the bound of docs/regret_rules.md."""
 
 import dataclasses
 import functools
@@ -8,14 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
-
 from random_games import random_game
 
-from ps_cfr_spiel import NRM, PSCFRSolver, RMPlus, cfr
+from ps_cfr_spiel import NRM, NRMPlus, PSCFRSolver, RMPlus, cfr
 from ps_cfr_spiel.build import build_tree
 from ps_cfr_spiel.evaluate import evaluate
 from ps_cfr_spiel.precision import precision, to_device
-from ps_cfr_spiel.rules import NRMPlus
 
 DEFAULT = NRMPlus()
 CYCLES = np.array(  # NRM cycles here; which way round and from where depends on rounding
@@ -41,7 +39,7 @@ def matrix_game(rows, columns):
 
 @functools.cache
 def player(rows, columns, rule, alternating):
-  """A jitted function: games [B, L, 1], their states and a number of iterations to new states and exploitability."""
+  """The first state, and a jitted function: games [B, L, 1] and states to later states, exploitability."""
   tree = build_tree(matrix_game(rows, columns), leaves="sparse")
 
   def play(utility, state, iterations):
@@ -83,8 +81,11 @@ def test_the_cycling_games_are_hard():
 
 
 def test_the_solver_of_the_user_falls_too():
-  game = pyspiel.create_matrix_game("m", "m", list("abc"), list("xyz"), CYCLES[0].tolist(), (-CYCLES[0]).tolist())
-  solver = PSCFRSolver(pyspiel.convert_to_turn_based(game), DEFAULT, dtype="float64")
+  payoffs = CYCLES[0].tolist(), (-CYCLES[0]).tolist()
+  game = pyspiel.convert_to_turn_based(
+    pyspiel.create_matrix_game("m", "m", list("abc"), list("xyz"), *payoffs)
+  )
+  solver = PSCFRSolver(game, dtype="float64")
   solver.run(100_000)
   assert solver.exploitability() < 1e-6
 
@@ -100,14 +101,15 @@ def test_many_actions_of_which_few_are_good():
 def regrets_against(rng, strategy, shape):
   """Regrets [A, rows, H] for `strategy`, each row by another adversary."""
   actions, _, types = shape
-  noise = rng.normal(size=(actions, types))
+  noise, rare = rng.normal(size=(actions, types)), rng.random(types) < 0.2
+  first, seldom = np.arange(actions)[:, None] == 0, rng.random(types) < 0.5
   adversaries = [
     noise,
     noise * np.exp(4 * rng.normal(size=(actions, types))),  # now and then enormous
     -strategy[:, 2] * np.exp(2 * noise[:1]),  # whatever is played is bad
     -1.0 * (strategy[:, 3] == strategy[:, 3].max(0)),  # what is played most is bad
-    np.where(rng.random(types) < 0.2, noise / (strategy[:, 4] + 1e-3), 0),  # rare; the rare action matters most
-    np.where(np.arange(actions)[:, None] == 0, -1, 1e-3) * rng.random((1, types)) * (rng.random((1, types)) < 0.5),
+    np.where(rare, noise / (strategy[:, 4] + 1e-3), 0),  # seldom; what is hardly played matters most
+    np.where(first, -1, 1e-3) * seldom,  # one action is far worse than the others
   ]
   values = np.stack(adversaries, 1)
   return values - (values * strategy).sum(0)
