@@ -94,7 +94,7 @@ def to_unit_span(payoffs: np.ndarray) -> np.ndarray:
 
 def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
   """A changed copy of each parent: payoffs moved, by little or by much, or taken from another parent."""
-  count, leaves = parents.shape
+  count = len(parents)
   size = 10 ** rng.uniform(-3.5, 0, (count, 1))
   chosen = rng.random(parents.shape) < rng.random((count, 1))
   moved = parents + size * chosen * rng.normal(size=parents.shape)

@@ -238,8 +238,8 @@ class NRM:
 class NRMPlus:
   """The default: regret matching whose past counts at least s(t) times the positive regret that comes.
 
-  This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst, by
-  alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
+  This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst,
+  by alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
   u = sum_a max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
     N <- max((1 - 1/t) ** fade * n, s(t) * u)                  what the past shall count
     y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
