@@ -92,6 +92,15 @@ def to_unit_span(payoffs: np.ndarray) -> np.ndarray:
   return (payoffs - low) / np.maximum(np.ptp(payoffs, axis=1)[:, None], 1e-300)
 
 
+def first_games(rng: np.random.Generator, count: int, leaves: int) -> np.ndarray:
+  """Payoffs [count, L] of three kinds: normal, of very unequal sizes, nearly equal but for a few extremes."""
+  payoffs = rng.normal(size=(count, leaves))
+  payoffs[1::3] = np.exp(2 * payoffs[1::3])
+  extremes = np.where(rng.random(payoffs.shape) < 0.3, np.sign(payoffs), 0.2 * payoffs)
+  payoffs[2::3] = extremes[2::3]
+  return to_unit_span(payoffs)
+
+
 def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
   """A changed copy of each parent: payoffs moved, by little or by much, or taken from another parent."""
   count = len(parents)
@@ -108,9 +117,7 @@ def search(course, leaves: int, iterations: int, seconds: float, rng, population
 
   A child replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
   """
-  parents = rng.normal(size=(population, leaves))
-  parents[::2] = np.exp(2 * parents[::2])
-  parents = to_unit_span(parents)
+  parents = first_games(rng, population, leaves)
   scores = course(parents, [iterations])[-1]
   generations, began = 0, time.perf_counter()
   while time.perf_counter() - began < seconds:

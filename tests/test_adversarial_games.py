@@ -22,6 +22,12 @@ CYCLES = np.array(  # NRM cycles here; which way round and from where depends on
     [[0.645, 0.602, 1], [0.789, 0.946, 0], [0.709, 0.699, 0.648]],
   ]
 )
+FOUND = np.array(  # the worst for NRMPlus that benchmarks/adversarial_rules.py found, after 1,000 and 10,000
+  [
+    [[0.6176, 0.2837, 0.2774], [0, 1, 0.9781], [0.6335, 0.2588, 0.2715]],
+    [[0, 0.03284, 0.03699], [1, 0.009525, 0.03391], [0.01787, 0.03455, 0.03179]],
+  ]
+)
 
 
 def every_way_round(games):
@@ -70,6 +76,12 @@ def course(games, rule, marks, dtype="float64", alternating=True):
 def test_the_cycling_games_fall(dtype):
   worst = course(every_way_round(CYCLES), DEFAULT, [100_000], dtype).max()
   assert worst < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_games_found_fall(dtype):
+  early, late = course(every_way_round(FOUND), DEFAULT, [10_000, 100_000], dtype).max(1)
+  assert early < 2e-4 and late < 2e-5
 
 
 def test_the_cycling_games_are_hard():
