@@ -29,7 +29,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("lookahead", None, _HELP["lookahead"], **count)
   flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
   flags.DEFINE_list("actions", None, _HELP["actions"], **into)
-  flags.DEFINE_enum("rule", "nrm", list(RULES), "How regrets turn into the next strategy.", **into)
+  flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)

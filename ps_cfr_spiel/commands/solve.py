@@ -48,7 +48,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
-  flags.DEFINE_enum("rule", "nrm", list(RULES), _HELP["rule"], **into)
+  flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
   flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
@@ -69,8 +69,8 @@ _HELP = {
   "runs/ and the game's name, or the folder of the resumed run).",
   "resume": "Continue this run.npz, with the game and the settings that it began with.",
   "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest "
-  "iterations in poker but has no proof of convergence. The others are published.",
+  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the "
+  "fewest iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
 }
 
 

@@ -24,7 +24,7 @@ PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the
 OURS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
   "CFR": lambda game: PSCFRSolver(game, "rm"),
   "CFR+": lambda game: PSCFRSolver(game, "rm+"),
-  "NRM": PSCFRSolver,
+  "NRM+": PSCFRSolver,
   "external sampling": lambda game: ExternalSamplingSolver(game, batch=16),
 }
 THEIRS: Mapping[str, Callable[[pyspiel.Game], Any]] = {

@@ -52,7 +52,7 @@ class CFRValues:
   """
 
   iterations: int = 20
-  rule: Rule | str = "nrm"
+  rule: Rule | str = "nrm+"
   values: str = "average"
 
   def __post_init__(self):

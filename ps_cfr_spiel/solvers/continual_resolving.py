@@ -19,7 +19,7 @@ from ps_cfr_spiel.arguments import (
   check_player,
   is_integer,
 )
-from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, acting_player
@@ -64,7 +64,7 @@ class ContinualResolving:
     Args:
       game: any that `build_tree` takes.
       iterations: of CFR in each search.
-      rule: regret rule or its name; `NRM()` by default.
+      rule: regret rule or its name; `NRMPlus()` by default.
       gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
       lookahead: number of own decisions that a search looks ahead, 1 for only the next; None to the end.
       value_function: what is beyond; `CFRValues()` by default.
@@ -94,7 +94,7 @@ class ContinualResolving:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(
       iterations=iterations,
-      rule=make_rule(NRM() if rule is None else rule),
+      rule=make_rule(NRMPlus() if rule is None else rule),
       gadget=gadget,
       lookahead=lookahead,
       value_function=CFRValues() if value_function is None else value_function,

@@ -4,7 +4,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_flag
-from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
@@ -40,7 +40,7 @@ class PSCFRSolver(IterativeSolver):
 
     Args:
       game: from `pyspiel.load_game`.
-      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
+      rule: a rule or its name in `rules.RULES`; `NRMPlus()` by default.
       alternating: see the class.
       dtype: see the class.
       leaves: leaf evaluator, "auto", "dense", "showdown" or "sparse"; see `build_tree`.
@@ -53,7 +53,7 @@ class PSCFRSolver(IterativeSolver):
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    self.rule = make_rule(NRM() if rule is None else rule)
+    self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.dtype = check_dtype(dtype)
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
