@@ -69,8 +69,8 @@ _HELP = {
   "runs/ and the game's name, or the folder of the resumed run).",
   "resume": "Continue this run.npz, with the game and the settings that it began with.",
   "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the "
-  "fewest iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
+  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
+  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
 }
 
 
