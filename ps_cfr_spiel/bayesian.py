@@ -12,11 +12,12 @@ import pyspiel
 
 from ps_cfr_spiel.forest import make_forest
 from ps_cfr_spiel.leaves import DenseLeaves, ShowdownLeaves, shares_card
+from ps_cfr_spiel.native import NativeLeaves, obstacle
 from ps_cfr_spiel.tree import Deals, Decision, Labels, LeafEvaluator, PublicState, PublicTree
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
-LEAVES = {"dense": DenseLeaves, "showdown": ShowdownLeaves}
+LEAVES = {"dense": DenseLeaves, "showdown": ShowdownLeaves, "native": NativeLeaves}
 
 
 class BayesianForm(Protocol):
@@ -75,13 +76,22 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
 def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> LeafEvaluator:
   """The leaf evaluator called `kind`; "auto" chooses."""
   if kind == "auto":
-    small = len(form.types[0]) * len(form.types[1]) <= 150_000
-    kind = "dense" if small or jax.default_backend() != "cpu" else "showdown"
+    kind = _fastest(form)
   if kind not in LEAVES:
     raise ValueError(
       f"Unknown leaf evaluator {kind!r}; choose one of 'auto', {', '.join(map(repr, LEAVES))}."
     )
   return LEAVES[kind].create(form, stake, constant)
+
+
+def _fastest(form: BayesianForm) -> str:
+  """What "auto" chooses: matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`)."""
+  pairs = len(form.types[0]) * len(form.types[1])
+  if jax.default_backend() != "cpu" or pairs <= 3_000:
+    return "dense"
+  if not obstacle():
+    return "native"
+  return "dense" if pairs <= 150_000 else "showdown"
 
 
 def _children(form: BayesianForm) -> list[list[int]]:

@@ -37,7 +37,7 @@ class SamplingSolver(IterativeSolver):
     batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
       thus samples 2 x batch trajectories.
     seed: of the random numbers.
-    public_states, limit: how the tree was built.
+    leaves, public_states, limit: how the tree was built.
     iteration: iterations done.
   """
 
@@ -58,7 +58,7 @@ class SamplingSolver(IterativeSolver):
     self.rule = RMPlus() if plus else RM()
     self.batch = check_integer("batch", batch, 1)
     self.seed = check_integer("seed", seed, 0)
-    self.public_states, self.limit = public_states, limit
+    self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit)
 
   def _start(self, host_tree: SamplingTree, sampler: mccfr.Sampler) -> None:
@@ -92,7 +92,7 @@ class SamplingSolver(IterativeSolver):
       "batch": self.batch,
       "seed": self.seed,
       "dtype": self.dtype,
-      "leaves": self.tree.leaves.kind,
+      "leaves": self.leaves,
       "public_states": self.public_states,
       "limit": self.limit,
     }
