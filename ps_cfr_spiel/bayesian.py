@@ -87,7 +87,7 @@ def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.n
 def _fastest(form: BayesianForm) -> str:
   """What "auto" chooses: matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`)."""
   pairs = len(form.types[0]) * len(form.types[1])
-  if jax.default_backend() != "cpu" or pairs <= 3_000:
+  if jax.default_backend() != "cpu" or pairs <= 400:
     return "dense"
   if not obstacle():
     return "native"
