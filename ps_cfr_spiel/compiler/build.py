@@ -10,7 +10,7 @@ from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_obser
 from ps_cfr_spiel.compiler.walk import TooManyHistories, walk
 from ps_cfr_spiel.tree import PublicTree
 
-LEAVES = ("auto", "dense", "showdown", "sparse")
+LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 LIMIT = 5_000_000  # histories: some 1 GB and 10 s for a game written in C++
 
 
@@ -29,8 +29,9 @@ def build_tree(
   Args:
     game: from `pyspiel.load_game`; sequential, with perfect recall.
     leaves: how leaves are evaluated. "dense": chance-weighted utility matrices over types; "showdown": card
-      removal instead of matrices, for games with a Bayesian form; "sparse": a number for each pair of
-      sequences, for any game; "auto": what is fastest for the game and JAX's default device.
+      removal instead of matrices, for games with a Bayesian form; "native": the same in C++, on CPUs, where
+      the package was installed with a compiler; "sparse": a number for each pair of sequences, for any
+      game; "auto": what is fastest for the game, the device and the installation.
     public_states: where they come from. "closure": common knowledge (see `public_states`); "observer": the
       game's public observer; "none": no public states, for games that have none; the solver does not
       need them, only what is built on them does.

@@ -16,11 +16,13 @@ from ps_cfr_spiel.tree import (
   Decision,
   DenseLeaves,
   Labels,
+  NativeLeaves,
   PublicState,
   PublicTree,
   ShowdownLeaves,
   children,
   make_forest,
+  obstacle,
   shares_card,
 )
 
@@ -89,8 +91,12 @@ class Deals:
     return list(self.types[0]), list(self.types[1])
 
 
-FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves
-LEAVES: dict[str, type[FormLeaves]] = {"dense": DenseLeaves, "showdown": ShowdownLeaves}
+FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves | NativeLeaves
+LEAVES: dict[str, type[FormLeaves]] = {
+  "dense": DenseLeaves,
+  "showdown": ShowdownLeaves,
+  "native": NativeLeaves,
+}
 
 
 class BayesianForm(Protocol):
@@ -154,9 +160,18 @@ def count_histories(form: BayesianForm) -> int:
 def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> FormLeaves:
   """The leaf evaluator called `kind`; "auto" chooses."""
   if kind == "auto":
-    small = len(form.types[0]) * len(form.types[1]) <= 150_000
-    kind = "dense" if small or jax.default_backend() != "cpu" else "showdown"
+    kind = _fastest(form)
   return LEAVES[kind].create(form, stake, constant)
+
+
+def _fastest(form: BayesianForm) -> str:
+  """What "auto" chooses: matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`)."""
+  pairs = len(form.types[0]) * len(form.types[1])
+  if jax.default_backend() != "cpu" or pairs <= 400:
+    return "dense"
+  if not obstacle():
+    return "native"
+  return "dense" if pairs <= 150_000 else "showdown"
 
 
 def _last_sequences(form: BayesianForm, player: int, below: list[list[int]]) -> np.ndarray:

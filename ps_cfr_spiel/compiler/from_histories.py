@@ -82,7 +82,7 @@ def build_general(
   if leaves in ("auto", "dense") and partition is not None:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)
   if leaves not in ("auto", "sparse") and layout is None:
-    needs = "a game with a bayesian_form()" if leaves == "showdown" else "a Bayesian game with public states"
+    needs = "a Bayesian game with public states" if leaves == "dense" else "a game with a bayesian_form()"
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories)
   return _assemble(game, histories, partition, choices, layout)

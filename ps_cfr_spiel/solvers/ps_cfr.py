@@ -20,7 +20,7 @@ class PSCFRSolver(IterativeSolver):
     alternating: whether player 1 answers player 0's newest strategy.
     dtype: "float32" or "float64".
     skip: iterations left out of the average at the start.
-    public_states, limit: how the tree was built.
+    leaves, public_states, limit: how the tree was built.
     iteration: iterations done.
   """
 
@@ -43,7 +43,7 @@ class PSCFRSolver(IterativeSolver):
       rule: a rule or its name in `rules.RULES`; `NRMPlus()` by default.
       alternating: see the class.
       dtype: see the class.
-      leaves: leaf evaluator, "auto", "dense", "showdown" or "sparse"; see `build_tree`.
+      leaves: leaf evaluator, "auto", "dense", "showdown", "native" or "sparse"; see `build_tree`.
       skip: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
@@ -57,7 +57,7 @@ class PSCFRSolver(IterativeSolver):
     self.dtype = check_dtype(dtype)
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
-    self.public_states, self.limit = public_states, limit
+    self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, progress)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
@@ -88,7 +88,7 @@ class PSCFRSolver(IterativeSolver):
       "rule": rule_header(self.rule),
       "alternating": self.alternating,
       "dtype": self.dtype,
-      "leaves": self.tree.leaves.kind,
+      "leaves": self.leaves,
       "skip": self.skip,
       "public_states": self.public_states,
       "limit": self.limit,

@@ -53,7 +53,7 @@ class SamplingSolver(IterativeSolver):
     batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
       thus samples 2 x batch trajectories.
     seed: of the random numbers.
-    public_states, limit: how the tree was built.
+    leaves, public_states, limit: how the tree was built.
     iteration: iterations done.
   """
 
@@ -90,7 +90,7 @@ class SamplingSolver(IterativeSolver):
     self.game, self.sampler = game, sampler
     self.dtype, self.plus = check_dtype(dtype), check_flag("plus", plus)
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
-    self.public_states, self.limit = public_states, limit
+    self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit)
     sampling_tree = sampler.sampling_tree(game, self.tree)
     with precision(self.dtype):
@@ -127,7 +127,7 @@ class SamplingSolver(IterativeSolver):
       "batch": self.batch,
       "seed": self.seed,
       "dtype": self.dtype,
-      "leaves": self.tree.leaves.kind,
+      "leaves": self.leaves,
       "public_states": self.public_states,
       "limit": self.limit,
     }

@@ -8,6 +8,7 @@ their neighbour; `traverse` and `values` are what every solver runs.
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
+from ps_cfr_spiel.tree.native import NativeLeaves, obstacle
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -42,6 +43,7 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
+  "NativeLeaves",
   "Parts",
   "PlayerTree",
   "PublicState",
@@ -61,6 +63,7 @@ __all__ = [
   "first_cells",
   "make_forest",
   "max_actions",
+  "obstacle",
   "ranks",
   "record_of",
   "row_depths",
