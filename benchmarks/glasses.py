@@ -3,7 +3,8 @@
   taskset -c 0 python benchmarks/glasses.py [--plot docs/glasses_convergence.png]
                                             [--picture docs/glasses_position.png]
 
-The maps are our own (see `games/glasses.py`), so the curves are not those of the thesis, only of their kind.
+The maps are our own (see `games/pursuit/graphs.py`), so the curves are only
+of the kind of the thesis's.
 """
 
 import argparse

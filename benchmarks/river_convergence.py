@@ -15,7 +15,7 @@ import pyspiel
 from machine import describe
 
 import ps_cfr_spiel
-from ps_cfr_spiel import NRM, cfr
+from ps_cfr_spiel import cfr
 
 SUBGAMES = {
   "main: SPR 99.5, pot bets, all hands": "river_subgame",
@@ -42,8 +42,8 @@ SUBGAMES = {
   ),
 }
 RULES = {
-  "NRM": "nrm",  # (0.2, 3, 1/3)
-  "NRM(.2, 5, 0)": NRM(0.2, 5, 0),
+  "NRM+": "nrm+",
+  "NRM": "nrm",
   "DCFR(1.5, 0, 2)": "dcfr",
   "LCFR": "lcfr",
   "CFR+": "rm+",
@@ -118,7 +118,7 @@ def draw(curves, path: str) -> None:
     figure.subplots(2, 3, sharey=True, sharex=True).flat, curves.items(), strict=True
   ):
     for rule, curve in rules.items():
-      axes.loglog(*zip(*curve, strict=True), label=rule, linewidth=2.2 if rule == "NRM" else 1.2)
+      axes.loglog(*zip(*curve, strict=True), label=rule, linewidth=2.2 if rule == "NRM+" else 1.2)
     axes.set_title(name, fontsize=9)
     axes.set_ylim(0.005, None)
     axes.grid(alpha=0.3)

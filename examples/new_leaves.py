@@ -1,6 +1,7 @@
 """A new leaf evaluator: each leaf's utilities over pairs of types as a product of two thin matrices."""
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from ps_cfr_spiel import RMPlus, TreePolicy, build_tree, cfr, exploitability, pr
 class LowRankLeaves:
   """Chance-weighted utilities to player 0 as left @ right: [L, H0, r] and [L, r, H1]."""
 
+  kind: ClassVar[str] = "low rank"
   left: jax.Array
   right: jax.Array
 
@@ -22,6 +24,15 @@ class LowRankLeaves:
     """Parts [L, H of the opponent] to parts [L, H of the player]."""
     near, far = (self.left, self.right) if player == 0 else (-self.right.mT, self.left.mT)
     return [jnp.einsum("lhr,lrg,lg->lh", near, far, opponent_reach[0])]
+
+  def sampled(self, player, leaf, reach):
+    """Leaves int32[B] and reach [B, H of the opponent] to [B, H of the player]."""
+    return LowRankLeaves(self.left[leaf], self.right[leaf])(player, [reach])[0]
+
+  def take(self, leaves, sizes):
+    """The same for some of the leaves, padded with leaves that are worth nothing."""
+    padding = [(0, sizes[0] - len(leaves[0])), (0, 0), (0, 0)]
+    return LowRankLeaves(np.pad(self.left[leaves[0]], padding), np.pad(self.right[leaves[0]], padding))
 
 
 def solve(game, rank, iterations=1000):

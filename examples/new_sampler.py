@@ -18,7 +18,7 @@ class AntitheticSampling(OutcomeSampling):
     largest = 1 - jnp.finfo(uniforms.dtype).epsneg  # uniform numbers are below 1
     pairs = jnp.concatenate([uniforms, jnp.minimum(1 - uniforms, largest)], 1)
     updates = super().__call__(tree, regrets, learned, traverser, pairs)
-    halved = {name: getattr(updates, name) / 2 for name in ("values", "regrets", "averages")}
+    halved = {name: getattr(updates, name) / 2 for name in ("regrets", "averages")}
     return updates._replace(**halved)
 
 

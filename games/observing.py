@@ -9,7 +9,7 @@ import numpy as np
 def tensor_with_views(
   pieces: Sequence[tuple[str, tuple[int, ...]]],
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-  """Returns zeros float32[sum of sizes] and, by name, the pieces' views into it, in order.
+  """Zeros float32[sum of sizes] and, by name, the pieces' views into it, in order.
 
   OpenSpiel's Python tools read the tensor and its C++ tools the views, so views must be filled in place.
   """

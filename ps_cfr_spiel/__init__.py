@@ -8,8 +8,13 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
   solver.exploitability(), solver.value(), solver.average_policy()
 """
 
+from pathlib import Path
+
+if not Path(__file__).with_name("games").is_dir():  # in a checkout the games lie beside the package
+  __path__.append(str(Path(__file__).parents[1]))
+
 from ps_cfr_spiel import games as games
-from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.cfr import rules as rules
 from ps_cfr_spiel.compiler import Report, build_tree, check_game
 
@@ -47,6 +52,7 @@ __all__ = [
   "ContinualResolving",
   "Evaluation",
   "ExternalSamplingSolver",
+  "NRMPlus",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PCFRPlus",

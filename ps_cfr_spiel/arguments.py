@@ -1,18 +1,25 @@
-"""Checks of the numbers that users pass in."""
+"""Checks of what users pass in."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-
-def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
-  """ValueError unless the option called `name` has one of the allowed values."""
-  if value not in allowed:
-    raise ValueError(f"Unknown {name} {value!r}; choose one of {', '.join(map(repr, allowed))}.")
-
-
 MOST = 2**31 - 1  # of int32
+
+
+def check_option(name: str, value: Any, allowed: Collection[str]) -> str:
+  """One of the allowed values of the option called `name`, or ValueError."""
+  if not isinstance(value, str) or value not in allowed:
+    raise ValueError(f"Unknown {name} {value!r}; choose one of {', '.join(map(repr, allowed))}.")
+  return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+  """True or False, Python's or NumPy's, or ValueError."""
+  if not isinstance(value, bool | np.bool_):
+    raise ValueError(f"{name} must be True or False, got {value!r}.")
+  return bool(value)
 
 
 def is_integer(value: Any) -> bool:

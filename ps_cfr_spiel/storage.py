@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel.version import __version__
+
 FORMAT = "ps_cfr_spiel"
 FORMAT_VERSION = 1
 DAMAGE = (
@@ -33,17 +35,17 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   Args:
     path: where; its folder must exist.
     kind: what the file holds, "solver" or "policy".
-    header: JSON values.
+    header: JSON values; `version` is added, that of this package, unless it is there.
     arrays: arrays by name.
 
   Raises:
     OSError: the path cannot be written or the disk is full; an earlier file is left as it was.
   """
   path = Path(path)
-  header = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": kind, **header}
+  stamp = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__, "kind": kind}
   content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
   packed = io.BytesIO()  # an archive that fails halfway would try to write on when it is cleaned up
-  np.savez(packed, header=np.array(json.dumps(header)), **content)
+  np.savez(packed, header=np.array(json.dumps({**stamp, **header})), **content)
   handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
   try:
     with os.fdopen(handle, "wb") as file:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ps_cfr_spiel.compiler import Walked
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.subgames import unsafe
+from ps_cfr_spiel.subgames import Shape, unsafe
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 
@@ -41,7 +41,7 @@ def root_histories(subgames, player, standing):
         for h in range(types)
       ])  # fmt: skip
     else:
-      moves = source.history(labels, s)[2:]
+      moves = labels.history(s)[2:]
       pairs = [(h, int(other)) for h, other in enumerate(source.compatible[player])]
       rows.append([(*(pair if player == 0 else pair[::-1]), *moves) for pair in pairs])
   return rows
@@ -112,6 +112,13 @@ def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
   with precision("float64"):
     found = (_responses if best else _values)(*to_device((tree, strategies), "float64"))
     return [np.asarray(v)[: len(s.knowledge)] for v, s in zip(found, subgame.roots, strict=True)]
+
+
+def rounded(shape):
+  """All sizes rounded up to powers of two: a `fit`."""
+  up = [tuple(1 << (n - 1).bit_length() if n else 0 for n in sizes) for sizes in shape[1:]]
+  rows = tuple({key: 1 << (n - 1).bit_length() for key, n in blocks.items()} for blocks in shape.rows)
+  return Shape(rows, *up)
 
 
 def common_shape(subgames, groups, **options):

@@ -1,6 +1,7 @@
 """The worked examples of the documentation do what they say; results are checked by OpenSpiel and by LPs."""
 
 import ast
+import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from open_spiel.python.algorithms import exploitability
 from reference import sequence_form_value
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel.subgames import Subgames, unsafe
+from ps_cfr_spiel.tree import evaluate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MOST_LINES = 40
@@ -86,6 +89,59 @@ def test_the_leaf_evaluator_is_exact_at_full_rank_and_only_there():
   full = openspiels_exploitability(leduc, module.solve(leduc, 6, 300))
   assert full < 0.005
   assert openspiels_exploitability(leduc, module.solve(leduc, 3, 300)) > 5 * full
+
+
+def low_rank(tree):
+  """The tree with the example's leaves, at full rank."""
+  u, s, v = np.linalg.svd(tree.leaves.utility, full_matrices=False)
+  leaves = example("new_leaves").LowRankLeaves(u * s[:, None], v)
+  return dataclasses.replace(tree, leaves=leaves)
+
+
+def test_the_leaf_evaluator_has_a_summary():
+  assert "evaluator 'low rank'" in low_rank(build_tree(pyspiel.load_game("kuhn_poker"))).summary()
+
+
+def test_the_leaf_evaluator_is_sampled():
+  """Along public lines, the updates that a block evaluator gives; values of leaves that occur twice, too."""
+  from ps_cfr_spiel.mccfr import PublicSampling, ZeroBaseline, build_public_sampling_tree
+
+  dense = build_tree(pyspiel.load_game("kuhn_poker"), leaves="dense")
+  generator = np.random.default_rng(0)
+  leaf, updates = np.array([3, 0, 3, 1]), []
+  for player in (0, 1):
+    reach = generator.random((4, dense.players[1 - player].types))
+    values = [made.leaves.sampled(player, leaf, reach) for made in (dense, low_rank(dense))]
+    everywhere = np.zeros((len(dense.leaves.utility), reach.shape[1]))
+    for n, number in enumerate(leaf):
+      everywhere[number] = reach[n]
+      np.testing.assert_allclose(values[0][n], dense.leaves(player, [everywhere])[0][number], atol=1e-12)
+    np.testing.assert_allclose(*values, atol=1e-12)
+  for made in (dense, low_rank(dense)):
+    tree = build_public_sampling_tree(made)
+    sampler = PublicSampling(ZeroBaseline())
+    uniforms = np.random.default_rng(1).random((sampler.draws(tree), 50))
+    regrets = np.random.default_rng(2).random((tree.actions, tree.cells))
+    regrets *= np.arange(tree.actions)[:, None] < tree.legal
+    updates.append(sampler(tree, regrets, np.zeros(0), np.int32(0), uniforms))
+  assert np.abs(updates[0].regrets).max() > 0.1
+  for one, other in zip(*updates, strict=True):
+    np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_the_leaf_evaluator_is_cut():
+  """A subgame with it, padded, has the values of the subgame with a block evaluator."""
+  dense = build_tree(pyspiel.load_game("leduc_poker"), leaves="dense")
+  roots = [n for n, state in enumerate(dense.labels.public_states) if state.player == 1][:1]
+  values = []
+  for made in (dense, low_rank(dense)):
+    cut = Subgames(made).cut(roots, fit=lambda shape: shape.rounded())
+    tree = unsafe(cut, 0, [np.ones((cut.shape.roots[i], made.players[i].types)) for i in (0, 1)])
+    uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+    values.append(evaluate(tree, uniform))
+  assert abs(values[0].best_response[0]) > 0.1
+  np.testing.assert_allclose(values[1].exploitability, values[0].exploitability, rtol=1e-9)
+  np.testing.assert_allclose(values[1].best_response, values[0].best_response, rtol=1e-9)
 
 
 def test_the_game_has_the_value_and_the_strategies_of_the_books():

@@ -6,6 +6,7 @@ Every import counts, also one inside a function or for a type only.
 import ast
 import graphlib
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ import ps_cfr_spiel
 
 PACKAGE = Path(ps_cfr_spiel.__file__).parent
 GAMES = Path(ps_cfr_spiel.games.__file__).parent
+GROUND = (("version",), ("arguments", "reports", "storage"))  # files, not rooms
 FLOORS = (  # a room imports from floors before its own, never from a neighbour
-  ("arguments", "storage", "version"),  # the ground: files, not rooms
+  *GROUND,
   ("device",),
   ("tree",),
   ("compiler", "cfr"),
@@ -28,7 +30,9 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
   ("commands",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FILES = {name for names in GROUND for name in names}
 KEEPERS = {"matplotlib": "pictures", "absl": "commands"}  # libraries that live in one room
+PUBLIC = {"_replace", "_fields", "_asdict", "os._exit"}  # public in spite of their names
 MOST_FILES = 14  # of a room, `__init__` not counted
 
 
@@ -54,8 +58,8 @@ def imports(module, source, is_package):
 
 
 def room_of(module):
-  """The room, or file on the ground, that a module of the package is in; None for the package itself."""
-  return [*module.split("."), None][1]
+  """The room, or file on the ground, that a module of the package is in; None for its face and `-m`."""
+  return [*module.removesuffix(".__main__").split("."), None][1]
 
 
 def faults(sources):
@@ -86,9 +90,9 @@ def faults(sources):
         found.append(f"{where}: no such room")
       elif FLOOR[there] >= FLOOR[here]:
         found.append(f"{where}: {there} is not below {here}")
-      elif FLOOR[there] > 0 and origin.count(".") > 1:
+      elif there not in FILES and origin.count(".") > 1:
         found.append(f"{where}: past the face of {there}")
-      elif FLOOR[there] > 0 and name is not None and name not in face(sources, there):
+      elif there not in FILES and name is not None and name not in face(sources, there):
         found.append(f"{where}: not in the face of {there}")
   return found
 
@@ -130,6 +134,29 @@ def test_the_rule_has_teeth(sources, module, line, fault):
   assert len(broken) == 1 and fault in broken[0], broken
 
 
+def reaches(sources):
+  """Attributes with an underscore that a file takes from another file's objects, in words."""
+  found = []
+  for module, source in sources.items():
+    nodes = list(ast.walk(source))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    own = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    own |= {n.target.id for n in nodes if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    own |= {n.attr for n in attributes if isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")}
+    for node in attributes:
+      name = node.attr
+      private = name.startswith("_") and not name.startswith("__")
+      if private and name not in own and ast.unparse(node) not in PUBLIC and name not in PUBLIC:
+        found.append(f"{module} reaches into {ast.unparse(node)}")
+  return found
+
+
+def test_nobody_reaches_into_the_private_parts_of_others(sources):
+  assert reaches(sources) == []
+  broken = ast.parse("def f(solver):\n  return solver._tree")
+  assert reaches({"ps_cfr_spiel.views.x": broken}) == ["ps_cfr_spiel.views.x reaches into solver._tree"]
+
+
 def test_no_circles(sources):
   """No two files import each other, however long the way; types included."""
   packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
@@ -153,7 +180,7 @@ def test_games_know_no_room():
 
 
 def test_every_room_says_what_it_is_and_keeps_its_face(sources):
-  for room in [room for rooms in FLOORS[1:] for room in rooms]:
+  for room in [room for rooms in FLOORS[len(GROUND) :] for room in rooms]:
     text = ast.get_docstring(sources[f"ps_cfr_spiel.{room}"]) or ""
     assert text.split("\n")[0].endswith("."), room
     module = importlib.import_module(f"ps_cfr_spiel.{room}")
@@ -163,6 +190,16 @@ def test_every_room_says_what_it_is_and_keeps_its_face(sources):
     assert len(files) <= MOST_FILES, room
   for module, source in sources.items():
     assert ast.get_docstring(source), module
+
+
+def test_the_drawing_shows_every_room_once():
+  page = Path(__file__).parents[1] / "docs" / "index.md"
+  if not page.exists():
+    pytest.skip("outside the checkout")
+  house = page.read_text().split("## The house")[1].split("```")[1]
+  for name in FLOOR:
+    shown = f"{name}.py" if name in FILES else rf"(^|│) {name}\b"
+    assert len(re.findall(shown, house, re.M)) == 1, name
 
 
 def test_installed_packages_are_all_rooms_and_families():

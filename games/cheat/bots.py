@@ -1,6 +1,6 @@
 """Players of Cheat: the naive and the heuristic one of Yi and Kaneko, Section 3.1, for any parameters.
 
-Both go by what their player has seen only: the own hand, what is public, and the own past.
+Both use only what their player has seen: the player's own hand and past, and what is public.
 """
 
 import math
@@ -25,7 +25,7 @@ class _CheatBot(pyspiel.Bot):
     self._player = player
 
   def step(self, state: "CheatState") -> int:
-    """Returns the player's action."""
+    """The player's action."""
     if not state.discard:
       return self.discard(state)
     return rules.CHALLENGE if self.challenges(state) else rules.PASS
@@ -37,11 +37,11 @@ class _CheatBot(pyspiel.Bot):
     """Does nothing, as `restart_at`."""
 
   def discard(self, state: "CheatState") -> int:
-    """Returns the action to discard by."""
+    """The action to discard by."""
     raise NotImplementedError
 
   def challenges(self, state: "CheatState") -> bool:
-    """Returns whether the player calls "Cheat!"."""
+    """Whether the player calls "Cheat!"."""
     raise NotImplementedError
 
 
@@ -58,7 +58,7 @@ class NaiveBot(_CheatBot):
     self._rng = rng
 
   def discard(self, state: "CheatState") -> int:
-    """Returns a random discard, or the one that wins."""
+    """A random discard, or the one that wins."""
     hand = state.hand(self._player)
     legal = state.get_game().discards_from(hand)
     if hand[state.rank] == sum(hand) <= state.get_game().rules.max_discard:
@@ -66,7 +66,7 @@ class NaiveBot(_CheatBot):
     return legal[self._rng.randint(len(legal))]
 
   def challenges(self, state: "CheatState") -> bool:
-    """Returns True if the own hand holds too many cards of the rank, else the toss of a coin."""
+    """True if their own hand holds too many cards of the rank, else the toss of a coin."""
     held = state.hand(self._player)[state.rank]
     return held + state.claim() > state.get_game().rules.suits or bool(self._rng.randint(2))
 
@@ -84,7 +84,7 @@ class HeuristicBot(_CheatBot):
   """
 
   def discard(self, state: "CheatState") -> int:
-    """Returns the discard of all cards of the rank, or of one that is of no use for longest."""
+    """The discard of all cards of the rank, or of one that is of no use for longest."""
     game, hand = state.get_game(), state.hand(self._player)
     if held := hand[state.rank]:
       cards = (state.rank,) * min(held, game.rules.max_discard)
@@ -93,14 +93,14 @@ class HeuristicBot(_CheatBot):
     return rules.FIRST_DISCARD + game.discards.index(cards)
 
   def challenges(self, state: "CheatState") -> bool:
-    """Returns whether the claim is false for sure, would win, or is more likely false than true."""
+    """Whether the claim is false for sure, would win, or is more likely false than true."""
     if state.hand_sizes()[state.discarder] == 0:
       return True
     return chance_of_truth(state, self._player) < 0.5
 
 
 def _wait(state: "CheatState", rank: int) -> float:
-  """Returns in how many of the discarder's turns from now the rank is theirs, infinite if never."""
+  """In how many of the discarder's turns from now the rank is theirs, infinite if never."""
   game = state.get_game().rules
   for turns in range(1, game.ranks + 1):
     if (state.rank + turns * game.players) % game.ranks == rank:
@@ -140,7 +140,7 @@ class Memory:
 
 
 def chance_of_truth(state: "CheatState", player: int) -> float:
-  """Returns how likely the discarder had the claimed cards, as far as `player` remembers.
+  """How likely the discarder had the claimed cards, as far as `player` remembers.
 
   Every card whose place is not known is equally likely to be any of the cards that are not known: in
   the discarder's hand (before the discard), elsewhere, or out of the game (hypergeometric distribution).

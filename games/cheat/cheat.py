@@ -101,26 +101,26 @@ class CheatGame(pyspiel.Game):
     self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
 
   def new_initial_state(self) -> "CheatState":
-    """Returns the state before the deal."""
+    """The state before the deal."""
     return CheatState(self)
 
   def max_chance_nodes_in_history(self) -> int:
-    """Returns the number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
+    """The number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
     return self.setup_moves
 
   def make_py_observer(self, iig_obs_type=None, params=None) -> CheatObserver:
-    """Returns an observer; the default is the observation, without perfect recall."""
+    """An observer; the default is the observation, without perfect recall."""
     if params:
       raise ValueError(f"cheat takes no observation parameters, got {params}")
     default = pyspiel.IIGObservationType(perfect_recall=False)
     return CheatObserver(self, iig_obs_type or default)
 
   def cards(self, action: int) -> tuple[int, ...]:
-    """Returns the ranks of the cards that a discard lays down."""
+    """The ranks of the cards that a discard lays down."""
     return self.discards[action - rules.FIRST_DISCARD]
 
   def discards_from(self, hand: bytes) -> tuple[int, ...]:
-    """Returns the discards of cards in a hand, ascending."""
+    """The discards of cards in a hand, ascending."""
     return rules.discards_from(hand, self.rules.max_discard)
 
 
@@ -159,37 +159,37 @@ class CheatState(pyspiel.State):
     return self.turn % self.get_game().rules.ranks
 
   def hand(self, player: int) -> bytes:
-    """Returns how many cards of each rank a player holds."""
+    """How many cards of each rank a player holds."""
     ranks = self.get_game().rules.ranks
     return self.hands[player * ranks : (player + 1) * ranks]
 
   def hand_sizes(self) -> list[int]:
-    """Returns how many cards each player holds."""
+    """How many cards each player holds."""
     return [sum(self.hand(player)) for player in range(self.get_game().rules.players)]
 
   def claim(self) -> int:
-    """Returns how many cards the discard that is being answered has, 0 if there is none."""
+    """How many cards the discard that is being answered has, 0 if there is none."""
     return len(self.get_game().cards(self.discard)) if self.discard else 0
 
   def winner(self) -> int:
-    """Returns who has won, `NOBODY` before the end and after a draw."""
+    """Who has won, `NOBODY` before the end and after a draw."""
     if self.player != _TERMINAL:
       return NOBODY
     sizes = self.hand_sizes()
     return sizes.index(0) if 0 in sizes else NOBODY
 
   def current_player(self) -> int:
-    """Returns who moves next: chance until all cards are dealt."""
+    """Who moves next: chance until all cards are dealt."""
     return self.player
 
   def _legal_actions(self, player: int) -> list[int]:
-    """Returns the actions of the player to move, ascending."""
+    """The actions of the player to move, ascending."""
     if self.discard:
       return [rules.PASS, rules.CHALLENGE]
     return list(self.get_game().discards_from(self.hand(player)))
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
-    """Returns who may be first, or the ranks that may be dealt next, with their probabilities."""
+    """Who may be first, or the ranks that may be dealt next, with their probabilities."""
     chosen = self.get_game().rules
     if self.first == NOBODY:
       return [(player, 1 / chosen.players) for player in range(chosen.players)]
@@ -269,7 +269,7 @@ class CheatState(pyspiel.State):
     return (player + 1) % self.get_game().rules.players
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """Returns an action in words, "Discard AA2", "Pass", "Cheat!", "Deal A to p0" or "p0 first"."""
+    """An action in words, "Discard AA2", "Pass", "Cheat!", "Deal A to p0" or "p0 first"."""
     if player == _CHANCE:
       if self.first == NOBODY:
         return f"p{action} first"
@@ -279,18 +279,18 @@ class CheatState(pyspiel.State):
     return f"Discard {rules.cards_text(self.get_game().cards(action))}"
 
   def is_terminal(self) -> bool:
-    """Returns whether somebody has won or the horizon is reached."""
+    """Whether somebody has won or the horizon is reached."""
     return self.player == _TERMINAL
 
   def returns(self) -> list[float]:
-    """Returns 1 for the winner and equal shares of -1 for the others, zeros before the end and at a draw."""
+    """1 for the winner and equal shares of -1 for the others, zeros before the end and at a draw."""
     players, winner = self.get_game().rules.players, self.winner()
     if winner == NOBODY:
       return [0.0] * players
     return [1.0 if player == winner else -1.0 / (players - 1) for player in range(players)]
 
   def __str__(self) -> str:
-    """Returns what was dealt and all moves, with every card."""
+    """What was dealt and all moves, with every card."""
     return line(self, seats=range(self.get_game().rules.players))
 
 

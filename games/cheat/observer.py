@@ -46,14 +46,14 @@ class Turn(NamedTuple):
     return self.challenger != NOBODY
 
   def seen_from(self, seats: Collection[int]) -> "Turn":
-    """Returns the turn as the players at `seats` together see it."""
+    """The turn as the players at `seats` together see it."""
     shown = self.challenged or self.discarder in seats
     taken = not self.challenged or self.taker in seats
     return self._replace(cards=self.cards if shown else None, pile=self.pile if taken else None)
 
 
 def seen_turns(state: "CheatState", seats: Collection[int]) -> list[Turn]:
-  """Returns all turns so far as the players at `seats` together have seen them."""
+  """All turns so far as the players at `seats` together have seen them."""
   game = state.get_game()
   turns: list[Turn] = []
   pile: list[int] = []
@@ -84,7 +84,7 @@ def _challenged(turn: Turn, pile: list[int], players: int) -> Turn:
 
 
 def dealt_hand(state: "CheatState", player: int) -> tuple[int, ...]:
-  """Returns the ranks of the cards dealt to a player so far."""
+  """The ranks of the cards dealt to a player so far."""
   game = state.get_game()
   deals = state.history()[: game.setup_moves]
   if game.rules.first_player == rules.RANDOM_FIRST:
@@ -93,7 +93,7 @@ def dealt_hand(state: "CheatState", player: int) -> tuple[int, ...]:
 
 
 def line(state: "CheatState", seats: Collection[int]) -> str:
-  """Returns all that the players at `seats` together have seen, in order.
+  """All that the players at `seats` together have seen, in order.
 
   Such as "p0 AA37 | p1 first; p1 1xA pass; p0 2x2(A3) cheat! A3 p0 +3(A37)": player 1 claims an ace
   and player 0 passes; player 0 lays A3, claiming two 2s, is challenged, and takes the pile of three
@@ -105,7 +105,7 @@ def line(state: "CheatState", seats: Collection[int]) -> str:
 
 
 def _setup_text(state: "CheatState") -> str:
-  """Returns who is first and, until the deal is over, how many cards have been dealt."""
+  """Who is first and, until the deal is over, how many cards have been dealt."""
   chosen = state.get_game().rules
   texts = [f"p{state.first} first"] if state.first != NOBODY else []
   if state.player == _CHANCE:
@@ -179,7 +179,7 @@ class CheatObserver:
     self.tensor, self.dict = observing.tensor_with_views(pieces)
 
   def _seats(self, player: int) -> tuple[int, ...]:
-    """Returns the players whose private information `player` sees."""
+    """The players whose private information `player` sees."""
     return {
       pyspiel.PrivateInfoType.NONE: (),
       pyspiel.PrivateInfoType.SINGLE_PLAYER: (player,),
@@ -234,7 +234,7 @@ class CheatObserver:
           _count(self.dict["turned_up"][number], turn.cards)
 
   def string_from(self, state: "CheatState", player: int) -> str:
-    """Returns what `player` sees: with perfect recall as `line`, else the present, in words."""
+    """What `player` sees: with perfect recall as `line`, else the present, in words."""
     seats = self._seats(player)
     if self._perfect_recall:
       return line(state, seats) if self._public_info else _private_past(state, seats)
@@ -251,7 +251,7 @@ def _count(into, cards) -> None:
 
 
 def _present(state: "CheatState") -> str:
-  """Returns "cards 5 4 | pile 2 | rank 3 | p1 claims 2, p0 to answer", without the past."""
+  """Written as "cards 5 4 | pile 2 | rank 3 | p1 claims 2, p0 to answer", without the past."""
   sizes = " ".join(map(str, state.hand_sizes()))
   common = f"cards {sizes} | pile {sum(state.pile)}"
   if state.player == _TERMINAL:
@@ -266,7 +266,7 @@ def _present(state: "CheatState") -> str:
 
 
 def _private_past(state: "CheatState", seats: tuple[int, ...]) -> str:
-  """Returns "p0 A37 | turn 1 -A3 | turn 1 +A34": the deal, own cards laid down, piles taken."""
+  """Written as "p0 A37 | turn 1 -A3 | turn 1 +A34": the deal, own cards laid down, piles taken."""
   words = [_hands_text(seats, (dealt_hand(state, seat) for seat in seats))]
   for number, turn in enumerate(seen_turns(state, seats)):
     if turn.discarder in seats and turn.cards:

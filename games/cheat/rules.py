@@ -80,7 +80,7 @@ def parse_rules(params: Mapping[str, Any]) -> Rules:
 
 @functools.lru_cache(maxsize=16)
 def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
-  """Returns every multiset of 1 to `max_discard` ranks, smaller ones first, then alphabetically."""
+  """Every multiset of 1 to `max_discard` ranks, smaller ones first, then alphabetically."""
   return tuple(
     cards
     for size in range(1, max_discard + 1)
@@ -90,14 +90,14 @@ def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
 
 @functools.lru_cache(maxsize=16)
 def _discard_counts(ranks: int, max_discard: int) -> np.ndarray:
-  """Returns uint8[number of discards, ranks], how often each rank is in each of `discards`."""
+  """uint8[number of discards, ranks], how often each rank is in each of `discards`."""
   rows = [[cards.count(rank) for rank in range(ranks)] for cards in discards(ranks, max_discard)]
   return np.array(rows, np.uint8)
 
 
 @functools.lru_cache(maxsize=10_000)
 def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
-  """Returns the actions that discard cards of a hand, ascending.
+  """The actions that discard cards of a hand, ascending.
 
   Args:
     hand: How many cards there are of each rank.
@@ -109,10 +109,10 @@ def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
 
 
 def cards_of(counts: Iterable[int]) -> tuple[int, ...]:
-  """Returns the ranks of a multiset given by how often each rank is in it."""
+  """The ranks of a multiset given by how often each rank is in it."""
   return tuple(itertools.chain.from_iterable([rank] * count for rank, count in enumerate(counts)))
 
 
 def cards_text(cards: Iterable[int]) -> str:
-  """Returns ranks as letters, (0, 0, 2) as "AA3"."""
+  """Ranks as letters, (0, 0, 2) as "AA3"."""
   return "".join(RANKS[rank] for rank in cards)

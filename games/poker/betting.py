@@ -62,7 +62,7 @@ class PublicState(NamedTuple):
 
 
 def parse_bets(text: str) -> Bets:
-  """Returns the bet sizes that `text` lists for the first, the second, ... and all later bets.
+  """The bet sizes that `text` lists for the first, the second, ... and all later bets.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks.
   `;` separates the first bet of the round, the second (the first raise), ...; the last group holds
@@ -96,12 +96,12 @@ def _parse_size(token: str, text: str) -> Size:
 
 
 def num_actions(bets: Bets) -> int:
-  """Returns the number of distinct actions: fold, call, and every size that is ever allowed."""
+  """The number of distinct actions: fold, call, and every size that is ever allowed."""
   return 1 + max(itertools.chain(*bets))
 
 
 def public_tree(pot: int, stack: int, bets: Bets) -> tuple[PublicState, ...]:
-  """Returns all public states of the round, depth first, children by ascending action.
+  """All public states of the round, depth first, children by ascending action.
 
   Player 0 acts first. Who faces a bet folds, calls or raises; who does not checks or bets. A fold,
   a call or two checks end the round. The sizes of bets and raises follow no-limit hold'em:
@@ -179,7 +179,7 @@ def _successors(state: PublicState, index: int, ante: int, stack: int, bets: Bet
 
 
 def _raises(state: PublicState, to_call: int, stack: int, bets: Bets) -> dict[int, int]:
-  """Returns the bets and raises allowed: action -> chips that the bettor will have spent."""
+  """The bets and raises allowed: action -> chips that the bettor will have spent."""
   chips_of: dict[int, int] = {}
   for action, size in bets[min(state.num_bets, len(bets) - 1)].items():
     if isinstance(size, Fraction):

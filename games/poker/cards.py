@@ -50,18 +50,18 @@ class Range(NamedTuple):
   strength: np.ndarray
 
   def keep(self, mask: np.ndarray) -> "Range":
-    """Returns the hands for which `mask`, bool[H], is true."""
+    """The hands for which `mask`, bool[H], is true."""
     names = tuple(itertools.compress(self.names, mask))
     return Range(names, self.cards[mask], self.weights[mask], self.strength[mask])
 
 
 def card_names(cards: Iterable[int]) -> str:
-  """Returns cards as letters, "AsKd"."""
+  """Cards as letters, "AsKd"."""
   return "".join(str(_DECK[card]) for card in cards)
 
 
 def parse_board(text: str) -> Board:
-  """Returns the five cards of a river board such as "9s7c5s4h3c"; blanks may separate them.
+  """The five cards of a river board such as "9s7c5s4h3c"; blanks may separate them.
 
   Raises:
     ValueError: Not five different cards.
@@ -82,7 +82,7 @@ def parse_board(text: str) -> Board:
 
 
 def parse_ranges(text: str, board: Board) -> tuple[tuple[Range, Range], np.ndarray]:
-  """Returns both players' ranges and bool[H0, H1], true where two hands share no card.
+  """Both players' ranges and bool[H0, H1], true where two hands share no card.
 
   `text` is player 0's range, `;`, player 1's, each in the notation of `parse_range`; "uniform"
   means all hands for both. Hands that cannot be dealt together with any hand of the other range
@@ -110,7 +110,7 @@ def parse_ranges(text: str, board: Board) -> tuple[tuple[Range, Range], np.ndarr
 
 
 def parse_range(text: str, board: Board) -> Range:
-  """Returns the hands that `text` describes, without those that share a card with the board.
+  """The hands that `text` describes, without those that share a card with the board.
 
   Blanks separate tokens. A token is a hand (AsKd); a kind of hands (AA, AKs suited, AKo offsuit, AK
   either); a kind and those above it (TT+ pairs up to aces, A9s+ up to AKs); or the kinds from one
@@ -144,7 +144,7 @@ def parse_range(text: str, board: Board) -> Range:
 
 
 def _expand(kind: str) -> list[tuple[int, int]]:
-  """Returns the hands that a token without its weight stands for."""
+  """The hands that a token without its weight stands for."""
   reason = "not understood"
   # Left alone, eval7 also reads comments, brackets and lower case, some of it by accident.
   if _HANDS.fullmatch(kind):

@@ -139,22 +139,22 @@ class RiverSubgameGame(pyspiel.Game):
     self._first_weights = ranges[0].weights * (disjoint @ ranges[1].weights)
 
   def new_initial_state(self) -> "RiverSubgameState":
-    """Returns the state before the deal."""
+    """The state before the deal."""
     return RiverSubgameState(self)
 
   def max_chance_nodes_in_history(self) -> int:
-    """Returns 2, one deal to each player; OpenSpiel's default is the number of decisions."""
+    """Two: one deal to each player; OpenSpiel's default is the number of decisions."""
     return _NUM_PLAYERS
 
   def make_py_observer(self, iig_obs_type=None, params=None) -> "RiverSubgameObserver":
-    """Returns an observer; the default is the observation, without perfect recall."""
+    """An observer; the default is the observation, without perfect recall."""
     if params:
       raise ValueError(f"river_subgame takes no observation parameters, got {params}")
     default = pyspiel.IIGObservationType(perfect_recall=False)
     return RiverSubgameObserver(self, iig_obs_type or default)
 
   def deal_weights(self, hands: tuple[int, ...]) -> np.ndarray:
-    """Returns float64[H0], or [H1] after player 0's hand: unnormalised probabilities of the deal.
+    """float64[H0], or [H1] after player 0's hand: unnormalised probabilities of the deal.
 
     Player 0's hands are weighed by what player 1 can hold beside them, so that the product of both
     deals is the joint prior.
@@ -162,11 +162,11 @@ class RiverSubgameGame(pyspiel.Game):
     return self.ranges[1].weights * self.disjoint[hands[0]] if hands else self._first_weights
 
   def infostate_string(self, player: int, hand: str, line: str) -> str:
-    """Returns "p0 AsKd | 9s7c5s4h3c pot 200 stack 20000 | x b200"."""
+    """Written as "p0 AsKd | 9s7c5s4h3c pot 200 stack 20000 | x b200"."""
     return _join(f"p{player} {hand}", self.header, line)
 
   def bayesian_form(self) -> BayesianForm:
-    """Returns the game as arrays, without visiting its histories."""
+    """The game as arrays, without visiting its histories."""
     states, (first, second) = self.public_states, self.ranges
     return BayesianForm(
       parent=np.array([state.parent for state in states], np.int32),
@@ -217,20 +217,20 @@ class RiverSubgameState(pyspiel.State):
     return len(self.hands) == _NUM_PLAYERS
 
   def hand(self, player: int) -> str:
-    """Returns the hand of `player` in letters, "" before it is dealt."""
+    """The hand of `player` in letters, "" before it is dealt."""
     dealt = player < len(self.hands)
     return self.get_game().ranges[player].names[self.hands[player]] if dealt else ""
 
   def current_player(self) -> int:
-    """Returns whose turn it is: chance until both hands are dealt."""
+    """Whose turn it is: chance until both hands are dealt."""
     return self.public_state.player if self._dealt else pyspiel.PlayerId.CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
-    """Returns the actions of the player to act, ascending."""
+    """The actions of the player to act, ascending."""
     return list(self.public_state.children)
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
-    """Returns the hands that can be dealt next with their probabilities."""
+    """The hands that can be dealt next with their probabilities."""
     weights = self.get_game().deal_weights(self.hands)
     (hands,) = weights.nonzero()
     return list(zip(hands.tolist(), (weights[hands] / weights.sum()).tolist(), strict=True))
@@ -252,18 +252,18 @@ class RiverSubgameState(pyspiel.State):
       self.hands += (action,)
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """Returns an action in words, "Deal AsKd" or "Raise to 800"."""
+    """An action in words, "Deal AsKd" or "Raise to 800"."""
     game = self.get_game()
     if player == pyspiel.PlayerId.CHANCE:
       return f"Deal {game.ranges[len(self.hands)].names[action]}"
     return game.public_states[self.public_state.children[action]].label
 
   def is_terminal(self) -> bool:
-    """Returns whether the betting is over."""
+    """Whether the betting is over."""
     return self.current_player() == betting.TERMINAL
 
   def returns(self) -> list[float]:
-    """Returns the chips that each player won since the hand began, zeros before the end."""
+    """The chips that each player won since the hand began, zeros before the end."""
     if not self.is_terminal():
       return [0.0, 0.0]
     first, second = (
@@ -274,7 +274,7 @@ class RiverSubgameState(pyspiel.State):
     return [won, 0.0 - won]  # -won would be -0.0 after a tie
 
   def __str__(self) -> str:
-    """Returns both hands and all that is public."""
+    """Both hands and all that is public."""
     return _join(_hands_text(self, range(_NUM_PLAYERS)), self.get_game().header, self.line)
 
 
@@ -309,7 +309,7 @@ class RiverSubgameObserver:
     self.tensor, self.dict = observing.tensor_with_views(pieces)
 
   def _seats(self, player: int) -> tuple[int, ...]:
-    """Returns the players whose hands `player` sees."""
+    """The players whose hands `player` sees."""
     return {
       pyspiel.PrivateInfoType.NONE: (),
       pyspiel.PrivateInfoType.SINGLE_PLAYER: (player,),
@@ -335,7 +335,7 @@ class RiverSubgameObserver:
       self.dict["pot_contribution"][:] = state.public_state.spent
 
   def string_from(self, state: RiverSubgameState, player: int) -> str:
-    """Returns what `player` sees in `state`, such as `RiverSubgameGame.infostate_string`."""
+    """What `player` sees in `state`, such as `RiverSubgameGame.infostate_string`."""
     private = _hands_text(state, self._seats(player))
     if not self._public_info:
       return private
@@ -347,7 +347,7 @@ class RiverSubgameObserver:
 
 
 def _turn(state: RiverSubgameState) -> int:
-  """Returns the index in `_TURNS` of what comes next."""
+  """The index in `_TURNS` of what comes next."""
   if state.is_terminal():
     return len(_TURNS) - 1
   player = state.current_player()

@@ -104,18 +104,18 @@ class GlassesGame(pyspiel.Game):
     self._chaser_actions: dict[tuple[int, ...], tuple[int, ...]] = {}
 
   def new_initial_state(self) -> "GlassesState":
-    """Returns the state before the first move."""
+    """The state before the first move."""
     return GlassesState(self)
 
   def make_py_observer(self, iig_obs_type=None, params=None) -> "GlassesObserver":
-    """Returns an observer; the default is the observation, without perfect recall."""
+    """An observer; the default is the observation, without perfect recall."""
     if params:
       raise ValueError(f"glasses takes no observation parameters, got {params}")
     default = pyspiel.IIGObservationType(perfect_recall=False)
     return GlassesObserver(self, iig_obs_type or default)
 
   def stones_after(self, action: int) -> tuple[int, ...]:
-    """Returns the nodes of the stones that a chaser's action leads to."""
+    """The nodes of the stones that a chaser's action leads to."""
     nodes = len(self.chase.neighbours)
     stones = []
     for _ in self.chase.stones:
@@ -124,7 +124,7 @@ class GlassesGame(pyspiel.Game):
     return tuple(reversed(stones))
 
   def chaser_actions(self, stones: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the chaser's legal actions, ascending, found once for every position of the stones."""
+    """The chaser's legal actions, ascending, found once for every position of the stones."""
     if stones not in self._chaser_actions:
       self._chaser_actions[stones] = self._find_chaser_actions(stones)
     return self._chaser_actions[stones]
@@ -141,7 +141,7 @@ class GlassesGame(pyspiel.Game):
     return tuple(sorted(functools.reduce(lambda a, node: a * nodes + node, p, 0) for p in positions))
 
   def escapes(self, evader: int, stones: tuple[int, ...]) -> list[int]:
-    """Returns the nodes that the evader can move to, ascending."""
+    """The nodes that the evader can move to, ascending."""
     return [node for node in self.chase.neighbours[evader] if node not in stones]
 
 
@@ -171,11 +171,11 @@ class GlassesState(pyspiel.State):
     return _ESCAPED if free else _CAUGHT
 
   def current_player(self) -> int:
-    """Returns whose turn it is."""
+    """Whose turn it is."""
     return self.player
 
   def _legal_actions(self, player: int) -> list[int]:
-    """Returns the actions of the player to move, ascending."""
+    """The actions of the player to move, ascending."""
     game = self.get_game()
     if player == CHASER:
       return list(game.chaser_actions(self.stones))
@@ -199,26 +199,26 @@ class GlassesState(pyspiel.State):
     self.player = _TERMINAL if over else EVADER
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """Returns an action in words, "Stones to 1/9" or "Evader to 4"."""
+    """An action in words, "Stones to 1/9" or "Evader to 4"."""
     if player == CHASER:
       return f"Stones to {_stones_text(self.get_game().stones_after(action))}"
     return f"Evader to {action}"
 
   def is_terminal(self) -> bool:
-    """Returns whether the evader is caught or has escaped."""
+    """Whether the evader is caught or has escaped."""
     return self.player == _TERMINAL
 
   def returns(self) -> list[float]:
-    """Returns 1 for the winner and -1 for the loser, zeros before the end."""
+    """1 for the winner and -1 for the loser, zeros before the end."""
     won = {_CAUGHT: 1.0, _ESCAPED: -1.0}.get(self.turn, 0.0)
     return [won, 0.0 - won]  # -won would be -0.0 before the end
 
   def __str__(self) -> str:
-    """Returns all moves, the evader's included: "5:0/10 1/9 4 3/7"."""
+    """All moves, the evader's included: "5:0/10 1/9 4 3/7"."""
     return self.line(show_evader=True)
 
   def line(self, show_evader: bool) -> str:
-    """Returns all moves and how the game ended; the evader's as "?" if they are not to be shown."""
+    """All moves and how the game ended; the evader's as "?" if they are not to be shown."""
     chase = self.get_game().chase
     words = [f"{chase.evader}:{_stones_text(chase.stones)}"]
     for mover, place in self.path():
@@ -228,7 +228,7 @@ class GlassesState(pyspiel.State):
     return " ".join(words)
 
   def path(self) -> list[tuple[int, tuple[int, ...]]]:
-    """Returns every move: who made it and where to (the stones' nodes, or the evader's one)."""
+    """Every move: who made it and where to (the stones' nodes, or the evader's one)."""
     game = self.get_game()
     movers = itertools.cycle((EVADER, CHASER) if game.chase.evader_first else (CHASER, EVADER))
     return [
@@ -301,7 +301,7 @@ class GlassesObserver:
       self.dict["moves"][state.moves] = 1
 
   def string_from(self, state: GlassesState, player: int) -> str:
-    """Returns what `player` sees, as "p1 | 5:0/10 1/9 4"; "p0 | stones 1/9 | 1 of 5 moves | ..."."""
+    """What `player` sees, as "p1 | 5:0/10 1/9 4"; "p0 | stones 1/9 | 1 of 5 moves | ..."."""
     single = self._private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
     words = [f"p{player}"] if single else []
     if self._public_info and self._perfect_recall:
@@ -316,7 +316,7 @@ class GlassesObserver:
 
 
 def _evader_nodes(state: GlassesState) -> list[int]:
-  """Returns the evader's nodes from the start on."""
+  """The evader's nodes from the start on."""
   return [state.get_game().chase.evader, *(place[0] for who, place in state.path() if who == EVADER)]
 
 

@@ -96,7 +96,7 @@ def parse_chase(params: Mapping[str, Any]) -> Chase:
 
 
 def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
-  """Returns each node's neighbours in the graph with edges "0-1 1-2"; nodes are 0 to the largest named.
+  """Each node's neighbours in the graph with edges "0-1 1-2"; nodes are 0 to the largest named.
 
   Raises:
     ValueError: An edge is not two different nodes or stands twice, or the graph is not connected.
@@ -131,7 +131,7 @@ def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
 
 
 def _parse_start(text: str, nodes: int) -> tuple[int, tuple[int, ...]]:
-  """Returns the evader's node and the stones'."""
+  """The evader's node and the stones'."""
   if not re.fullmatch(r"\s*\d{1,6}\s*:(\s*\d{1,6}\s*)(\s\d{1,6}\s*)*", text):
     raise ValueError(f"start={text!r}: must be the evader's node, ':', the stones' nodes, as '5:0 10'")
   evader, *stones = map(int, text.replace(":", " ").split())

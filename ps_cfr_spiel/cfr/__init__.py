@@ -1,15 +1,25 @@
 """Regret rules and the one CFR loop.
 
-May use: tree and what is below it (not compiler).
+May use: tree and what is below it (not compiler). A new rule goes into `rules`; `loop` never changes for it.
 """
 
-from ps_cfr_spiel.cfr.loop import Blocks, PlayerState, SolverState, average_strategy, init, iterate, solve
+from ps_cfr_spiel.cfr.loop import (
+  Blocks,
+  PlayerState,
+  SolverState,
+  average_record,
+  average_strategy,
+  init,
+  iterate,
+  solve,
+)
 from ps_cfr_spiel.cfr.rules import (
   DCFR,
   LCFR,
   NRM,
   RM,
   RULES,
+  NRMPlus,
   PCFRPlus,
   PDCFRPlus,
   RMPlus,
@@ -27,12 +37,14 @@ __all__ = [
   "RM",
   "RULES",
   "Blocks",
+  "NRMPlus",
   "PCFRPlus",
   "PDCFRPlus",
   "PlayerState",
   "RMPlus",
   "Rule",
   "SolverState",
+  "average_record",
   "average_strategy",
   "init",
   "iterate",

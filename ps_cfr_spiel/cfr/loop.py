@@ -4,6 +4,7 @@ PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own 
 values from the opponent's reach, values up, regrets to the rule.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +13,7 @@ import numpy as np
 
 from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.tree import Array, PublicTree, action_values, sequence_reach, sum_actions
+from ps_cfr_spiel.tree import Array, PublicTree, action_values, record_of, sequence_reach, sum_actions
 
 Blocks = tuple[Array, ...]  # [A, rows, H] for each block of a player
 
@@ -25,15 +26,15 @@ class PlayerState(NamedTuple):
     average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array.
     excess: [A, rows, H], by how much rounding has made `average` too large (Kahan summation).
     rule: the rule's own state.
-    values: sums of leaf values, weighted as `average` is, [L_k, H] for each part that `tree.leaves.averaged`
-      names (the ends of a limited lookahead), and last the sum of the weights, []; empty elsewhere.
+    recorded: sums of what the leaf evaluator records (`tree.record_of`), weighted as `average` is, and last
+      the sum of the weights, []; empty if it records nothing.
   """
 
   strategy: Blocks
   average: Blocks
   excess: Blocks
   rule: tuple[Any, ...]
-  values: tuple[Array, ...] = ()
+  recorded: tuple[Array, ...] = ()
 
 
 class SolverState(NamedTuple):
@@ -51,31 +52,27 @@ class SolverState(NamedTuple):
 def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
   """The state before the first iteration: uniform strategies."""
 
-  def player_state(player):
+  def player_state(i, player):
     shapes = player.block_shapes
-    ends = [(player.leaf.children[k], player.types) for k in averaged_parts(tree)]
+    leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
+    record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     return PlayerState(
       strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
       average=tuple(np.zeros(shape, dtype) for shape in shapes),
       excess=tuple(np.zeros(shape, dtype) for shape in shapes),
       rule=tuple(rule.init(shape, dtype) for shape in shapes),
-      values=tuple(np.zeros(shape, dtype) for shape in (*ends, ())) if ends else (),
+      recorded=tuple(np.zeros(shape, dtype) for shape in (*(x.shape for x in record), ())) if record else (),
     )
 
-  first, second = (player_state(player) for player in tree.players)
+  first, second = (player_state(i, player) for i, player in enumerate(tree.players))
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
-def averaged_parts(tree: PublicTree) -> tuple[int, ...]:
-  """The parts of the leaves whose values `solve` averages; none unless the evaluator names some."""
-  return getattr(tree.leaves, "averaged", ())
-
-
-def _regrets(tree, player, strategy, reach) -> tuple[list[Array], list[Array]]:
-  """Instantaneous counterfactual regrets, [A, rows, H] for each block, and the leaf values to average."""
+def _regrets(tree, player, strategy, reach) -> tuple[list[Array], tuple[Array, ...]]:
+  """Instantaneous counterfactual regrets, [A, rows, H] for each block, and what the leaves record."""
   values, _, leaf_values = action_values(tree, player, strategy, reach)
   regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
-  return regrets, [leaf_values[k] for k in averaged_parts(tree)]
+  return regrets, record_of(tree.leaves, player, leaf_values)
 
 
 def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
@@ -85,7 +82,7 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
   growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1). The sum is compensated: late
   iterations would otherwise be lost in float32, and exploitability would rise again.
   """
-  regrets, ends = step
+  regrets, record = step
   dtype = state.average[0].dtype if state.average else jnp.float32
   time = t.astype(dtype)
   faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / time)) if rule.gamma else jnp.zeros((), dtype)
@@ -98,9 +95,9 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
     excess.append((total - s) - change)
   steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
-  sums = (*ends, jnp.ones((), dtype)) if ends else ()
-  values = tuple(v + (counts * x - faded * v) for v, x in zip(state.values, sums, strict=True))
-  return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), values)
+  terms = (*record, jnp.ones((), dtype)) if record else ()
+  recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
+  return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), recorded)
 
 
 def iterate(
@@ -146,6 +143,14 @@ def iterate(
 
 
 solve = jit(static_argnames=("rule", "alternating"))(iterate)
+
+
+def average_record(state: PlayerState) -> list[np.ndarray]:
+  """The averages of what the leaf evaluator recorded, as float64 on the host; weighted as the strategy's."""
+  if not state.recorded:
+    return []
+  *sums, weight = state.recorded
+  return [np.asarray(x, float) / float(weight) for x in sums]
 
 
 @jax.jit

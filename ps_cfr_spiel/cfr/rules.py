@@ -22,14 +22,46 @@ Shape = tuple[int, int, int]
 
 
 class Rule(Protocol):
-  """What the solver asks of a rule; see the module's docstring."""
+  """A regret rule: a frozen dataclass (hashable, so that `jit` compiles once for each rule).
+
+  The solver guarantees:
+  - regrets include chance and the opponent's reach, are in the game's utility, and are not normalised; they
+    are zero where the opponent never comes;
+  - with alternating updates (the default) player 1's regrets are against player 0's newest strategy,
+    otherwise both are against the old ones;
+  - every action of a row is legal: there is no padding and no mask;
+  - it keeps the average strategy, the reach-weighted sum of strategies, compensated so that float32 runs do
+    not lose late iterations.
+  """
 
   @property
-  def gamma(self) -> float: ...  # noqa: D102
+  def gamma(self) -> float:
+    """Iteration t enters the average strategy with weight t ** gamma."""
+    ...
 
-  def init(self, shape: Shape, dtype: Any) -> Any: ...  # noqa: D102
+  def init(self, shape: Shape, dtype: Any) -> Any:
+    """The state before the first iteration: any pytree of NumPy arrays.
 
-  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]: ...  # noqa: D102
+    Args:
+      shape: (A, rows, H) of a block; every (row, type) is a decision of its own.
+      dtype: of floats.
+    """
+    ...
+
+  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]:
+    """One iteration, in pure JAX with static shapes; nothing may depend on the values of `state` or `t`.
+
+    Args:
+      state: of `init` or of the last update.
+      regret: [A, rows, H], the instantaneous counterfactual regret q(a) - sum_b sigma(b) q(b) under the
+        strategy sigma that the rule returned last, uniform at first.
+      t: int32[], the iteration: 1, 2, ...
+
+    Returns:
+      The new state, and the next strategy [A, rows, H]: not negative, summing to one over A. `normalise`
+      makes it sum to one, and uniform where all is zero.
+    """
+    ...
 
 
 def normalise(weights: Array) -> Array:
@@ -190,8 +222,9 @@ class PDCFRPlus:
 class NRM:
   """Normalised regret matching: the regrets so far count as much as kappa * t recent steps.
 
-  This project's own rule: found by experiment and **without a convergence proof**; its results are
-  believed because exploitability is measured exactly. For each infostate, with x the regret of iteration t,
+  This project's first rule, **without a convergence proof**: there are 3 x 3 matrix games on which it cycles
+  forever, and with simultaneous updates it often does. `NRMPlus` took its place; it is kept for runs saved
+  with it. For each infostate, with x the regret of iteration t,
     m <- max(t / (t + c) * m, sum_a max(x_a, 0))         recent size of the positive regret
     y <- kappa * t * m * (z, negatives halved) + x       z: the regrets so far, in units of their positive sum
     n <- sum_a max(y_a, 0);  z <- y / n                  unless n = 0, which changes nothing
@@ -199,7 +232,7 @@ class NRM:
   starting from z uniform and m = 0. Regrets left over from the wild first iterations are thus
   forgotten at once, and no infostate takes a step much larger than 1 / (kappa * t). Keeping z rather than
   the regrets themselves is what makes float32 safe: nothing underflows where the opponent hardly
-  ever comes. It is made for alternating updates; with simultaneous ones it may cycle.
+  ever comes.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.
@@ -232,8 +265,64 @@ class NRM:
     return (z, m), normalise(positive_part(z + self.phi * step * regret if self.phi else z))
 
 
+@dataclasses.dataclass(frozen=True)
+class NRMPlus:
+  """The default: regret matching whose past counts at least s(t) times the positive regret that comes.
+
+  This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst,
+  by alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
+  u = sum_a max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
+    N <- max((1 - 1/t) ** fade * n, s(t) * u)                  what the past shall count
+    y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
+    n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0
+    strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)
+  starting from z uniform and n = 0. Regrets n * z fade no faster than the average's weights, as a bound
+  needs; no infostate steps further than 1 / s(t), which makes it fast; and 1 / s(t) shrinks as 1 / t for some
+  tau iterations and as 1 / sqrt(t) later, which ends all cycles. Keeping z and n apart makes float32 safe:
+  the strategy is known even where the opponent hardly ever comes.
+
+  Attributes:
+    kappa: inertia; larger is slower and steadier.
+    fade: how fast past regrets fade; at most gamma.
+    phi: weight of the last regret as prediction of the next, below 1. Without it the rule is slow.
+    tau: for how many iterations steps shrink as 1 / t.
+  """
+
+  kappa: float = 0.3
+  fade: float = 1.5
+  phi: float = 1 / 3
+  tau: float = 100.0
+  gamma: float = 5.0
+
+  def __post_init__(self):
+    _check(self, kappa=(0, 1e6), gamma=(0, 100), phi=(0, 0.99), tau=(1e-3, 1e12))
+    _check(self, fade=(0, self.gamma))
+
+  def init(self, shape, dtype):
+    """State: (z [A, rows, H], n [1, rows, H])."""
+    actions, rows, types = shape
+    return np.full(shape, 1 / actions, dtype), np.zeros((1, rows, types), dtype)
+
+  def update(self, state, regret, t):
+    """One step; see the class."""
+    z, n = state
+    time = t.astype(z.dtype)
+    kept, steps = 1 - 1 / time, self.kappa * time / jnp.sqrt(1 + time / self.tau)
+    up = sum_actions(positive_part(regret))
+    past = jnp.maximum(kept**self.fade * n, steps * up)
+    y = jnp.where(z > 0, past, kept**self.gamma / 2 * n) * z + regret
+    n = sum_actions(positive_part(y))
+    heard = n >= jnp.finfo(n.dtype).tiny
+    unit = jnp.where(heard, 1 / jnp.where(heard, n, 1), 0)
+    z = jnp.where(heard, y * unit, z)
+    weights = positive_part(z)
+    bound = jnp.minimum(weights, up * unit)
+    return (z, n), normalise(weights + self.phi * jnp.clip(regret * unit, -bound, bound))
+
+
 RULES: dict[str, type] = {
   "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
+  "nrm+": NRMPlus,
 }  # fmt: skip
 
 
@@ -256,7 +345,7 @@ def make_rule(rule: Any) -> Rule:
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
     return known[name](**parameters)
   if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
-    raise ValueError(f"Expected a rule such as NRM() or a name such as 'nrm', got {rule!r}.")
+    raise ValueError(f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}.")
   return rule
 
 

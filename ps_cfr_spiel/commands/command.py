@@ -17,7 +17,7 @@ class Command:
     text: what else to know.
     examples: what to type after the program's name.
     define: defines its flags.
-    run: from the parsed flags and the other words to an exit code.
+    run: runs it with the parsed flags and the other words; its exit code.
   """
 
   name: str

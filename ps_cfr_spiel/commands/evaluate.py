@@ -8,6 +8,7 @@ from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import unit_of, with_unit
 
 
@@ -27,7 +28,7 @@ def evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
       "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
     }
-    print("\n" * bool(number) + "\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+    print("\n" * bool(number) + report(lines))
   return 0
 
 

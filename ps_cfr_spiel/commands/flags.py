@@ -23,7 +23,7 @@ def define_walk(values: flags.FlagValues) -> None:
 
 _HELP = {
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
-  "(for poker with many hands), sparse (for any game), or auto, which chooses.",
+  "(for poker with many hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "
   "none, for games that have none.",
   "limit": "Most histories to visit of a game that does not describe itself.",

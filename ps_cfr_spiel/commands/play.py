@@ -23,7 +23,7 @@ def define(values: flags.FlagValues) -> None:
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_string("opponent", None, _HELP["opponent"], **into)
   flags.DEFINE_integer("seat", 0, "Which player you are.", 0, **into)
-  flags.DEFINE_integer("seed", None, "Seed of chance and of the bots, to play the same again.", **into)
+  flags.DEFINE_integer("seed", None, "Seed of chance and of the bots; the same seed repeats a game.", **into)
 
 
 _HELP = {
@@ -52,7 +52,7 @@ def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
 def make_opponent(
   game: pyspiel.Game, name: str | None, rng: np.random.RandomState
 ) -> Callable[[int], pyspiel.Bot]:
-  """Returns what makes a bot for a seat.
+  """A function that makes a bot for a seat.
 
   Args:
     game: the game.

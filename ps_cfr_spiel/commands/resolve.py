@@ -13,6 +13,7 @@ from ps_cfr_spiel.commands.flags import define_walk
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import GADGETS
@@ -28,7 +29,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("lookahead", None, _HELP["lookahead"], **count)
   flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
   flags.DEFINE_list("actions", None, _HELP["actions"], **into)
-  flags.DEFINE_enum("rule", "nrm", list(RULES), "How regrets turn into the next strategy.", **into)
+  flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
@@ -36,13 +37,13 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "gadget": "What binds a search to the one before: with cfr-d the opponent cannot gain by it, with "
-  "max-margin they lose as much as can be; unsafe binds nothing, for comparison.",
-  "lookahead": "How many own decisions a search looks ahead, 1 for the present one only; beyond it the value "
-  "function takes over (default: to the end of the game).",
-  "value_iterations": "With --lookahead: the value function solves what lies beyond by this many iterations "
+  "gadget": "What binds a search to the one before it: with cfr-d the opponent cannot gain by the new "
+  "search, with max-margin they lose by it as much as possible; unsafe binds nothing, for comparison.",
+  "lookahead": "How many decisions of its own a search looks ahead, 1 for the present one only; beyond "
+  "that the value function takes over (default: to the end of the game).",
+  "value_iterations": "With --lookahead: the value function solves what lies beyond in this many iterations "
   "(default: 20).",
-  "actions": "OpenSpiel's numbers of the actions that searches consider, as 0,1,3 (default: all).",
+  "actions": "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
   "output": "Folder for policy.npz, which show, evaluate and play take (default: runs/, the game's name and "
   "-resolving).",
 }
@@ -72,7 +73,8 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       limit=values.limit,
     )
     if not values.quiet:
-      print(resolving.tree.summary(), f"{'method:':21}{resolving.description}", "", sep="\n", flush=True)
+      method = report({"method": resolving.description})
+      print(resolving.tree.summary(), method, "", sep="\n", flush=True)
     policy = resolving.tabularise(progress=not values.quiet)
     seconds = time.perf_counter() - started
     result = evaluate_policy(game, policy)
@@ -85,7 +87,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     "saved": str(file),
     "look at it": f"ps-cfr-spiel show {file}",
   }
-  print("\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+  print(report(lines))
   return 0
 
 
@@ -97,14 +99,16 @@ def _actions(words: Sequence[str] | None) -> list[int] | None:
     return [int(word) for word in words]
   except ValueError:
     wrong = ",".join(words)
-    raise UserError(f"--actions must be OpenSpiel's numbers of actions, as 0,1,3; got {wrong}.") from None
+    raise UserError(
+      f"--actions must be OpenSpiel's numbers of actions, such as 0,1,3; got {wrong}."
+    ) from None
 
 
 COMMAND = Command(
   name="resolve",
   arguments="[GAME]",
   summary="Search by continual re-solving",
-  text="Solves every subgame anew as play comes to it, for all public states at once, and prints how "
+  text="Solves every subgame again when play reaches it, here at all public states, and prints how "
   "exploitable this search is. GAME is written as for solve.",
   examples=(
     "resolve leduc_poker",

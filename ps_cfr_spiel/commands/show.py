@@ -17,18 +17,20 @@ def define(values: flags.FlagValues) -> None:
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_string("at", "", _HELP["at"], **into)
   flags.DEFINE_string("hand", None, _HELP["hand"], **into)
-  flags.DEFINE_string("action", None, "Let the chart show how often this action is played.", **into)
+  flags.DEFINE_string(
+    "action", None, "Show how often this action is played, instead of the most frequent one.", **into
+  )
   flags.DEFINE_string("png", None, "Also draw the chart, or the belief, into this file.", **into)
   flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
   flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
 
 
 _HELP = {
-  "at": "Where to look: the actions so far, as 'check, bet 200', in short as 'x b200', or by OpenSpiel's "
-  "numbers as '1 2'; in glasses as 'Stones to 1/9, Evader to 4', in short '1/9, 4'. Without it, the start "
-  "of the game.",
-  "hand": "Instead of the chart, a table of every hand of this kind: AhKd, or AKs, AKo, AK, TT for all "
-  "suits. In games without a chart, of the information states that contain this text.",
+  "at": "Where to look: the actions so far, such as 'check, bet 200', 'x b200' for short, or OpenSpiel's "
+  "numbers such as '1 2'; in glasses, 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the "
+  "start of the game.",
+  "hand": "Show a table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all "
+  "suits. In games without a chart, a table of the information states that contain this text.",
 }
 
 
@@ -110,9 +112,9 @@ COMMAND = Command(
   name="show",
   arguments="FILE",
   summary="Look at a saved strategy",
-  text="FILE is the run.npz of a solved game, or a policy saved from Python. Of a poker game, shows the "
-  "hands of the player who acts as a chart, and --at walks down the betting; of glasses, where the chaser "
-  "thinks the evader is after the moves of --at; of other games, a table.",
+  text="FILE is the run.npz of a solved game, or a policy saved from Python. For a poker game, it shows "
+  "the hands of the player who acts as a chart, and --at follows the betting; for glasses, where the chaser "
+  "thinks the evader is after the moves of --at; for other games, a table.",
   examples=(
     "show runs/river_subgame/run.npz",
     "show runs/river_subgame/run.npz --at='check, bet 200'",

@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel solve`: runs a solver, tells how it gets on, and saves what it found."""
+"""The command `ps-cfr-spiel solve`: runs a solver, shows its progress, and saves the result."""
 
 import dataclasses
 import sys
@@ -19,6 +19,7 @@ from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   BASELINES,
   CHUNK_SECONDS,
@@ -47,8 +48,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
-  flags.DEFINE_enum("rule", "nrm", list(RULES), _HELP["rule"], **into)
-  flags.DEFINE_bool("alternating", True, "Update the players in turns rather than both at once.", **into)
+  flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
+  flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
@@ -60,16 +61,16 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "solver": "ps-cfr goes through the whole public tree in each iteration; the others sample it, and need "
-  "many more, but much cheaper iterations.",
+  "solver": "ps-cfr visits the whole public tree in each iteration; the others sample it, and need many "
+  "more, but much cheaper, iterations.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
   "runs/ and the game's name, or the folder of the resumed run).",
-  "resume": "Go on from this run.npz, with the game and the settings that it was begun with.",
-  "checkpoint_seconds": "While running, save about this often, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm is this project's own: it needs the fewest "
-  "iterations in poker but has no proof of convergence. The others are published.",
+  "resume": "Continue this run.npz, with the game and the settings that it began with.",
+  "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
+  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
+  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
 }
 
 
@@ -81,11 +82,8 @@ SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are it
   "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
   "external-sampling": (ExternalSamplingSolver, _SAMPLING),
 }
-_FIXED = (
-  "solver",
-  *dict.fromkeys(n for _, names in SOLVERS.values() for n in names),
-  *_COMMON,
-)  # on resuming
+_OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
+_FIXED = ("solver", *_OWN, *_COMMON)  # on resuming
 
 
 @dataclasses.dataclass
@@ -137,7 +135,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
-  run.say(run.solver.tree.summary(), f"{'method:':21}{run.solver.description}", "")
+  run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
   interrupted = False
   try:
     _compile(run)
@@ -154,7 +152,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   run.say("")
   _print_result(run, files)
   if values.target and not run.reached:
-    print(f"The target of {values.target} was not reached. To go on: --resume={run.file}")
+    print(f"The target of {values.target} was not reached. To continue: --resume={run.file}")
   if pictures is None and values.plot is None:
     print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
   return INTERRUPTED if interrupted else 0
@@ -171,7 +169,7 @@ def _pictures(plot: bool | None) -> ModuleType | None:
 
 
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
-  """The run that the command line describes; every mistake in it comes to light here."""
+  """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else _new(values, words)
   target = _target(values.target, pot_of(solver.game))
@@ -187,7 +185,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
 def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   game = load_game(words)
   kind, own = SOLVERS[values.solver]
-  foreign = sorted({name for _, names in SOLVERS.values() for name in names} - set(own))
+  foreign = sorted(set(_OWN) - set(own))
   wrong = [f"--{name}" for name in foreign if values[name].present]
   if wrong:
     raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
@@ -202,7 +200,7 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   fixed = [f"--{name}" for name in _FIXED if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
-    raise UserError(f"--resume goes on with the game and settings of the saved run; leave out {what}.")
+    raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
     return load_solver(values.resume)
 
@@ -305,14 +303,14 @@ def _print_result(run: _Run, files: Sequence[str]) -> None:
     "saved": f"{', '.join(files)} in {run.folder}",
     "look at it": f"ps-cfr-spiel show {run.file}",
   }
-  print("\n".join(f"{name + ':':21}{text}" for name, text in lines.items()))
+  print(report(lines))
 
 
 # --- What is saved ------------------------------------------------------------------------------
 
 
 def _checkpoint(run: _Run) -> None:
-  """Saves the run and what was measured of it, so that both can be gone on with."""
+  """Saves the run and its measurements, so that both can be continued."""
   run.solver.save(run.file)
   write_points(run.folder / POINTS, run.points)
 

@@ -9,6 +9,7 @@ from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_tree
 from ps_cfr_spiel.commands.user_input import load_game, load_pictures, user_errors
 from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import certificate
 
 
@@ -33,7 +34,7 @@ def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
       print("\n" + certificate(game, tree, values.depth, infostates=values.infostates))
     if pictures:
       pictures.public_tree(game, tree, values.depth).savefig(values.png)
-      print(f"{'saved:':21}{values.png}")
+      print(report({"saved": values.png}))
   return 0
 
 

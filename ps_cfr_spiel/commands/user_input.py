@@ -1,7 +1,6 @@
 """What a user of the command line may get wrong, turned into one line instead of a traceback."""
 
 import contextlib
-import difflib
 import importlib
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from types import ModuleType
 import pyspiel
 from absl import flags
 
+from ps_cfr_spiel import compiler
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import load_policy
@@ -36,14 +36,8 @@ def load_game(words: Sequence[str]) -> pyspiel.Game:
   """The game that the words of a command line name, the default one if there are none; else `UserError`."""
   if len(words) > 1:
     raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
-  text = words[0] if words else DEFAULT_GAME
-  name, known = text.partition("(")[0], pyspiel.registered_names()
-  if name not in known:
-    guess = difflib.get_close_matches(name, known, 1)
-    advice = f"did you mean {guess[0]!r}?" if guess else "pyspiel.registered_names() lists them all."
-    raise UserError(f"Unknown game {name!r}; {advice}")
-  with user_errors(), quiet_stderr():
-    return pyspiel.load_game(text)
+  with user_errors():
+    return compiler.load_game(words[0] if words else DEFAULT_GAME)
 
 
 def load_module(name: str) -> None:

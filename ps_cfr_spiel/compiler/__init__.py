@@ -1,15 +1,18 @@
 """From a pyspiel game to a public tree: the only room that walks histories.
 
-May use: tree and what is below it.
+May use: tree and what is below it. `build` is the door; behind it `from_form` compiles games that describe
+themselves, `walk` and `from_histories` all others; `public_states` finds what is common knowledge. The laws
+that a game must keep are in `game_laws` and `history_laws`, and `check` reports on all of them.
 """
 
 from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
-from ps_cfr_spiel.compiler.loading import quiet_stderr
+from ps_cfr_spiel.compiler.from_histories import split_types
+from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
-from ps_cfr_spiel.compiler.walk import Histories, Walked, last_choices
+from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, layers, walked
 
 __all__ = [
   "LEAVES",
@@ -23,7 +26,12 @@ __all__ = [
   "augmented_infostates",
   "build_tree",
   "check_game",
+  "choice_rows",
   "components",
   "last_choices",
+  "layers",
+  "load_game",
   "quiet_stderr",
+  "split_types",
+  "walked",
 ]

@@ -3,14 +3,14 @@
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler.from_form import build_bayesian
+from ps_cfr_spiel.compiler.from_form import BayesianForm, build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.compiler.game_laws import check_kind, check_limit
 from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
-from ps_cfr_spiel.compiler.walk import walk
+from ps_cfr_spiel.compiler.walk import TooManyHistories, walk
 from ps_cfr_spiel.tree import PublicTree
 
-LEAVES = ("auto", "dense", "showdown", "sparse")
+LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 LIMIT = 5_000_000  # histories: some 1 GB and 10 s for a game written in C++
 
 
@@ -23,13 +23,15 @@ def build_tree(
 ) -> PublicTree:
   """Compiles a two-player zero-sum game into a public tree.
 
-  A game with a method `bayesian_form()` is compiled from it; any other is walked history by history.
+  A game with a method `bayesian_form()` is compiled from it, unless an option needs its histories; any other
+  is walked history by history.
 
   Args:
     game: from `pyspiel.load_game`; sequential, with perfect recall.
     leaves: how leaves are evaluated. "dense": chance-weighted utility matrices over types; "showdown": card
-      removal instead of matrices, for games with a Bayesian form; "sparse": a number for each pair of
-      sequences, for any game; "auto": what is fastest for the game and JAX's default device.
+      removal instead of matrices, for games with a Bayesian form; "native": the same in C++, on CPUs, where
+      the package was installed with a compiler; "sparse": a number for each pair of sequences, for any
+      game; "auto": what is fastest for the game, the device and the installation.
     public_states: where they come from. "closure": common knowledge (see `public_states`); "observer": the
       game's public observer; "none": no public states, for games that have none; the solver does not
       need them, only what is built on them does.
@@ -49,10 +51,24 @@ def build_tree(
   check_limit(limit)
   check_option("leaves", leaves, LEAVES)
   check_option("public_states", public_states, SOURCES)
-  if hasattr(game, "bayesian_form") and leaves != "sparse" and public_states == "closure":
-    return build_bayesian(str(game), game.bayesian_form(), leaves)
+  if hasattr(game, "bayesian_form"):
+    form = game.bayesian_form()
+    if leaves != "sparse" and public_states == "closure":
+      return build_bayesian(str(game), form, leaves)
+    _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
   histories = walk(game, limit, progress, observe)
   choices = own_choices(str(game), histories)
   found = None if public_states == "none" else partition(str(game), histories, choices, public_states)
   return build_general(game, histories, choices, found, leaves)
+
+
+def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:
+  """ValueError if a game with a form, which an option asks to walk, is known to be too large for it."""
+  count = count_histories(form)
+  if count > limit:
+    raise TooManyHistories(
+      f"{game} has more than {limit:,} histories, the limit on what is walked, and {option} would walk all "
+      f"{count:,}. Use public_states='closure' with leaves='auto', 'dense' or 'showdown', which compile its "
+      f"Bayesian form without a walk, or raise the limit."
+    )

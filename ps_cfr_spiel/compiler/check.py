@@ -1,6 +1,6 @@
-"""Is a game fit for `build_tree`, and if not, why not? Every law is reported, not the first one broken.
+"""Is a game fit for `build_tree`, and if not, why not? Every law is reported, not just the first one broken.
 
-The laws themselves are those by which `build_tree` refuses a game: `game_laws`, `infostate_laws` and
+The laws themselves are those by which `build_tree` refuses a game: `game_laws`, `history_laws` and
 `public_states.partition`.
 """
 
@@ -31,14 +31,14 @@ T = TypeVar("T")
 def check_game(
   game: pyspiel.Game, public_states: str = "closure", limit: int = LIMIT, progress: bool = False
 ) -> Report:
-  """Checks whether a game is fit for `build_tree`, and tells everything that is wrong with it.
+  """Checks whether a game is fit for `build_tree`, and reports everything that is wrong with it.
 
   In a test of your own game: `ps_cfr_spiel.check_game(pyspiel.load_game("my_game")).assert_fit()`.
 
   Args:
     game: from `pyspiel.load_game`.
     public_states: as for `build_tree`: "closure", "observer" or "none". Public states that are not asked for
-      are reported by a note, but not demanded.
+      are reported in a note, but not required.
     limit: most histories to walk.
     progress: show a progress bar while walking.
 
@@ -141,8 +141,8 @@ def _compile_form(game: Any, limit: int) -> tuple[PublicTree | None, Finding | N
   if tree.labels.histories <= limit:
     return tree, None
   text = (
-    f"{tree.labels.histories:,} histories by the form, more than the limit of {limit:,}; check smaller "
-    f"parameters of the game, too, which can be walked and compared with the form"
+    f"{tree.labels.histories:,} histories by the form, more than the limit of {limit:,}; also check smaller "
+    f"parameters of the game, which can be walked and compared with the form"
   )
   return tree, Finding(FORM, Verdict.NOTE, text)
 
@@ -189,7 +189,7 @@ def _walk_findings(
     histories = walk(game, limit, progress, observer, on_fault)
     text = f"{len(histories.parent):,}, at most {histories.depth.max():,} moves long; the limit is {limit:,}"
   except TooManyHistories:
-    text = f"more than {limit:,}, the limit on what is walked; a higher limit costs time and memory"
+    text = f"more than {limit:,}, the limit on the walk; a higher limit costs time and memory"
   except Exception as error:  # the game's own code: whatever it raises
     text = f"{' '.join(getattr(error, '__notes__', []))}: {_name(error)}"
   findings = [Finding("histories", Verdict.PASS if histories else Verdict.FAIL, text)]
@@ -212,8 +212,10 @@ def _later_findings(
   choices = [last_choices(histories, player) for player in (0, 1)]
   demanded = Verdict.NOTE if source == "none" else Verdict.FAIL
   findings = [
-    _law("same actions", actions_fault(histories), "an infostate offers the same in all its histories"),
-    _law("perfect recall", recall_fault(histories, choices), "an infostate has one own past"),
+    _law(
+      "same actions", actions_fault(histories), "an infostate offers the same actions in all its histories"
+    ),
+    _law("perfect recall", recall_fault(histories, choices), "an infostate has one past of its player's own"),
     _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
     _law("timing", timing_fault(histories), "an infostate holds histories of one length", demanded),
   ]
@@ -225,7 +227,7 @@ def _later_findings(
   if _holds(findings):
     tree = build_general(game, histories, choices, found)
     if form_tree is not None:
-      findings.append(_law(FORM, form_fault(form_tree, tree), "as what was found by walking"))
+      findings.append(_law(FORM, form_fault(form_tree, tree), "the same game as the one found by walking"))
       tree = form_tree if source == "closure" else tree
   return findings + _declared_findings(game, histories), tree
 
@@ -255,7 +257,7 @@ def _declared_findings(game: pyspiel.Game, histories: Histories) -> list[Finding
   """What the game says of itself that `build_tree` does not need: notes at most."""
   largest = np.abs(histories.utility).max()
   low, high = game.min_utility(), game.max_utility()
-  bounds = f"utilities go to {largest:g}, declared are {low:g} to {high:g}"
+  bounds = f"utilities reach {largest:g}, {low:g} to {high:g} are declared"
   inside = largest <= min(high, -low) + 1e-9
   findings = [_law("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
   try:

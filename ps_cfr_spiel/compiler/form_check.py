@@ -12,15 +12,13 @@ TOLERANCE = 1e-6  # of values in float64, relative to the largest
 def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
   """The tree of a form and the tree found by walking the game have one set of infostates and equal values.
 
-  Values are those of a random strategy profile and of best responses to it, in which every leaf has a part.
+  Values are those of a random strategy profile and of best responses to it, to which every leaf contributes.
 
   Returns:
     None, or what is different.
   """
   actions = [
-    {(d.player, name): d.legal_actions for d, _, name in tree.labels.infostates()}
-    for tree in (form, walked)
-    if tree.labels is not None
+    {(d.player, name): d.legal_actions for d, _, name in tree.names.infostates()} for tree in (form, walked)
   ]
   places = ("in the form", "in the game")
   for k, j in ((0, 1), (1, 0)):
@@ -39,11 +37,10 @@ def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
 
 def _values(tree: PublicTree, profile: dict[tuple[int, str], np.ndarray]) -> np.ndarray:
   """[3]: value to player 0 of a profile, and each player's best response, in float64."""
-  assert tree.labels is not None
   strategies = tuple(
     tuple(np.full(shape, 1 / shape[0]) for shape in player.block_shapes) for player in tree.players
   )
-  for decision, h, name in tree.labels.infostates():
+  for decision, h, name in tree.names.infostates():
     strategies[decision.player][decision.block][:, decision.row, h] = profile[decision.player, name]
   with precision("float64"):
     result = evaluate(*to_device((tree, strategies), "float64"))

@@ -5,21 +5,24 @@ data.
 """
 
 import dataclasses
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import jax
 import numpy as np
-import pyspiel
 
+from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.tree import (
+  TERMINAL,
   Decision,
   DenseLeaves,
   Labels,
-  LeafEvaluator,
+  NativeLeaves,
   PublicState,
   PublicTree,
   ShowdownLeaves,
+  children,
   make_forest,
+  obstacle,
   shares_card,
 )
 
@@ -29,42 +32,71 @@ class Deals:
   """Histories of a Bayesian form: both types are dealt, then all actions are public.
 
   Attributes:
+    public_states, types: as in `Labels`.
     compatible: for each player int[H], a type of the opponent that can be dealt with each type.
     pairs: number of deals.
+    leaves: the game's leaves, which know the prior over the types.
   """
 
   remark: ClassVar[str] = " (the deal counted as one event)"
+  public_states: tuple[PublicState, ...]
+  types: tuple[tuple[str, ...], tuple[str, ...]]
   compatible: tuple[np.ndarray, np.ndarray]
   pairs: int
+  leaves: "FormLeaves"
 
-  def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
-    """See `Source`."""
+  @property
+  def largest_utility(self) -> float:
+    """Of all ends of the game, in absolute terms."""
+    largest = max(np.abs(self.leaves.stake).max(initial=0), np.abs(self.leaves.constant).max(initial=0))
+    return float(largest)
+
+  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """Probability that chance deals each type, and the opponent plays to it by their range.
+
+    Args:
+      player: 0 or 1.
+      range_: [n, H of the opponent].
+
+    Returns:
+      [n, H of the player], float64.
+    """
+    # Leaves worth 1 to player 0 whatever the types: their values are what is asked for, but for the sign.
+    ones = dataclasses.replace(self.leaves, stake=np.zeros(0), constant=np.ones(len(range_)))
+    with precision("float64"):
+      return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
+
+  def path(self, decision: Decision, type_index: int) -> list[int]:
+    """See `Labels`."""
     types = [type_index, int(self.compatible[decision.player][type_index])]
-    return (types if decision.player == 0 else types[::-1]) + self._moves(labels, decision.public_state)
+    return (types if decision.player == 0 else types[::-1]) + self._moves(decision.public_state)
 
-  def _moves(self, labels: "Labels", public_state: int) -> list[int]:
-    moves, state = [], labels.public_states[public_state]
+  def _moves(self, public_state: int) -> list[int]:
+    moves, state = [], self.public_states[public_state]
     while state.parent >= 0:
       moves.append(state.action)
-      state = labels.public_states[state.parent]
+      state = self.public_states[state.parent]
     return moves[::-1]
 
-  def history(self, labels: "Labels", public_state: int) -> list[int]:
-    """See `Source`."""
-    return [0, int(self.compatible[0][0]), *self._moves(labels, public_state)]
+  def history(self, public_state: int) -> list[int]:
+    """See `Labels`."""
+    return [0, int(self.compatible[0][0]), *self._moves(public_state)]
 
-  def count(self, labels: "Labels", public_state: int) -> int:
-    """See `Source`."""
+  def count(self, public_state: int) -> int:
+    """See `Labels`."""
     return self.pairs
 
-  def infostates(self, labels: "Labels", public_state: int) -> tuple[list[str], list[str]]:
-    """See `Source`; everything else being public, a type says what its player knows."""
-    return list(labels.types[0]), list(labels.types[1])
+  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+    """See `Labels`; everything else being public, a type says what its player knows."""
+    return list(self.types[0]), list(self.types[1])
 
 
-TERMINAL = int(pyspiel.PlayerId.TERMINAL)
-
-LEAVES = {"dense": DenseLeaves, "showdown": ShowdownLeaves}
+FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves | NativeLeaves
+LEAVES: dict[str, type[FormLeaves]] = {
+  "dense": DenseLeaves,
+  "showdown": ShowdownLeaves,
+  "native": NativeLeaves,
+}
 
 
 class BayesianForm(Protocol):
@@ -73,7 +105,7 @@ class BayesianForm(Protocol):
   Attributes:
     parent: int32[N] parent of each public state, -1 at the root; parents before children.
     action: int32[N] OpenSpiel action that leads here from the parent.
-    player: int32[N] who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL`.
+    player: int32[N] who acts, 0, 1 or `tree.TERMINAL`.
     constant, stake: float64[N] at terminals; the utility to player 0 is
       constant + stake * sign(strength 0 - strength 1).
     types: names of each player's types, lengths H0 and H1. Player 0's is dealt first; a type's index is the
@@ -103,63 +135,66 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
   folds = terminals[form.stake[terminals] == 0]
   if (form.constant[showdowns] != 0).any():
     raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
-  children = _children(form)
+  below = children(form.parent.tolist(), form.action.tolist())
   places = np.full((len(form.parent), 2), -1)
   forests = []
   for player in (0, 1):
     states = np.flatnonzero(form.player == player)
-    last = _last_sequences(form, player, children)
+    last = _last_sequences(form, player, below)
     forest, places[states] = make_forest(
       last[states],
-      np.array([len(children[s]) for s in states], int),
+      np.array([len(below[s]) for s in states], int),
       [last[showdowns], last[folds]],
       len(form.types[player]),
     )
     forests.append(forest)
   evaluator = make_leaves(form, leaves, form.stake[showdowns], form.constant[folds])
-  return PublicTree((forests[0], forests[1]), evaluator, _labels(name, form, children, places))
+  return PublicTree((forests[0], forests[1]), evaluator, _labels(name, form, below, places, evaluator))
 
 
-def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> LeafEvaluator:
+def count_histories(form: BayesianForm) -> int:
+  """Number of histories of the game, the deal counted as one event."""
+  return 1 + len(form.parent) * int((~shares_card(*form.cards)).sum())
+
+
+def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> FormLeaves:
   """The leaf evaluator called `kind`; "auto" chooses."""
   if kind == "auto":
-    small = len(form.types[0]) * len(form.types[1]) <= 150_000
-    kind = "dense" if small or jax.default_backend() != "cpu" else "showdown"
-  if kind not in LEAVES:
-    raise ValueError(
-      f"Unknown leaf evaluator {kind!r}; choose one of 'auto', {', '.join(map(repr, LEAVES))}."
-    )
+    kind = _fastest(form)
   return LEAVES[kind].create(form, stake, constant)
 
 
-def _children(form: BayesianForm) -> list[list[int]]:
-  """The children of each public state, by ascending action."""
-  children: list[list[int]] = [[] for _ in form.parent]
-  for state, parent in enumerate(form.parent):
-    if parent >= 0:
-      children[parent].append(state)
-  return [sorted(states, key=lambda s: form.action[s]) for states in children]
+def _fastest(form: BayesianForm) -> str:
+  """What "auto" chooses: matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`)."""
+  pairs = len(form.types[0]) * len(form.types[1])
+  if jax.default_backend() != "cpu" or pairs <= 400:
+    return "dense"
+  if not obstacle():
+    return "native"
+  return "dense" if pairs <= 150_000 else "showdown"
 
 
-def _last_sequences(form: BayesianForm, player: int, children: list[list[int]]) -> np.ndarray:
+def _last_sequences(form: BayesianForm, player: int, below: list[list[int]]) -> np.ndarray:
   """int[N, 2]: the player's last choice before each public state, as `make_forest` wants it."""
   number = np.cumsum(form.player == player) - 1
   last = np.full((len(form.parent), 2), -1)
   for state, parent in enumerate(form.parent):
     if parent >= 0:
       own = form.player[parent] == player
-      last[state] = (number[parent], children[parent].index(state)) if own else last[parent]
+      last[state] = (number[parent], below[parent].index(state)) if own else last[parent]
   return last
 
 
-def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np.ndarray) -> Labels:
+def _labels(
+  name: str, form: BayesianForm, below: list[list[int]], places: np.ndarray, leaves: FormLeaves
+) -> Labels:
   """Names for the host; `places` gives each public state's (block, row)."""
   states, decisions = [], []
   for s, (parent, action, player) in enumerate(zip(form.parent, form.action, form.player, strict=True)):
     own = (len(decisions),) if player >= 0 else ()
     states.append(PublicState(int(parent), int(action), int(player), own))
     if player >= 0:
-      legal = tuple(int(form.action[child]) for child in children[s])
+      legal = tuple(int(form.action[child]) for child in below[s])
       block, row = places[s].tolist()
       decisions.append(Decision(int(player), s, block, row, legal, form.infostates[s]))
   disjoint = ~shares_card(*form.cards)
@@ -168,6 +203,8 @@ def _labels(name: str, form: BayesianForm, children: list[list[int]], places: np
     public_states=tuple(states),
     decisions=tuple(decisions),
     types=form.types,
-    histories=1 + len(states) * int(disjoint.sum()),
-    source=Deals((disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum())),
+    histories=count_histories(form),
+    source=Deals(
+      tuple(states), form.types, (disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum()), leaves
+    ),
   )

@@ -13,7 +13,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler.history_laws import actions_fault, recall_fault
 from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
-from ps_cfr_spiel.compiler.walk import Histories, Walked, last_choices
+from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, walked
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
@@ -82,10 +82,25 @@ def build_general(
   if leaves in ("auto", "dense") and partition is not None:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)
   if leaves not in ("auto", "sparse") and layout is None:
-    needs = "a game with a bayesian_form()" if leaves == "showdown" else "a Bayesian game with public states"
+    needs = "a Bayesian game with public states" if leaves == "dense" else "a game with a bayesian_form()"
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories)
   return _assemble(game, histories, partition, choices, layout)
+
+
+def split_types(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
+  """The tree that `build_tree(game, leaves="sparse")` gives, made from the histories of another tree."""
+  labels = tree.names
+  source = walked(labels)
+  if source is None or source.public is None:
+    raise ValueError(f"{game}: this tree was not made by walking histories with their public states.")
+  states = labels.public_states
+  partition = Partition(
+    source.public,
+    np.array([state.parent for state in states], np.int32),
+    np.array([state.player for state in states], np.int32),
+  )
+  return build_general(game, source.histories, own_choices(str(game), source.histories), partition, "sparse")
 
 
 def _sparse_layout(histories: Histories) -> Layout:
@@ -107,6 +122,8 @@ def _typed_layout(
   start = _first_decisions(histories)
   rows, types, sizes = [], [], []
   for player in (0, 1):
+    # A type is what the player knew when somebody first acted: `origin`, at the public state `root`. It must
+    # last: within a public state, what the player knows now and what the player knew then are one to one.
     acts = histories.player == player
     knowledge = augmented_infostates(histories, player)
     origin = np.where(start >= 0, knowledge[start], 0)
@@ -114,21 +131,24 @@ def _typed_layout(
     public = partition.of[acts]
     if not _one_to_one(public, knowledge[acts], origin[acts]):
       return None
+    # The player's rows are the public states in which the player acts; all histories of one must allow the
+    # same actions and have the same last choice of the player before them.
     row_of_public = np.full(len(partition.parent), -1)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
     row = np.full(len(histories.names[player]), -1)
     row[histories.infostate[player][acts]] = row_of_public[public]
-    past = choices[player][acts]
-    past = np.where(past[:, :1] >= 0, np.stack([row[past[:, 0]], past[:, 1]], 1), -1)
+    past = choice_rows(choices[player][acts], row)
     if not all(_constant(public, column) for column in (histories.legal[acts], *past.T)):
       return None
+    # Number the types within each public state of first decisions; rows must be filled well enough.
     type_, size = _ranks(root, origin)
     if len(np.unique(knowledge[acts])) < least_fill * len(own) * size:
       return None
     rows.append(row)
     types.append(type_)
     sizes.append(size)
+  # Leaves hold a matrix over pairs of types each; these must be filled well enough, too.
   layout = Layout((rows[0], rows[1]), (types[0], types[1]), (sizes[0], sizes[1]))
   leaf, _, ends = _leaf_numbers(histories, choices, layout)
   cells = np.unique(np.stack([leaf, types[0][ends], types[1][ends]]), axis=1).shape[1]
@@ -177,10 +197,7 @@ def _leaf_numbers(histories: Histories, choices: Choices, layout: Layout):
     int[Z] the leaf of each terminal; for each player int[L, 2] the last choice; int[Z] the terminals.
   """
   ends = np.flatnonzero(histories.player == TERMINAL)
-  keys = []
-  for player in (0, 1):
-    past = choices[player][ends]
-    keys.append(np.where(past[:, :1] >= 0, np.stack([layout.row[player][past[:, 0]], past[:, 1]], 1), -1))
+  keys = [choice_rows(choices[player][ends], layout.row[player]) for player in (0, 1)]
   leaves, leaf = np.unique(np.concatenate(keys, 1), axis=0, return_inverse=True)
   return leaf.reshape(-1), (leaves[:, :2], leaves[:, 2:]), ends
 
@@ -190,18 +207,19 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
   leaf, last, ends = _leaf_numbers(histories, choices, layout)
   forests, decisions = [], []
   for player in (0, 1):
+    # `first`: the first history of each row, from which its last choice and actions are read.
     acts = np.flatnonzero(histories.player == player)
     row = layout.row[player][histories.infostate[player][acts]]
     count = int(row.max(initial=-1)) + 1
     first = np.zeros(count, int)
-    first[row[::-1]] = acts[::-1]
-    past = choices[player][first]
-    parents = np.where(past[:, :1] >= 0, np.stack([layout.row[player][past[:, 0]], past[:, 1]], 1), -1)
+    first[row[::-1]] = acts[::-1]  # written backwards, so that the first one stays
+    parents = choice_rows(choices[player][first], layout.row[player])
     legal = [histories.legal_sets[n] for n in histories.legal[first]]
     sizes = np.array([len(actions) for actions in legal], int)
     forest, places = make_forest(parents, sizes, [last[player]], layout.types[player])
     forests.append(forest)
     decisions += _decisions(histories, partition, player, layout, legal, places)
+  # Utilities of histories that end in one leaf with the same types add up, weighed by chance.
   utility = np.zeros((len(last[0]), *layout.types))
   weight = histories.chance[ends] * histories.utility[ends]
   np.add.at(utility, (leaf, layout.type[0][ends], layout.type[1][ends]), weight)

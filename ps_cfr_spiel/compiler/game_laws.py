@@ -1,8 +1,8 @@
 """What a game and each of its states must be like to have a public tree.
 
-`build_tree` refuses a game that breaks one of these laws, `check_game` reports all that are broken. A law is
+`build_tree` refuses a game that breaks one of these laws; `check_game` reports all that are broken. A law is
 a function that returns None where it holds, and otherwise says what breaks it. The laws that take all
-histories together are in `infostate_laws`.
+histories together are in `history_laws`.
 """
 
 import itertools
@@ -50,7 +50,7 @@ def dynamics_fault(game: pyspiel.Game) -> str | None:
 def strings_fault(game: pyspiel.Game) -> str | None:
   """The game has information state strings."""
   if not game.get_type().provides_information_state_string:
-    return "it has no information state strings, by which infostates are told apart."
+    return "it has no information state strings, which tell infostates apart."
   return None
 
 
@@ -104,7 +104,7 @@ def check_limit(limit: Any) -> None:
 
 
 def mover_text(player: int) -> str:
-  """What to say of a state in which it is nobody's turn that a sequential game knows."""
+  """What to say of a state whose current player is none that a sequential game can have."""
   return f"current_player() is {player}; expected 0, 1, PlayerId.CHANCE or PlayerId.TERMINAL"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from ps_cfr_spiel.compiler.walk import Histories
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
-WITHOUT = "public_states='none' solves it without."
+WITHOUT = "public_states='none' solves the game without public states."
 
 
 def acting(histories: Histories, player: int) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +39,7 @@ def actions_fault(histories: Histories) -> str | None:
 
 
 def recall_fault(histories: Histories, choices: list[np.ndarray]) -> str | None:
-  """An infostate has one own past: the player remembers what was known and done before (perfect recall).
+  """An infostate has one past: its player remembers what they knew and did before (perfect recall).
 
   Args:
     histories: of `walk`.
@@ -117,7 +117,7 @@ def names_fault(histories: Histories) -> str | None:
   both = sorted(names[0] & names[1])
   if both:
     return (
-      f"{len(both):,} information state string(s) stand for an infostate of either player, the first "
-      f"{both[0]!r}; TreePolicy.to_pyspiel() cannot tell them apart, all else can."
+      f"{len(both):,} information state string(s) name infostates of both players, the first "
+      f"{both[0]!r}; TreePolicy.to_pyspiel() cannot tell them apart; everything else can."
     )
   return None

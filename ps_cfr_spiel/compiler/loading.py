@@ -1,9 +1,31 @@
 """Loading games without what OpenSpiel's C++ writes to stderr."""
 
 import contextlib
+import difflib
 import os
 import sys
 from collections.abc import Iterator
+
+import pyspiel
+
+
+def load_game(text: str) -> pyspiel.Game:
+  """The game that a string names, as `pyspiel.load_game`, but with nothing on stderr.
+
+  Raises:
+    ValueError: no game has this name (the message suggests one that is written alike), the string is not
+      well formed, or the game does not take its parameters.
+  """
+  name, known = text.partition("(")[0], pyspiel.registered_names()
+  if name not in known:
+    guess = difflib.get_close_matches(name, known, 1)
+    advice = f"did you mean {guess[0]!r}?" if guess else "pyspiel.registered_names() lists them all."
+    raise ValueError(f"Unknown game {name!r}; {advice}")
+  try:
+    with quiet_stderr():
+      return pyspiel.load_game(text)
+  except pyspiel.SpielError as error:
+    raise ValueError(str(error)) from error
 
 
 @contextlib.contextmanager

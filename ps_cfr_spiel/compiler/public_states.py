@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
-import scipy.sparse.csgraph
 from open_spiel.python import observation
 
 from ps_cfr_spiel.compiler.history_laws import movers_fault, split_fault, timing_fault
-from ps_cfr_spiel.compiler.walk import Histories
+from ps_cfr_spiel.compiler.walk import Histories, layers
 from ps_cfr_spiel.tree import TERMINAL
 
 SOURCES = ("closure", "observer", "none")
@@ -28,7 +27,7 @@ class Partition:
   Attributes:
     of: int32[N], the public state of each history.
     parent: int32[P], -1 at the root.
-    player: int32[P], who acts: 0, 1, `walk.CHANCE` or `walk.TERMINAL`.
+    player: int32[P], who acts: 0, 1, `CHANCE` or `TERMINAL`.
   """
 
   of: np.ndarray
@@ -93,7 +92,7 @@ def _by_observer(histories: Histories) -> np.ndarray:
   """int[N]: the number of the sequence of public strings up to each history."""
   assert histories.public is not None
   of = np.zeros(len(histories.parent), np.int64)
-  for here in _layers(histories):
+  for here in layers(histories.depth):
     above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
     of[here] = of.max() + 1 + _number(np.stack([above, histories.public[here]]))
   return of
@@ -108,16 +107,16 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
   """
   of = np.full(len(histories.parent), -1)
   over = histories.player == TERMINAL
-  layers = _layers(histories)
+  by_depth = layers(histories.depth)
   below = np.zeros(0, int)  # histories a depth further down that are not over
-  for layer in reversed(layers):
+  for layer in reversed(by_depth):
     here = layer[~over[layer]]
     joined = [_knowledge(histories, choices, i, here) for i in (0, 1)]
     position = np.full(len(of), -1)
     position[here] = np.arange(len(here))
     of[here] = of.max() + 1 + components(len(here), joined, position[histories.parent[below]], of[below])
     below = here
-  for layer in layers:
+  for layer in by_depth:
     here = layer[over[layer]]
     above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
     joined = [_number(np.vstack([above, _knowledge(histories, choices, i, here)])) for i in (0, 1)]
@@ -125,16 +124,10 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
   return of
 
 
-def _layers(histories: Histories) -> list[np.ndarray]:
-  """The histories of each length."""
-  order = np.argsort(histories.depth, kind="stable")
-  return np.split(order, np.cumsum(np.bincount(histories.depth))[:-1])
-
-
 def _knowledge(
   histories: Histories, choices: Sequence[np.ndarray], player: int, here: np.ndarray
 ) -> np.ndarray:
-  """int[n]: the number of what a player knows: the own last choice and the information state string."""
+  """int[n]: the number of what a player knows: their last choice and their information state string."""
   return _number(np.vstack([histories.infostate[player][here], choices[player][here].T]))
 
 
@@ -148,14 +141,16 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
   Nor any `members` that have equal `groups`.
   """
+  from scipy.sparse import coo_matrix, csgraph  # a fifth of all modules, for games that are walked alone
+
   rows = [np.arange(count)] * len(joined) + [np.asarray(members, int)]
   columns, offset = [], count
   for numbers in (*joined, np.asarray(groups, int)):
     columns.append(offset + numbers)
     offset += int(numbers.max(initial=-1)) + 1
   edges = (np.concatenate(rows), np.concatenate(columns))
-  graph = scipy.sparse.coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
-  return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:count]
+  graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
+  return csgraph.connected_components(graph, directed=False)[1][:count]
 
 
 def augmented_infostates(histories: Histories, player: int) -> np.ndarray:

@@ -5,7 +5,7 @@ import enum
 
 
 class Verdict(enum.StrEnum):
-  """What is said of a law: it holds, it is broken and `build_tree` refuses the game, or something to know."""
+  """What is said of a law: it holds; it is broken and `build_tree` refuses the game; or worth knowing."""
 
   PASS = "PASS"
   FAIL = "FAIL"

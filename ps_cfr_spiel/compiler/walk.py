@@ -61,7 +61,7 @@ class Histories:
 
 @dataclasses.dataclass(frozen=True)
 class Walked:
-  """Finds the histories of a tree that was made by walking; see `tree.Source`.
+  """What a tree that was made by walking came from; see `tree.Source`.
 
   Attributes:
     histories: all of them.
@@ -74,29 +74,34 @@ class Walked:
   public: np.ndarray | None
   types: tuple[np.ndarray, np.ndarray]
 
-  def path(self, labels: Labels, decision: Decision, type_index: int) -> list[int]:
-    """See `tree.Source`."""
+  def path(self, decision: Decision, type_index: int) -> list[int]:
+    """See `tree.Labels`."""
     return self.histories.path(decision.examples[type_index])
 
   def _members(self, public_state: int) -> np.ndarray:
     assert self.public is not None
     return np.flatnonzero(self.public == public_state)
 
-  def history(self, labels: Labels, public_state: int) -> list[int]:
-    """See `tree.Source`."""
+  def history(self, public_state: int) -> list[int]:
+    """See `tree.Labels`."""
     return self.histories.path(int(self._members(public_state)[0]))
 
-  def count(self, labels: Labels, public_state: int) -> int:
-    """See `tree.Source`."""
+  def count(self, public_state: int) -> int:
+    """See `tree.Labels`."""
     return len(self._members(public_state))
 
-  def infostates(self, labels: Labels, public_state: int) -> tuple[list[str], list[str]]:
-    """See `tree.Source`."""
+  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+    """See `tree.Labels`."""
     members = self._members(public_state)
     first, second = (
       [self.histories.names[i][n] for n in np.unique(self.histories.infostate[i][members])] for i in (0, 1)
     )
     return first, second
+
+
+def walked(labels: Labels) -> Walked | None:
+  """The histories that a tree was made from; None if it was made from a Bayesian form."""
+  return labels.source if isinstance(labels.source, Walked) else None
 
 
 class _Numbers(dict):
@@ -264,3 +269,22 @@ def last_choices(histories: Histories, player: int) -> np.ndarray:
     choice = np.stack([histories.infostate[player][above], histories.rank[here]], 1)
     last[here] = np.where(own[:, None], choice, last[above])
   return last
+
+
+def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
+  """Last choices as `make_forest` wants them, by row instead of by information state.
+
+  Args:
+    choices: int[n, 2] of `last_choices`.
+    row: int[infostates], the row in which each infostate of the player is stored.
+
+  Returns:
+    int[n, 2]: (row, number of the action), or (-1, -1) if the player has not acted yet.
+  """
+  return np.where(choices[:, :1] >= 0, np.stack([row[choices[:, 0]], choices[:, 1]], 1), -1)
+
+
+def layers(depth: np.ndarray) -> tuple[np.ndarray, ...]:
+  """The histories, or any nodes, of each depth: int[n] to arrays of numbers."""
+  order = np.argsort(depth, kind="stable")
+  return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))

@@ -1,6 +1,7 @@
 """How JAX is used: precision and compilation.
 
-May use: the ground (arguments, storage, version).
+May use: the ground (arguments, reports, storage, version). A function that is jitted for users goes through
+`jit` of `compilation`; arrays are made within `precision` of `dtype`.
 """
 
 from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code

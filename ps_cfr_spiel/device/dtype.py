@@ -7,15 +7,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from ps_cfr_spiel.arguments import check_option
+
 DTYPES = ("float32", "float64")
 
 
 def check_dtype(dtype: str) -> str:
-  """Returns the dtype's name; ValueError unless it is one of `DTYPES`."""
+  """The dtype's name, one of `DTYPES`, or ValueError."""
   name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
-  if name not in DTYPES:
-    raise ValueError(f"Unknown dtype {name!r}; choose one of {', '.join(map(repr, DTYPES))}.")
-  return name
+  return check_option("dtype", name, DTYPES)
 
 
 def precision(dtype: str) -> contextlib.AbstractContextManager:

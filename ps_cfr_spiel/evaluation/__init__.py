@@ -1,6 +1,8 @@
 """How good: exploitability, matches, runs side by side, comparison with OpenSpiel.
 
-May use: solvers and what is below it.
+May use: solvers and what is below it. `exploitability` takes any policy; `matches` are between bots and
+policies, `table` seats a person; `sampling_runs` and `online_runs` measure many runs at once, `points` says
+when; `comparison` sets this package's solvers beside OpenSpiel's.
 """
 
 from ps_cfr_spiel.evaluation import comparison, matches, table

@@ -8,22 +8,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import pyspiel
 
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.evaluation.exploitability import exploitability as evaluate_exploitability
+from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
+from ps_cfr_spiel.evaluation.points import ROUND, Point, measurements, next_measurement
 from ps_cfr_spiel.policy import make_state, strategies_of
 from ps_cfr_spiel.solvers import ContinualResolving, ExternalSamplingSolver, IterativeSolver, PSCFRSolver
-from ps_cfr_spiel.tree import PublicTree, evaluate
+from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
-GROWTH = 1.6  # from one measured iteration to the next
 PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
 
 OURS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
   "CFR": lambda game: PSCFRSolver(game, "rm"),
   "CFR+": lambda game: PSCFRSolver(game, "rm+"),
-  "NRM": PSCFRSolver,
+  "NRM+": PSCFRSolver,
   "external sampling": lambda game: ExternalSamplingSolver(game, batch=16),
 }
 THEIRS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
@@ -31,20 +32,6 @@ THEIRS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
   f"{PEER}CFR+": pyspiel.CFRPlusSolver,
   f"{PEER}external sampling": lambda game: pyspiel.ExternalSamplingMCCFRSolver(game, seed=1),
 }
-
-
-class Point(NamedTuple):
-  """Where a run was after some iterations.
-
-  Attributes:
-    iteration: iterations done.
-    seconds: time they took.
-    exploitability: of the average policy, in the game's utility.
-  """
-
-  iteration: int
-  seconds: float
-  exploitability: float
 
 
 class Run(NamedTuple):
@@ -72,26 +59,30 @@ class Exploitability:
 
   def __call__(self, policy: Any) -> float:
     """NashConv / 2 of a policy, exact, in float64."""
+    return self.evaluation(policy).exploitability
+
+  def evaluation(self, policy: Any) -> Evaluation:
+    """Value, best responses and exploitability of a policy, exact, in float64, as floats."""
     if isinstance(policy, pyspiel.Policy):
       table = {name: list(policy.action_probabilities(s).items()) for name, s in self._states.items()}
       policy = pyspiel.TabularPolicy(table)
     strategies = strategies_of(self._tree, self._game, policy)
     with precision("float64"):
-      return float(evaluate(*to_device((self._tree, strategies), "float64")).exploitability)
+      return jax.tree.map(float, evaluate(*to_device((self._tree, strategies), "float64")))
 
 
 def measure(
   make: Callable[[pyspiel.Game], Any],
   game: pyspiel.Game,
-  exploitability: Callable[[Any], float],
+  evaluation: Callable[[Any], Evaluation],
   seconds: float,
 ) -> Run:
-  """Runs one solver for some time and measures it ever more rarely.
+  """Runs one solver for some time and measures it at iterations 1, 2, 5, 10, 20, 50, ...
 
   Args:
     make: from a game to a solver, this package's or OpenSpiel's, Python or C++.
     game: the game.
-    exploitability: of an average policy.
+    evaluation: of an average policy.
     seconds: how long the iterations may take; one begun in time is finished.
   """
   started = time.perf_counter()
@@ -102,17 +93,17 @@ def measure(
   points: list[Point] = []
   done, spent, pace = 0, 0.0, 1.0  # iterations, their seconds, iterations a second of late
   while spent < seconds:
-    steps = max(min(int(done * (GROWTH - 1)), int((seconds - spent) * pace)), 1)
+    steps = max(min(next_measurement(done, ROUND) - done, int((seconds - spent) * pace)), 1)
     started = time.perf_counter()
     _advance(solver, steps)
     elapsed = time.perf_counter() - started
     done, spent, pace = done + steps, spent + elapsed, steps / elapsed
-    points.append(Point(done, spent, exploitability(solver.average_policy())))
+    points.append(_point(done, spent, evaluation(solver.average_policy())))
   return Run(setup, tuple(points))
 
 
 def curve(solver: IterativeSolver, iterations: int) -> tuple[Point, ...]:
-  """Runs a solver further and measures it some ten times for each factor of ten.
+  """Runs a solver further and measures it, ever more rarely: see `points.next_measurement`.
 
   Args:
     solver: at any iteration; it is compiled first.
@@ -126,14 +117,11 @@ def curve(solver: IterativeSolver, iterations: int) -> tuple[Point, ...]:
   solver.compile()
   points: list[Point] = []
   start, spent = solver.iteration, 0.0
-  for mark in [*sorted({int(10 ** (k / 10)) for k in range(10 * len(str(iterations)))}), iterations]:
-    steps = min(start + mark, start + iterations) - solver.iteration
-    if not steps:
-      break
+  for mark in measurements(iterations):
     started = time.perf_counter()
-    solver.run(steps)
+    solver.run(start + mark - solver.iteration)
     spent += time.perf_counter() - started
-    points.append(Point(solver.iteration, spent, solver.exploitability()))
+    points.append(_point(solver.iteration, spent, solver.evaluation()))
   return tuple(points)
 
 
@@ -155,8 +143,12 @@ def resolving_curve(
     started = time.perf_counter()
     policy = ContinualResolving(game, count, **options).tabularise()
     seconds = time.perf_counter() - started
-    points.append(Point(count, seconds, evaluate_exploitability(game, policy)))
+    points.append(_point(count, seconds, evaluate_policy(game, policy)))
   return tuple(points)
+
+
+def _point(iteration: int, seconds: float, evaluation: Evaluation) -> Point:
+  return Point(iteration, seconds, float(evaluation.exploitability), float(evaluation.value))
 
 
 def _advance(solver: Any, steps: int) -> None:
@@ -185,9 +177,9 @@ def compare(
   """
   if not seconds > 0:
     raise ValueError(f"seconds must be positive, got {seconds!r}.")
-  exploitability = Exploitability(game)
+  evaluation = Exploitability(game).evaluation
   solvers = {**OURS, **THEIRS} if solvers is None else solvers
-  return {name: measure(make, game, exploitability, seconds) for name, make in solvers.items()}
+  return {name: measure(make, game, evaluation, seconds) for name, make in solvers.items()}
 
 
 def table(runs: Mapping[str, Run]) -> str:
@@ -195,7 +187,9 @@ def table(runs: Mapping[str, Run]) -> str:
   width = max(map(len, runs), default=0)
   lines = [f"{'':{width}}{'set-up':>10}{'iterations':>12}{'each':>12}{'exploitability':>16}"]
   for name, run in runs.items():
-    count, seconds, left = run.points[-1]
-    each = f"{1e6 * seconds / count:,.0f} us"
-    lines.append(f"{name:{width}}{run.setup_seconds:8.2f} s{count:12,}{each:>12}{left:16.2e}")
+    last = run.points[-1]
+    each = f"{1e6 * last.seconds / last.iteration:,.0f} us"
+    lines.append(
+      f"{name:{width}}{run.setup_seconds:8.2f} s{last.iteration:12,}{each:>12}{last.exploitability:16.2e}"
+    )
   return "\n".join(lines)

@@ -12,6 +12,7 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.bots.policy import PolicyBot
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
+from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot  # pyright: ignore  (games/ is mapped)
 
@@ -31,7 +32,7 @@ class Score(NamedTuple):
     return self.wins + self.draws + self.losses
 
   def __str__(self) -> str:
-    """Returns the shares of wins, with their 95% interval, of draws and of losses."""
+    """The shares of wins, with their 95% interval, of draws and of losses."""
     wins, draws, losses = (f"{100 * count / self.games:.1f}%" for count in self)
     low, high = wilson(self.wins, self.games)
     return (
@@ -62,9 +63,8 @@ def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:
   rng = np.random.RandomState(seed)
   if not isinstance(who, str):
     return lambda seat: PolicyBot(seat, rng, who)
-  if who not in BOTS:
-    raise ValueError(f"Unknown bot {who!r}; choose one of {', '.join(map(repr, BOTS))}.")
-  return lambda seat: BOTS[who](seat, rng)
+  make = BOTS[check_option("bot", who, BOTS)]
+  return lambda seat: make(seat, rng)
 
 
 def match(game: pyspiel.Game, first: Player, second: Player, games: int = 1000, seed: int = 0) -> Score:

@@ -13,9 +13,9 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import check_integer
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.mccfr import SamplingTree, averages
+from ps_cfr_spiel.mccfr import averages
 from ps_cfr_spiel.solvers import OnlineOutcomeSampling
-from ps_cfr_spiel.tree import PublicTree, best_response_values
+from ps_cfr_spiel.tree import evaluation
 
 
 class OnlineRuns(NamedTuple):
@@ -52,16 +52,10 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
   if not marks or sorted(set(marks)) != marks:
     raise ValueError(f"marks must ascend, from 1 or more, got {marks}.")
   with precision(method.dtype):
-    keys = jnp.stack([method._empty(seed).key for seed in seeds])
-    public_tree = to_device(method.tree, method.dtype)
-    found = _curves(
-      public_tree,
-      method._situation,
-      method._empty(0),
-      keys,
-      jnp.array(marks, jnp.int32),
-      sampler=method.sampler,
-    )
+    runs = method.runs
+    keys = jnp.stack([runs.empty(seed).key for seed in seeds])
+    public_tree, each = to_device(method.tree, method.dtype), jnp.array(marks, jnp.int32)
+    found = _curves(public_tree, runs.situation, runs.empty(0), keys, each, sampler=runs.sampler)
     return OnlineRuns(np.array(marks), *(np.asarray(x) for x in found))
 
 
@@ -74,14 +68,10 @@ def _curves(public_tree, situation, empty, keys, marks, *, sampler):
     return averages(situation, empty._replace(key=key), cell, marks, sampler=sampler)
 
   strategies = jax.vmap(lambda key: jax.vmap(functools.partial(run, key))(cells))(keys)
-  measure = functools.partial(_exploitability, public_tree, situation.tree)
+
+  def measure(table):
+    return evaluation(public_tree, situation.tree.blocks(table)).exploitability
+
   single = jax.vmap(jax.vmap(jax.vmap(measure)))(strategies)
-  own = jnp.diagonal(strategies, axis1=1, axis2=4)  # [R, M, A, S]
-  return single, jax.vmap(jax.vmap(measure))(own), strategies
-
-
-def _exploitability(public_tree: PublicTree, tree: SamplingTree, table: jax.Array) -> jax.Array:
-  """Of average strategies [A, S]."""
-  strategies = tree.blocks(table)
-  best = [best_response_values(public_tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
-  return (best[0] + best[1]) / 2
+  played = jnp.diagonal(strategies, axis1=1, axis2=4)  # [R, M, A, S]
+  return single, jax.vmap(jax.vmap(measure))(played), strategies

@@ -1,4 +1,4 @@
-"""What was measured of a run: when to measure, and the table exploitability.csv."""
+"""What is measured of a run, when, and the table exploitability.csv."""
 
 import csv
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class Point(NamedTuple):
-  """A line of exploitability.csv.
+  """What was measured after some iterations; a line of exploitability.csv.
 
   Attributes:
     iteration: iterations done.
     seconds: time they took, without compilation and evaluation.
-    exploitability: of the average strategy, in the game's unit.
-    value: to player 0, in the game's unit.
+    exploitability: of the average strategy, in the game's utility.
+    value: of the average strategies to player 0, in the game's utility.
   """
 
   iteration: int
@@ -22,16 +22,27 @@ class Point(NamedTuple):
   value: float
 
 
-def next_measurement(iteration: int) -> int:
-  """The first of 1, 2, ..., 10, 15, 20, ..., 100, 150, 200, ..., 1000, 1500, ... beyond `iteration`."""
-  step = 5 * 10 ** (len(str(iteration)) - 2) if iteration >= 10 else 1
-  return iteration - iteration % step + step
+MANY = tuple(range(10, 100, 5))  # 1, 2, ..., 10, 15, 20, ..., 100, 150, 200, ..., 1000, 1500, ...
+ROUND = (10, 20, 50)  # 1, 2, 5, 10, 20, 50, ..., where measuring or showing is dear
+
+
+def next_measurement(iteration: int, leading: Sequence[int] = MANY) -> int:
+  """The first integer beyond `iteration` that is one of `leading` times or over a power of ten."""
+  candidates = (digits * 10**power for power in range(len(str(iteration)) + 1) for digits in leading)
+  return min(n // 10 for n in candidates if n % 10 == 0 and n // 10 > iteration)
+
+
+def measurements(last: int, leading: Sequence[int] = MANY) -> list[int]:
+  """All iterations to measure below `last`, and `last`."""
+  found = [next_measurement(0, leading)]
+  while found[-1] < last:
+    found.append(next_measurement(found[-1], leading))
+  return [*found[:-1], last]
 
 
 def is_round(iteration: int) -> bool:
   """Is it 1, 2, 5, 10, 20, 50, ...?"""
-  digits = str(iteration)
-  return digits[0] in "125" and not digits[1:].strip("0")
+  return next_measurement(iteration - 1, ROUND) == iteration
 
 
 def write_points(path: Path, points: Sequence[Point]) -> None:

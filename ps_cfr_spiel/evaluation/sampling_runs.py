@@ -10,10 +10,11 @@ import pyspiel
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_integer
-from ps_cfr_spiel.device import jit, precision
-from ps_cfr_spiel.mccfr import ExternalSampling, variance
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.evaluation.points import ROUND, measurements
+from ps_cfr_spiel.mccfr import variance
 from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
-from ps_cfr_spiel.tree import best_response_values
+from ps_cfr_spiel.tree import evaluation
 
 
 class Runs(NamedTuple):
@@ -22,7 +23,7 @@ class Runs(NamedTuple):
   Attributes:
     iterations: int[M], the marks.
     exploitability: float[R, M], of the average policies.
-    variance: float[R, M], of the sampled counterfactual values (`sampling_variance`), or None.
+    variance: float[R, M], of the sampled counterfactual values (`mccfr.variance`), or None.
   """
 
   iterations: np.ndarray
@@ -57,21 +58,23 @@ def sampling_runs(
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
   iterations = check_integer("iterations", iterations, 1)
-  marks = _round_numbers(iterations) if marks is None else [check_integer("mark", m, 1) for m in marks]
+  marks = measurements(iterations, ROUND) if marks is None else [check_integer("mark", m, 1) for m in marks]
   if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
     raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
   one = solver(game, **{**(options or {}), "seed": seeds[0]})
-  if with_variance and isinstance(one.sampler, ExternalSampling):
-    one.variance()
+  if with_variance:
+    one.variance()  # fails now rather than after a long run
+  tree, _, method = one.loop()
   with precision(one.dtype):
-    states = [mccfr.init(one._sampling_tree, one.sampler, seed, one.dtype) for seed in seeds]
+    public_tree = to_device(one.tree, one.dtype)
+    states = [mccfr.init(tree, one.sampler, seed, one.dtype) for seed in seeds]
     state = jax.tree.map(lambda *x: jax.numpy.stack(x), *states)._replace(iteration=states[0].iteration)
     exploitability, variances = [], []
     for mark in marks:
-      state = _solve_all(one._sampling_tree, state, mark - state.iteration, **one._method)
-      exploitability.append(_exploitability_all(one._tree, one._sampling_tree, state, **one._method))
+      state = _solve_all(tree, state, mark - state.iteration, **method)
+      exploitability.append(_exploitability_all(public_tree, tree, state, **method))
       if with_variance:
-        variances.append(_variance_all(one._sampling_tree, state, sampler=one.sampler))
+        variances.append(_variance_all(tree, state, sampler=one.sampler))
     return Runs(
       np.array(marks),
       np.stack([np.asarray(x) for x in exploitability], 1),
@@ -85,15 +88,14 @@ _STATES = mccfr.SamplingState(iteration=None, key=0, regrets=0, average=0, recen
 
 @jit(static_argnames=("sampler", "batch", "plus"))
 def _solve_all(tree, states, iterations, **method):
-  run = functools.partial(mccfr.run, **method)
-  return jax.vmap(run, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
+  iterate = functools.partial(mccfr.iterate, **method)
+  return jax.vmap(iterate, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
 
 
 @functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
 def _exploitability_all(public_tree, tree, states, **method):
   def of(state):
-    strategies = mccfr.average_strategy(tree, state, **method)
-    return sum(best_response_values(public_tree, i, strategies[1 - i])[1].sum() for i in (0, 1)) / 2
+    return evaluation(public_tree, mccfr.average_strategy(tree, state, **method)).exploitability
 
   return jax.vmap(of, in_axes=(_STATES,))(states)
 
@@ -101,9 +103,3 @@ def _exploitability_all(public_tree, tree, states, **method):
 @functools.partial(jax.jit, static_argnames=("sampler",))
 def _variance_all(tree, states, *, sampler):
   return jax.lax.map(lambda tables: variance(tree, sampler, *tables), (states.regrets, states.learned))
-
-
-def _round_numbers(last: int) -> list[int]:
-  """1, 2, 5, 10, 20, ... below `last`, and `last`."""
-  numbers = [digit * 10**power for power in range(len(str(last))) for digit in (1, 2, 5)]
-  return [n for n in numbers if n < last] + [last]

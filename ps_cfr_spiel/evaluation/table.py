@@ -14,7 +14,7 @@ class Lines(Protocol):
   """What a person types; a text file that is open for reading is one."""
 
   def readline(self) -> str:
-    """Returns the next line, empty at the end."""
+    """The next line, empty at the end."""
     ...
 
 
@@ -115,7 +115,7 @@ def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
 
 
 def find_actions(names: Mapping[int, str], text: str) -> list[int]:
-  """Returns the actions that a text may mean: by name, else by number, else by the name's beginning."""
+  """The actions that a text may mean: by name, else by number, else by the name's beginning."""
   if not text:
     return []
   exact = [action for action, name in names.items() if name.lower() == text]
@@ -139,6 +139,6 @@ def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
 
 
 def _some(names, limit: int = 4) -> str:
-  """Returns some names for a message."""
+  """Some names for a message."""
   names = list(names)
   return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

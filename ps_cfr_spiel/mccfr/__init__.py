@@ -1,9 +1,11 @@
 """Monte Carlo CFR: trees to sample from, samplers, baselines, and the one loop.
 
-May use: compiler, cfr and what is below them.
+May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; `outcome`, `external` and
+`public_lines` are samplers, and a new one is their neighbour; `baselines` and `targeting` plug into them;
+`loop` runs them all, `aimed` towards one decision; `passes` and `variance` measure over the whole tree.
 """
 
-from ps_cfr_spiel.mccfr.aimed import Situation, advance, average, averages, begin
+from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree, first_cells
 from ps_cfr_spiel.mccfr.external import ExternalSampling
@@ -15,16 +17,18 @@ from ps_cfr_spiel.mccfr.loop import (
   block_length,
   current_strategy,
   init,
+  iterate,
   merged,
-  run,
   solve,
 )
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
+from ps_cfr_spiel.mccfr.updates import Updates
 from ps_cfr_spiel.mccfr.variance import variance
 
 __all__ = [
+  "AimedRuns",
   "Baseline",
   "ExternalSampling",
   "LearnedBaseline",
@@ -35,21 +39,19 @@ __all__ = [
   "SamplingState",
   "SamplingTree",
   "Situation",
+  "Updates",
   "ZeroBaseline",
-  "advance",
-  "average",
   "average_strategy",
   "average_total",
   "averages",
-  "begin",
   "block_length",
   "build_public_sampling_tree",
   "build_sampling_tree",
   "current_strategy",
   "first_cells",
   "init",
+  "iterate",
   "merged",
-  "run",
   "solve",
   "variance",
 ]

@@ -1,13 +1,16 @@
-"""Runs of outcome sampling on a whole game that are aimed at one infostate of it, as pure functions.
+"""Runs of outcome sampling on a whole game that are aimed at one infostate of it.
 
-What to aim at is an argument: however many targets there are, a function is compiled once.
+Pure functions first; `AimedRuns` is a game with everything that runs on it share. What to aim at is an
+argument: however many targets there are, a function is compiled once.
 """
 
 import dataclasses
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 
+from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr import loop as mccfr
 from ps_cfr_spiel.mccfr.columns import matched
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
@@ -49,9 +52,9 @@ def advance(
 ) -> mccfr.SamplingState:
   """Runs outcome sampling aimed at a cell, int32[], for some iterations."""
   tree, group = situation.tree, situation.group
-  target = (tree.kind < CHANCE_NODE) & (group[tree.cell] == group[cell])
+  target = (tree.actor < CHANCE_NODE) & (group[tree.cell] == group[cell])
   aimed = dataclasses.replace(sampler, focus=aim(tree, target, situation.delta))
-  return mccfr.run(tree, state, iterations, sampler=aimed)
+  return mccfr.iterate(tree, state, iterations, sampler=aimed)
 
 
 def average(tree: SamplingTree, state: mccfr.SamplingState, sampler: OutcomeSampling) -> jax.Array:
@@ -74,3 +77,70 @@ def averages(
     return state, average(situation.tree, state, sampler)
 
   return jax.lax.scan(on, begin(situation, empty, cell), marks)[1]
+
+
+# --- On the device --------------------------------------------------------------------------------
+
+_begin = jit()(begin)
+
+
+@jit(static_argnames="sampler")
+def _advance(situation, state, cell, iterations, *, sampler):
+  """A run some iterations on, and its average strategy in its target, [A]."""
+  state = advance(situation, state, cell, iterations, sampler=sampler)
+  return state, average(situation.tree, state, sampler)[:, cell]
+
+
+@jit(static_argnames="sampler")
+def _single(situation, empty, cell, marks, *, sampler):
+  """All average strategies of one run, [M, A, S]."""
+  return averages(situation, empty, cell, marks, sampler=sampler)
+
+
+@jit(static_argnames="sampler")
+def _each(situation, empty, cells, marks, *, sampler):
+  """The average strategies of runs aimed at int32[n] cells, each in its target: [n, M, A]."""
+  return jax.vmap(lambda c: averages(situation, empty, c, marks, sampler=sampler)[:, :, c])(cells)
+
+
+@dataclasses.dataclass(frozen=True)
+class AimedRuns:
+  """A game on which runs are made; all its methods are to be called within `precision`.
+
+  Attributes:
+    situation: on the device.
+    sampler: without a focus.
+    dtype: "float32" or "float64".
+  """
+
+  situation: Situation
+  sampler: OutcomeSampling
+  dtype: str
+
+  def empty(self, seed: int, match: int | None = None) -> mccfr.SamplingState:
+    """What runs begin with, but for `begin`; the matches of a bot have different random numbers."""
+    state = mccfr.init(self.situation.tree, self.sampler, seed, self.dtype)
+    if match is None:
+      return state
+    key = jax.random.fold_in(jax.random.wrap_key_data(state.key, impl="threefry2x32"), match)
+    return state._replace(key=jax.random.key_data(key))
+
+  def begin(self, cell: int, seed: int, match: int) -> mccfr.SamplingState:
+    """The first state of a run in a match."""
+    return _begin(self.situation, self.empty(seed, match), jnp.int32(cell))
+
+  def advance(
+    self, state: mccfr.SamplingState, cell: int, iterations: int
+  ) -> tuple[mccfr.SamplingState, jax.Array]:
+    """A run some iterations on, from now on aimed at a cell, and its average strategy there, [A]."""
+    return _advance(self.situation, state, jnp.int32(cell), iterations, sampler=self.sampler)
+
+  def single(self, cell: int, seed: int, iterations: int) -> jax.Array:
+    """The average strategies [A, S] of a whole run aimed at a cell."""
+    marks = jnp.array([iterations], jnp.int32)
+    return _single(self.situation, self.empty(seed), jnp.int32(cell), marks, sampler=self.sampler)[0]
+
+  def each(self, cells: jax.Array, seed: int, iterations: int) -> jax.Array:
+    """The average strategies [n, A] of whole runs aimed at int32[n] cells, each in its own target."""
+    marks = jnp.array([iterations], jnp.int32)
+    return _each(self.situation, self.empty(seed), cells, marks, sampler=self.sampler)[:, 0]

@@ -11,22 +11,29 @@ from typing import ClassVar, Protocol
 
 
 class Baseline(Protocol):
-  """What sampling asks of a baseline.
+  """What a sampler asks of a baseline: a frozen dataclass (hashable, as part of a sampler).
+
+  Whatever a baseline guesses, the move that was taken is corrected by importance sampling, so that the
+  estimates are unbiased: a bad baseline costs variance and nothing else. One that learns has a field
+  `decay` too, the weight of the newest value, from 0 to 1; the sampler keeps its table.
 
   Attributes:
     name: as users write it.
     oracle: whether it reads the exact values of all nodes, rather than a table that is learned.
-    decisions, outcomes: whether it has a say at decisions and at chance nodes.
   """
 
   name: ClassVar[str]
   oracle: ClassVar[bool]
 
   @property
-  def decisions(self) -> bool: ...  # noqa: D102
+  def decisions(self) -> bool:
+    """Whether it applies to the moves of players."""
+    ...
 
   @property
-  def outcomes(self) -> bool: ...  # noqa: D102
+  def outcomes(self) -> bool:
+    """Whether it applies to the moves of chance."""
+    ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +42,8 @@ class ZeroBaseline:
 
   name: ClassVar[str] = "zero"
   oracle: ClassVar[bool] = False
-  decisions: ClassVar[bool] = False
-  outcomes: ClassVar[bool] = False
+  decisions = False
+  outcomes = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +62,7 @@ class LearnedBaseline:
 
   name: ClassVar[str] = "learned"
   oracle: ClassVar[bool] = False
-  decisions: ClassVar[bool] = True
+  decisions = True
   decay: float = 0.5
   chance: bool = True
 
@@ -79,5 +86,5 @@ class OracleBaseline:
 
   name: ClassVar[str] = "oracle"
   oracle: ClassVar[bool] = True
-  decisions: ClassVar[bool] = True
-  outcomes: ClassVar[bool] = True
+  decisions = True
+  outcomes = True

@@ -7,15 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import BayesianForm, Histories, Walked
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Ends, Level, SamplingTree
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, PublicTree, shares_card
+from ps_cfr_spiel.compiler import BayesianForm, Histories, walked
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Depth, Ends, SamplingTree
+from ps_cfr_spiel.tree import (
+  CHANCE,
+  TERMINAL,
+  Labels,
+  PublicTree,
+  deal_weights,
+  decision_sequences,
+  first_cells,
+)
 
 
-class Nodes(NamedTuple):
-  """Nodes in any order in which parents stand before their children and siblings by ascending action.
+class HistoryNodes(NamedTuple):
+  """What `SamplingTree` sorts, in any order with parents before their children, siblings by ascending action.
 
-  Fields as in `SamplingTree`; `kind` is whom OpenSpiel says to act.
+  Fields as in `SamplingTree`; `kind` is the actor by OpenSpiel's numbers.
   """
 
   parent: np.ndarray
@@ -32,15 +40,15 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
     game: the game.
     tree: its public tree, by `build_tree`.
   """
-  assert tree.labels is not None
-  if isinstance(tree.labels.source, Walked):
-    return sort_nodes(tree, _walked(tree, tree.labels.source.histories))[0]
+  source = walked(tree.names)
+  if source is not None:
+    return sort_nodes(tree, _walked(tree, source.histories))[0]
   form: BayesianForm = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
   sampling_tree, order = sort_nodes(tree, _betting(tree, form))
   return dataclasses.replace(sampling_tree, deal=_deal(form, order))
 
 
-def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray]:
+def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.ndarray]:
   """The nodes by depth, without a deal, and int[N], which of the given nodes stands in each place."""
   size = len(nodes.parent)
   depth = np.zeros(size, int)
@@ -63,7 +71,7 @@ def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray
   cumulative = running - np.append(0, running)[first[parent]]
   ends = (first + np.maximum(count, 1) - 1)[parent]
   arrays: dict[str, Any] = {
-    "kind": kind.astype(np.int32),
+    "actor": kind.astype(np.int32),
     "first": first.astype(np.int32),
     "count": count.astype(np.int32),
     "parent": parent.astype(np.int32),
@@ -77,16 +85,16 @@ def sort_nodes(tree: PublicTree, nodes: Nodes) -> tuple[SamplingTree, np.ndarray
     **arrays,
     deal=None,
     ends=None,
-    levels=tuple(_level(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
+    depths=tuple(_depth(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
     shapes=tuple(tuple(player.block_shapes) for player in tree.players),
   )
   return sampling_tree, order
 
 
-def _level(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Level:
+def _depth(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Depth:
   kinds, counts = kind[start:stop], count[start:stop]
   outcomes = int(counts[kinds == CHANCE_NODE].max(initial=0))
-  return Level(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
+  return Depth(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
 
 
 def _legal(tree: PublicTree) -> np.ndarray:
@@ -95,23 +103,10 @@ def _legal(tree: PublicTree) -> np.ndarray:
   return np.concatenate([np.full(rows * types, a, np.int32) for a, rows, types in shapes] or [[]])
 
 
-def first_cells(tree: PublicTree) -> list[int]:
-  """The cell of type 0 in each row of `tree.labels.decisions`."""
-  assert tree.labels is not None
-  starts, total = [], 0
-  for player in tree.players:
-    starts.append([])
-    for _, rows, types in player.block_shapes:
-      starts[-1].append(total)
-      total += rows * types
-  return [starts[d.player][d.block] + d.row * tree.players[d.player].types for d in tree.labels.decisions]
-
-
-def _walked(tree: PublicTree, histories: Histories) -> Nodes:
+def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
   """Every history of a walk; the cells include the types."""
-  assert tree.labels is not None
   cells: tuple[dict[str, int], ...] = ({}, {})
-  for decision, first in zip(tree.labels.decisions, first_cells(tree), strict=True):
+  for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
     cells[decision.player].update(
       {name: first + h for h, name in enumerate(decision.infostates) if name is not None}
     )
@@ -120,20 +115,19 @@ def _walked(tree: PublicTree, histories: Histories) -> Nodes:
     by_infostate = np.array([cells[player].get(name, 0) for name in histories.names[player]])
     cell = np.where(histories.player == player, by_infostate[histories.infostate[player]], cell)
   above = np.where(histories.parent >= 0, histories.chance[histories.parent], 1.0)
-  return Nodes(histories.parent, histories.player, cell, histories.chance / above, histories.utility)
+  return HistoryNodes(histories.parent, histories.player, cell, histories.chance / above, histories.utility)
 
 
-def _betting(tree: PublicTree, form: BayesianForm) -> Nodes:
+def _betting(tree: PublicTree, form: BayesianForm) -> HistoryNodes:
   """The public states of a Bayesian form."""
-  assert tree.labels is not None
   cell = np.zeros(len(form.parent), int)
-  cell[[decision.public_state for decision in tree.labels.decisions]] = first_cells(tree)
-  return Nodes(form.parent, form.player, cell, np.ones(len(cell)), form.constant)
+  cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
+  return HistoryNodes(form.parent, form.player, cell, np.ones(len(cell)), form.constant)
 
 
 def _deal(form: BayesianForm, order: np.ndarray) -> Deal:
   """The types of a Bayesian form whose public states are taken in some order."""
-  prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+  prior = deal_weights(form)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
   arrays: dict[str, Any] = {
     "first": first / first[-1],
@@ -152,18 +146,17 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   Raises:
     ValueError: the game has no public states, a public state of several rows, or moves that are not public.
   """
-  labels = tree.labels
-  assert labels is not None
+  labels = tree.names
   wrong = ValueError(
     f"{labels.game}: trajectories='public' needs a game whose private information is dealt once and whose "
     f"moves are all public, compiled with its public states; use trajectories='histories'."
   )
-  states, below = labels.public_states, _alive_children(tree)
+  states, below = labels.public_states, _alive_children(labels)
   if not states or any(state.player >= 0 and len(state.decisions) != 1 for state in states):
     raise wrong
   ends = zip(*(player.leaf.index.tolist() for player in tree.players), strict=True)
   leaves = {pair: number for number, pair in enumerate(ends)}
-  cells, sequences = first_cells(tree), _first_sequences(tree)
+  cells, sequences = first_cells(tree), decision_sequences(tree).tolist()
   rows: list[tuple[int, int, int, float, int]] = []
   used: list[int] = []
   stack = [(0, (0, 0), -1, 1.0)]  # (state or -1 for a leaf, last sequences, parent, chance)
@@ -183,10 +176,9 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
     else:
       row = states[state].decisions[0]
       decision = labels.decisions[row]
-      first, stride = sequences[row]
       moves = []
       for a, action in enumerate(decision.legal_actions):
-        after = (first + a * stride, last[1]) if player == 0 else (last[0], first + a * stride)
+        after = (sequences[row][a], last[1]) if player == 0 else (last[0], sequences[row][a])
         found = [child for child in below[state] if states[child].action == action]
         moves.append((found[0] if len(found) == 1 else -1, after))
       rows.append((parent, player, cells[row], chance, 0))
@@ -195,33 +187,16 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   if sorted(used) != list(range(len(leaves))):
     raise wrong
   parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))
-  sampling_tree, order = sort_nodes(tree, Nodes(parent, kind, cell, chance, np.zeros(len(rows))))
+  sampling_tree, order = sort_nodes(tree, HistoryNodes(parent, kind, cell, chance, np.zeros(len(rows))))
   public = dataclasses.replace(tree, labels=None)
   leaf_numbers: Any = leaf[order].astype(np.int32)
   return dataclasses.replace(sampling_tree, ends=Ends(public, leaf_numbers))
 
 
-def _alive_children(tree: PublicTree) -> list[list[int]]:
+def _alive_children(labels: Labels) -> list[list[int]]:
   """For each public state its children with a decision at or below them, by ascending action."""
-  assert tree.labels is not None
-  states = tree.labels.public_states
+  states = labels.public_states
   alive = [state.player >= 0 for state in states]
-  children: list[list[int]] = [[] for _ in states]
-  for number in reversed(range(1, len(states))):
-    if alive[number]:
-      alive[states[number].parent] = True
-      children[states[number].parent].append(number)
-  return [sorted(numbers, key=lambda n: states[n].action) for numbers in children]
-
-
-def _first_sequences(tree: PublicTree) -> list[tuple[int, int]]:
-  """For each row of `tree.labels.decisions` the number of its first sequence, and how far apart its are."""
-  assert tree.labels is not None
-  starts = []
-  for player in tree.players:
-    sizes = [actions * rows for actions, rows, _ in player.block_shapes]
-    starts.append(1 + np.cumsum([0, *sizes]))
-  return [
-    (int(starts[d.player][d.block]) + d.row, tree.players[d.player].block_shapes[d.block][1])
-    for d in tree.labels.decisions
-  ]
+  for number in reversed(range(1, len(states))):  # parents stand before their children
+    alive[states[number].parent] |= alive[number]
+  return [[child for child in children if alive[child]] for children in labels.children]

@@ -4,7 +4,9 @@ import jax
 import jax.numpy as jnp
 
 
-def pick(cumulative: jax.Array, first: jax.Array, count, most: int, uniform: jax.Array) -> jax.Array:
+def sample_cumulative(
+  cumulative: jax.Array, first: jax.Array, count, most: int, uniform: jax.Array
+) -> jax.Array:
   """Samples from distributions that stand one after the other in a table, by binary search.
 
   Exact up to the resolution of the uniform numbers, 2^-23 in float32.

@@ -17,11 +17,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
+from ps_cfr_spiel.mccfr.build import build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import matched, row_sum
 from ps_cfr_spiel.mccfr.outcome import chooser, deal_types
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.tree import PublicTree
 
 MOST_SLOTS = 1_000_000  # of the frontiers of all depths
 
@@ -46,30 +49,13 @@ class Frontier(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ExternalSampling:
-  """External sampling for a game whose frontiers are no wider than `widths`.
+  """External sampling, without a baseline."""
 
-  Attributes:
-    widths: slots at each depth.
-  """
+  decay = 0.0  # no baseline is learned
 
-  widths: tuple[int, ...]
-
-  @classmethod
-  def create(cls, tree: SamplingTree) -> "ExternalSampling":
-    """For a tree of host arrays; ValueError if the frontiers are too wide."""
-    each = [frontier_widths(tree, player) for player in (0, 1)]
-    widths = tuple(max(pair) for pair in zip(*each, strict=True))
-    if sum(widths) > MOST_SLOTS:
-      raise ValueError(
-        f"External sampling of this game may reach {sum(widths):,} histories in one traversal; at most "
-        f"{MOST_SLOTS:,} are allowed. Outcome sampling has no such limit."
-      )
-    return cls(widths)
-
-  @property
-  def decay(self) -> float:
-    """No baseline is learned."""
-    return 0.0
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The histories, with the slots that traversals need; ValueError if they are too many."""
+    return with_slots(build_sampling_tree(game, tree))
 
   def draws(self, tree: SamplingTree) -> int:
     """Uniform numbers for a traversal."""
@@ -80,23 +66,40 @@ class ExternalSampling:
     return 0
 
   def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
-    """Runs B traversals under one strategy; arguments as of `OutcomeSampling`."""
+    """Runs B traversals under one strategy; arguments as of `Sampler`."""
     types = deal_types(tree, uniforms[tree.depth :])
-    frontiers = expand(tree, regrets, types, traverser, self.widths, uniforms)
+    frontiers = expand(tree, regrets, types, traverser, uniforms)
     return collapse(tree, frontiers, types, traverser)
+
+
+def with_slots(tree: SamplingTree) -> SamplingTree:
+  """A tree of host arrays with `slots` at each depth, enough for either traverser.
+
+  Raises:
+    ValueError: they are more than `MOST_SLOTS` together.
+  """
+  each = [frontier_widths(tree, player) for player in (0, 1)]
+  slots = [max(pair) for pair in zip(*each, strict=True)]
+  if sum(slots) > MOST_SLOTS:
+    raise ValueError(
+      f"External sampling of this game may reach {sum(slots):,} histories in one traversal; at most "
+      f"{MOST_SLOTS:,} are allowed. Outcome sampling has no such limit."
+    )
+  depths = tuple(depth._replace(slots=most) for depth, most in zip(tree.depths, slots, strict=True))
+  return dataclasses.replace(tree, depths=depths)
 
 
 def frontier_widths(tree: SamplingTree, player: int) -> list[int]:
   """Most histories of each depth in one traversal: sums over the player's actions, maxima over others'."""
   widths = []
-  for depth, level in enumerate(tree.levels):
-    reached = np.ones(level.stop - level.start, int)
-    for above, below in zip(tree.levels[:depth][::-1], tree.levels[1 : depth + 1][::-1], strict=True):
+  for d, depth in enumerate(tree.depths):
+    reached = np.ones(depth.stop - depth.start, int)
+    for above, below in zip(tree.depths[:d][::-1], tree.depths[1 : d + 1][::-1], strict=True):
       parent = tree.parent[below.start : below.stop] - above.start
       total, most = np.zeros((2, above.stop - above.start), int)
       np.add.at(total, parent, reached)
       np.maximum.at(most, parent, reached)
-      reached = np.where(tree.kind[above.start : above.stop] == player, total, most)
+      reached = np.where(tree.actor[above.start : above.stop] == player, total, most)
     widths.append(int(reached[0]))
   return widths
 
@@ -106,33 +109,32 @@ def expand(
   regrets: jax.Array,
   types: Types,
   traverser: jax.Array,
-  widths: tuple[int, ...],
   uniforms: jax.Array,
 ) -> list[Frontier]:
-  """The frontiers of B traversals, from the root down; arguments as of `trajectories.descend`."""
+  """The frontiers of B traversals, from the root down; arguments as of `Sampler`."""
   batch = len(types[0])
   node, full = jnp.zeros((1, batch), jnp.int32), jnp.ones((1, batch), bool)
   frontiers = []
-  for depth, level in enumerate(tree.levels):
-    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
+  for d, depth in enumerate(tree.depths):
+    actor, first, count = tree.actor[node], tree.first[node], tree.count[node]
     cell, policy = tree.cell[node], jnp.zeros((tree.actions, *node.shape), regrets.dtype)
-    if level.decides:
+    if depth.decides:
       if tree.deal is not None:
-        cell += jnp.where(kind == 0, types[0][None], types[1][None])
+        cell += jnp.where(actor == 0, types[0][None], types[1][None])
       policy = matched(regrets[:, cell.ravel()], count.ravel())[0].reshape(policy.shape)
-    children = jnp.where(kind == traverser, count, 1) * (full & (kind != TERMINAL_NODE))
+    children = jnp.where(actor == traverser, count, 1) * (full & (actor != TERMINAL_NODE))
     stops = jnp.cumsum(children, 0)
     frontiers.append(Frontier(node, full, stops - children, cell, policy))
-    if depth == tree.depth:
+    if d == tree.depth:
       break
     spread = jnp.broadcast_to(uniforms[:, None], (len(uniforms), *node.shape)).reshape(len(uniforms), -1)
-    sampled = chooser(tree, spread)(depth, node.ravel(), policy.reshape(tree.actions, -1))
-    slot = jax.lax.broadcasted_iota(jnp.int32, (widths[depth + 1], batch), 0)
+    sampled = chooser(tree, spread)(d, node.ravel(), policy.reshape(tree.actions, -1))
+    slot = jax.lax.broadcasted_iota(jnp.int32, (tree.depths[d + 1].slots, batch), 0)
     parent = _parents(stops, slot)
     number = slot - jnp.take_along_axis(frontiers[-1].start, parent, 0)
     every = jnp.take_along_axis(first, parent, 0) + number
     one = jnp.take_along_axis(sampled.reshape(node.shape), parent, 0)
-    node = jnp.where(jnp.take_along_axis(kind, parent, 0) == traverser, every, one)
+    node = jnp.where(jnp.take_along_axis(actor, parent, 0) == traverser, every, one)
     full = slot < stops[-1:]
     node = jnp.where(full, node, 0)
   return frontiers
@@ -154,20 +156,22 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
   sign = (1 - 2 * traverser).astype(dtype)
   values = jnp.zeros((1, len(types[0])), dtype)
   parts = []
-  for frontier, level in reversed(list(zip(frontiers, tree.levels, strict=True))):
+  for frontier, depth in reversed(list(zip(frontiers, tree.depths, strict=True))):
     node, policy = frontier.node, frontier.policy
-    kind, count = tree.kind[node], tree.count[node]
+    actor, count = tree.actor[node], tree.count[node]
     ended = sign * tree.end_utility(node, (types[0][None], types[1][None]))
     number = jax.lax.broadcasted_iota(jnp.int32, policy.shape, 0)
     slots = jnp.clip(frontier.start[None] + number, 0, len(values) - 1)
     moves = jnp.take_along_axis(values[None], slots, 1)
-    mean = jnp.where(kind == traverser, row_sum(policy * moves), moves[0])
-    if level.decides:
-      own = (frontier.full & (kind == traverser))[None] & (number < count[None])
-      other = (frontier.full & (kind == 1 - traverser))[None]
-      columns = [jnp.where(own, moves, 0), jnp.where(own, moves - mean[None], 0), jnp.where(other, policy, 0)]
-      part = nothing(tree.actions, dtype)._replace(cells=frontier.cell.ravel())
-      rows = (column.reshape(tree.actions, -1) for column in columns)
-      parts.append(part._replace(**dict(zip(("values", "regrets", "averages"), rows, strict=True))))
-    values = jnp.where(kind < TERMINAL_NODE, mean, ended)
+    mean = jnp.where(actor == traverser, row_sum(policy * moves), moves[0])
+    if depth.decides:
+      own = (frontier.full & (actor == traverser))[None] & (number < count[None])
+      other = (frontier.full & (actor == 1 - traverser))[None]
+      part = nothing(tree.actions, dtype)._replace(
+        cells=frontier.cell.ravel(),
+        regrets=jnp.where(own, moves - mean[None], 0).reshape(tree.actions, -1),
+        averages=jnp.where(other, policy, 0).reshape(tree.actions, -1),
+      )
+      parts.append(part)
+    values = jnp.where(actor < TERMINAL_NODE, mean, ended)
   return join(parts)

@@ -3,7 +3,7 @@
 An iteration lets each player in turn be the traverser: B trajectories are sampled under one strategy profile,
 the mean of their estimates is added to the traverser's regrets (Schmid 2021, eq. 17.11, with alternating
 updates as in Schmid et al. 2019), and the opponent's strategy to its average. So an iteration is 2 B
-trajectories; with B = 1 it is what OpenSpiel calls one.
+trajectories; with B = 1 it is one iteration of OpenSpiel's solvers.
 """
 
 import functools
@@ -12,26 +12,71 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.cfr import Blocks, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.updates import Updates
+from ps_cfr_spiel.tree import PublicTree
 
 UNIFORMS = 65_536  # random numbers made at a time
 
 
 class Sampler(Protocol):
-  """What `solve` asks of a way to sample; see `trajectories.OutcomeSampling`."""
+  """A way to sample: a frozen dataclass (hashable, so that `jit` compiles once for each sampler).
 
-  def draws(self, tree: SamplingTree) -> int: ...  # noqa: D102
+  What it must guarantee is unbiasedness. Given the strategies, the expected sum of its `regrets` in a cell of
+  the traverser is the instantaneous counterfactual regret there, and that of its `averages` in a cell of the
+  opponent is proportional to the opponent's strategy times the opponent's reach. Trajectories of a batch
+  may depend on each other. The loop divides the sums by B, adds them to the tables, and derives the random
+  numbers from the seed and the iteration, so that a run in two calls equals a run in one.
+  """
 
-  def entries(self, tree: SamplingTree) -> int: ...  # noqa: D102
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The tree that is sampled, of NumPy arrays, from a game and its public tree.
+
+    `SamplingSolver` asks for it; `solve` is given it.
+
+    Raises:
+      ValueError: the game is not one that can be sampled so.
+    """
+    ...
+
+  def draws(self, tree: SamplingTree) -> int:
+    """How many uniform numbers a trajectory takes."""
+    ...
+
+  def entries(self, tree: SamplingTree) -> int:
+    """The size of the table of a learned baseline; 0 without one."""
+    ...
 
   @property
-  def decay(self) -> float: ...  # noqa: D102
+  def decay(self) -> float:
+    """The weight of the newest value in a learned baseline, from 0 to 1."""
+    ...
 
-  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates: ...  # noqa: D102
+  def __call__(
+    self,
+    tree: SamplingTree,
+    regrets: jax.Array,
+    learned: jax.Array,
+    traverser: jax.Array,
+    uniforms: jax.Array,
+  ) -> Updates:
+    """Samples B trajectories under one strategy profile; pure JAX.
+
+    Args:
+      tree: on the device.
+      regrets: [A, S], cumulative; regret matching makes the current strategies of them (`columns.matched`).
+      learned: [entries], the table of a learned baseline.
+      traverser: int32[], whose regrets are estimated, 0 or 1.
+      uniforms: [draws, B], independent and uniform in [0, 1).
+
+    Returns:
+      The increments, summed over the batch.
+    """
+    ...
 
 
 class SamplingState(NamedTuple):
@@ -68,7 +113,7 @@ def block_length(tree: SamplingTree, sampler: Sampler, batch: int) -> int:
   return max(16, UNIFORMS // (2 * batch * max(sampler.draws(tree), 1)))
 
 
-def run(
+def iterate(
   tree: SamplingTree,
   state: SamplingState,
   iterations: jax.Array | int,
@@ -77,11 +122,11 @@ def run(
   batch: int = 1,
   plus: bool = False,
 ) -> SamplingState:
-  """Runs Monte Carlo CFR for some iterations.
+  """Runs Monte Carlo CFR for some iterations; `solve` is this, jitted.
 
   Iterations come in blocks. A block's random numbers are made at once, from the run's key and the block's
   number, so that a run in two calls equals a run in one. And within a block the strategies are
-  summed up apart, because a float32 sum over 10^7 iterations would take no notice of the next one.
+  summed up separately, because in a float32 sum over 10^7 iterations the next one would be lost to rounding.
 
   Args:
     tree: on the device.
@@ -123,7 +168,7 @@ def run(
   return jax.lax.while_loop(lambda s: s.iteration < end, block, state)
 
 
-solve = jit(static_argnames=("sampler", "batch", "plus"))(run)
+solve = jit(static_argnames=("sampler", "batch", "plus"))(iterate)
 
 
 def ratio(a: jax.Array, b: jax.Array, dtype) -> jax.Array:

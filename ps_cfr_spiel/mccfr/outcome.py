@@ -1,7 +1,7 @@
 """Outcome sampling with baselines: trajectories down a game, estimates of counterfactual values up.
 
 Schmid 2021, Sections 17.7.1 and 17.8 (Schmid et al. 2019; Lanctot et al. 2009). All functions work on B
-trajectories side by side, a level of the game at a time; trajectories that have ended stay where they are.
+trajectories side by side, one depth of the game at a time; trajectories that have ended stay where they are.
 
 One player at a time, the *traverser*, is updated. The sampling policy xi explores for the traverser only and
 follows the current policy for the opponent and chance; so the weight of eq. 17.18,
@@ -10,7 +10,7 @@ depends on the traverser's own moves alone. The opponent's average strategy is u
 same weight: sum over h in s of P_xi(h) / xi_i(h) = P_c(s) pi_j(s), so that in expectation each iteration adds
 its strategy with its own reach, as the average needs (stochastically-weighted averaging, Lanctot 2013).
 
-With a focus (`targeting`) the opponent and chance are sampled otherwise than they play, and the weight is
+With a focus (`targeting`), the opponent and chance are sampled otherwise than they play, and the weight is
 P_-i(h) / P_xi(h) in full.
 """
 
@@ -20,23 +20,26 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
-from ps_cfr_spiel.mccfr.columns import at, matched, pick, row_sum, sample_rows
+from ps_cfr_spiel.mccfr.build import build_sampling_tree
+from ps_cfr_spiel.mccfr.columns import at, matched, row_sum, sample_cumulative, sample_rows
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.tree import PublicTree
 
 
-class Step(NamedTuple):
+class HistoryStep(NamedTuple):
   """Where the trajectories stand at one depth, and their next moves.
 
   Attributes:
-    kind, first, count: int32[B], of the node; see `SamplingTree`.
+    actor, first, count: int32[B], of the node; see `SamplingTree`.
     child: int32[B], the next node; the same node at the end.
     action: int32[B], number of the move.
-    cell: int32[B], the acting infostate's, anything where nobody acts; unset at levels without decisions.
+    cell: int32[B], the acting infostate's, anything where nobody acts; unset at depths without decisions.
     policy: [A, B], current policy; unset there too.
     chosen: [B], probability xi with which the move was sampled; 1 where nobody acts. Without a focus chance
       does not count, and it is unset where only chance acts.
@@ -44,7 +47,7 @@ class Step(NamedTuple):
     luck: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
   """
 
-  kind: jax.Array
+  actor: jax.Array
   first: jax.Array
   count: jax.Array
   child: jax.Array
@@ -64,7 +67,7 @@ def descend(
   exploration: float,
   choose: Callable[[int, jax.Array, jax.Array], jax.Array],
   focus: Focus | None = None,
-) -> tuple[list[Step], jax.Array]:
+) -> tuple[list[HistoryStep], jax.Array]:
   """Follows trajectories from the root to the end.
 
   Args:
@@ -84,26 +87,26 @@ def descend(
   weight = jnp.ones(node.shape, regrets.dtype)
   share = weight * (0 if focus is None else focus.delta)
   steps = []
-  for depth, level in enumerate(tree.levels[:-1]):
-    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
-    step = Step(kind, first, count, node, None, None, None, None, weight)
-    explores, xi = kind == traverser, jnp.zeros((0, *node.shape), regrets.dtype)
-    if level.decides:
-      cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(kind == 0, *types)
+  for d, depth in enumerate(tree.depths[:-1]):
+    actor, first, count = tree.actor[node], tree.first[node], tree.count[node]
+    step = HistoryStep(actor, first, count, node, None, None, None, None, weight)
+    explores, xi = actor == traverser, jnp.zeros((0, *node.shape), regrets.dtype)
+    if depth.decides:
+      cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(actor == 0, *types)
       policy, uniform = matched(regrets[:, cell], count)
       xi = jnp.where(explores[None], exploration * uniform + (1 - exploration) * policy, policy)
       step = step._replace(cell=cell, policy=policy)
     if focus is not None:
-      moves = bias(tree, focus, level, node, xi, share)
-      node = choose(depth, node, moves.mixed)
-      plain, aimed, chosen = (jnp.where(kind < TERMINAL_NODE, at(p, node - first), 1) for p in moves)
+      moves = bias(tree, focus, depth, node, xi, share)
+      node = choose(d, node, moves.mixed)
+      plain, aimed, chosen = (jnp.where(actor < TERMINAL_NODE, at(p, node - first), 1) for p in moves)
       weight = weight * jnp.where(explores, 1, plain) / chosen
       share = share * aimed / chosen
-      step = step._replace(chosen=chosen, luck=jnp.where(kind == CHANCE_NODE, plain / chosen, 1))
+      step = step._replace(chosen=chosen, luck=jnp.where(actor == CHANCE_NODE, plain / chosen, 1))
     else:
-      node = choose(depth, node, xi)
-      if level.decides:
-        step = step._replace(chosen=jnp.where(kind < CHANCE_NODE, at(xi, node - first), 1))
+      node = choose(d, node, xi)
+      if depth.decides:
+        step = step._replace(chosen=jnp.where(actor < CHANCE_NODE, at(xi, node - first), 1))
         weight = jnp.where(explores, weight / step.chosen, weight)
     steps.append(step._replace(child=node, action=node - first))
   return steps, node
@@ -112,15 +115,15 @@ def descend(
 def chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
   """For `descend`: samples from xi and from chance by uniform numbers [depth, B]."""
 
-  def choose(depth: int, node: jax.Array, xi: jax.Array) -> jax.Array:
-    level, uniform = tree.levels[depth], uniforms[depth]
-    first, count, kind = tree.first[node], tree.count[node], tree.kind[node]
+  def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+    depth, uniform = tree.depths[d], uniforms[d]
+    first, count, actor = tree.first[node], tree.count[node], tree.actor[node]
     child = node
-    if level.outcomes:
-      outcome = pick(tree.cumulative, first, count, level.outcomes, uniform)
-      child = jnp.where(kind == CHANCE_NODE, outcome, child)
-    if level.decides:
-      child = jnp.where(kind < CHANCE_NODE, first + sample_rows(xi, uniform), child)
+    if depth.outcomes:
+      outcome = sample_cumulative(tree.cumulative, first, count, depth.outcomes, uniform)
+      child = jnp.where(actor == CHANCE_NODE, outcome, child)
+    if depth.decides:
+      child = jnp.where(actor < CHANCE_NODE, first + sample_rows(xi, uniform), child)
     return child
 
   return choose
@@ -130,12 +133,12 @@ def baseline_size(tree: SamplingTree, baseline: Baseline) -> int:
   """Entries of a learned baseline: A * S for the decisions and N for what chance leads to."""
   if baseline.oracle:
     return 0
-  return baseline.decisions * tree.actions * tree.cells + baseline.outcomes * len(tree.kind)
+  return baseline.decisions * tree.actions * tree.cells + baseline.outcomes * len(tree.actor)
 
 
 def ascend(
   tree: SamplingTree,
-  steps: list[Step],
+  steps: list[HistoryStep],
   end: jax.Array,
   types: Types,
   traverser: jax.Array,
@@ -159,26 +162,26 @@ def ascend(
     known: its values: the learned table, or those of `oracle_values`, [N] or [B, N].
 
   Returns:
-    The updates; n = m' B with m' the levels with decisions.
+    The updates; n = m' B with m' the depths with decisions.
   """
   values = tree.end_utility(end, types)
   # Where an oracle's values begin for each trajectory, if they are its own.
-  beside = jnp.arange(len(end)) * (len(tree.kind) if known.ndim == 2 else 0)
+  beside = jnp.arange(len(end)) * (len(tree.actor) if known.ndim == 2 else 0)
   guesses, parts = known.ravel(), []
-  for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
+  for step, depth in reversed(list(zip(steps, tree.depths, strict=False))[tree.first_decision :]):
     before = values if step.luck is None else step.luck * values
-    if level.outcomes and baseline.outcomes:
+    if depth.outcomes and baseline.outcomes:
       offset = beside if baseline.oracle else jnp.full_like(beside, tree.actions * tree.cells)
-      here, entry = step.kind == CHANCE_NODE, offset + step.child
-      mean = _chance_mean(tree, step, level.outcomes, guesses, offset)
+      here, entry = step.actor == CHANCE_NODE, offset + step.child
+      mean = _chance_mean(tree, step, depth.outcomes, guesses, offset)
       if step.luck is None:
         before = jnp.where(here, mean + values - guesses[entry], before)
       else:
         before = jnp.where(here, mean + step.luck * (values - guesses[entry]), before)
       if not baseline.oracle:
         parts.append(_lesson(tree, entry, values, here))
-    if level.decides:
-      acts, guess = step.kind < CHANCE_NODE, jnp.zeros_like(step.policy)
+    if depth.decides:
+      acts, guess = step.actor < CHANCE_NODE, jnp.zeros_like(step.policy)
       number = jax.lax.broadcasted_iota(jnp.int32, guess.shape, 0)
       if baseline.oracle:
         guess = guesses[(beside + step.first)[None] + number]
@@ -195,7 +198,7 @@ def ascend(
   return join(parts)
 
 
-def _chance_mean(tree: SamplingTree, step: Step, outcomes: int, guesses: jax.Array, offset: jax.Array):
+def _chance_mean(tree: SamplingTree, step: HistoryStep, outcomes: int, guesses: jax.Array, offset: jax.Array):
   """Mean over chance's moves of the baseline, whose entries for the nodes begin at int32[B] `offset`: [B]."""
   number = jax.lax.broadcasted_iota(jnp.int32, (outcomes, len(offset)), 0)
   child = step.first[None] + jnp.minimum(number, jnp.maximum(step.count - 1, 0)[None])
@@ -203,22 +206,21 @@ def _chance_mean(tree: SamplingTree, step: Step, outcomes: int, guesses: jax.Arr
   return jnp.where(number < step.count[None], weighted, 0).sum(0)
 
 
-def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
-  """What a level's decisions say, from the estimates [A, B] of their moves and their mean [B]."""
+def _update(step: HistoryStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
+  """The increments of one depth's decisions, from the estimates [A, B] of their moves and their mean [B]."""
   legal = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0) < step.count[None]
   sign = (1 - 2 * traverser).astype(moves.dtype)
-  weight = jnp.where(step.kind == traverser, sign * step.weight, 0)
-  other = jnp.where(step.kind == 1 - traverser, step.weight, 0)
+  weight = jnp.where(step.actor == traverser, sign * step.weight, 0)
+  other = jnp.where(step.actor == 1 - traverser, step.weight, 0)
   return nothing(len(moves), moves.dtype)._replace(
     cells=step.cell,
-    values=jnp.where(legal, moves * weight[None], 0),
     regrets=jnp.where(legal, (moves - mean[None]) * weight[None], 0),
     averages=step.policy * other[None],
   )
 
 
 def _lesson(tree: SamplingTree, entries: jax.Array, targets: jax.Array, visited: jax.Array) -> Updates:
-  """What a level says to the learned baseline."""
+  """The increments of the learned baseline at one depth."""
   lesson = nothing(tree.actions, targets.dtype)
   return lesson._replace(entries=entries, targets=targets, visits=visited.astype(targets.dtype))
 
@@ -243,6 +245,10 @@ class OutcomeSampling:
     """Weight of the newest value in a learned baseline."""
     return getattr(self.baseline, "decay", 0.0)
 
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The histories."""
+    return build_sampling_tree(game, tree)
+
   def draws(self, tree: SamplingTree) -> int:
     """Uniform numbers for a trajectory."""
     return tree.depth + (2 if tree.deal is not None else 0)
@@ -252,15 +258,7 @@ class OutcomeSampling:
     return baseline_size(tree, self.baseline)
 
   def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
-    """Samples B trajectories under one strategy.
-
-    Args:
-      tree: the histories.
-      regrets: [A, S].
-      learned: [entries], the learned baseline.
-      traverser: int32[], who is updated.
-      uniforms: [draws, B].
-    """
+    """Samples B trajectories under one strategy profile; arguments as of `Sampler`."""
     types = deal_types(tree, uniforms[tree.depth :])
     choose = (chooser if self.focus is None else mixture_chooser)(tree, uniforms[: tree.depth])
     steps, end = descend(tree, regrets, types, traverser, self.exploration, choose, self.focus)

@@ -8,61 +8,61 @@ import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
 
-WIDE = 16  # from so many children on they are added up by a scatter
+WIDE = 16  # more children than that are added up by a scatter
 
 
-def sum_children(tree: SamplingTree, depth: int, below: jax.Array) -> jax.Array:
-  """Sums over the children of each node of a level: [nodes one level below, ...] to [nodes of it, ...]."""
-  level, start = tree.levels[depth], tree.levels[depth + 1].start
-  if level.width > WIDE:
-    parent = tree.parent[start : start + below.shape[0]] - level.start
-    return jax.ops.segment_sum(below, parent, level.stop - level.start, indices_are_sorted=True)
-  first = tree.first[level.start : level.stop] - start
-  count = tree.count[level.start : level.stop]
+def sum_children(tree: SamplingTree, d: int, below: jax.Array) -> jax.Array:
+  """Sums over the children of each node: [nodes of depth d + 1, ...] to [nodes of depth d, ...]."""
+  depth, start = tree.depths[d], tree.depths[d + 1].start
+  if depth.width > WIDE:
+    parent = tree.parent[start : start + below.shape[0]] - depth.start
+    return jax.ops.segment_sum(below, parent, depth.stop - depth.start, indices_are_sorted=True)
+  first = tree.first[depth.start : depth.stop] - start
+  count = tree.count[depth.start : depth.stop]
   total = jnp.zeros((len(first), *below.shape[1:]), below.dtype)
-  for a in range(level.width):
+  for a in range(depth.width):
     exists = jnp.expand_dims(a < count, tuple(range(1, below.ndim)))
     total += jnp.where(exists, below[jnp.clip(first + a, 0, below.shape[0] - 1)], 0)
   return total
 
 
-def levels_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
-  """Runs a recursion from the last level to the first.
+def sweep_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
+  """Runs a recursion from the last depth to the first.
 
   Args:
     tree: the nodes.
-    step: (depth, slice of the level below, what was found there) -> what is found at the level.
+    step: (d, slice of the nodes of depth d + 1, what was found there) -> what is found at depth d.
     at_end: [N, ...], added to it.
 
   Returns:
     [N, ...].
   """
-  last = tree.levels[-1]
+  last = tree.depths[-1]
   found = [at_end[last.start : last.stop]]
-  for depth in reversed(range(tree.depth)):
-    level, below = tree.levels[depth], tree.levels[depth + 1]
-    here = step(depth, slice(below.start, below.stop), found[-1])
-    found.append(at_end[level.start : level.stop] + here)
+  for d in reversed(range(tree.depth)):
+    depth, below = tree.depths[d], tree.depths[d + 1]
+    here = step(d, slice(below.start, below.stop), found[-1])
+    found.append(at_end[depth.start : depth.stop] + here)
   return jnp.concatenate(found[::-1])
 
 
-def levels_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
+def sweep_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
   """Product of the moves' probabilities on the way to each node: [N, ...] to [N, ...]."""
   found = [probability[:1]]
-  for above, level in zip(tree.levels, tree.levels[1:], strict=False):
-    parent = tree.parent[level.start : level.stop] - above.start
-    found.append(found[-1][parent] * probability[level.start : level.stop])
+  for above, depth in zip(tree.depths, tree.depths[1:], strict=False):
+    parent = tree.parent[depth.start : depth.stop] - above.start
+    found.append(found[-1][parent] * probability[depth.start : depth.stop])
   return jnp.concatenate(found)
 
 
 def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Array:
   """Probability of the move to each node under a profile [A, S], given the types int32[]: [N]."""
   parent = jnp.maximum(tree.parent, 0)
-  kind = tree.kind[parent]
-  cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(kind == 0, *types))
+  actor = tree.actor[parent]
+  cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(actor == 0, *types))
   rank = jnp.arange(len(parent)) - tree.first[parent]
   chosen = strategy[jnp.clip(rank, 0, strategy.shape[0] - 1), cell]
-  return jnp.where((kind < CHANCE_NODE) & (tree.parent >= 0), chosen, tree.chance)
+  return jnp.where((actor < CHANCE_NODE) & (tree.parent >= 0), chosen, tree.chance)
 
 
 def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.Array:
@@ -76,5 +76,5 @@ def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.A
   Returns:
     [N].
   """
-  utility = tree.end_utility(jnp.arange(len(tree.kind)), types)
-  return levels_up(tree, lambda d, s, below: sum_children(tree, d, policy[s] * below), utility)
+  utility = tree.end_utility(jnp.arange(len(tree.actor)), types)
+  return sweep_up(tree, lambda d, s, below: sum_children(tree, d, policy[s] * below), utility)

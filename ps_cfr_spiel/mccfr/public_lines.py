@@ -4,7 +4,7 @@ This is what Schmid et al. 2019 ran for their figures (their appendix "Vector Fo
 17.7 and 17.8 of Schmid 2021): public moves are sampled uniformly, every infostate on the way is
 updated, and the values that go up are counterfactual ones, a vector over the traverser's types. It needs a
 game whose private information is dealt once and whose moves are all public. For one type it is
-`trajectories` with uniform sampling.
+`outcome` with uniform sampling.
 
 Chance and the opponent's reach are folded into the values at the end, so that at node n, with sampled move s,
   v~(n) = sum_a f_a q~(a),   q~(a) = b_a w_a + [a = s] (v~(ns) - b_s w_s) / xi,
@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
+from ps_cfr_spiel.mccfr.build import build_public_sampling_tree
 from ps_cfr_spiel.mccfr.columns import matched, row_sum
-from ps_cfr_spiel.mccfr.passes import levels_down, levels_up, sum_children
+from ps_cfr_spiel.mccfr.passes import sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, Ends, SamplingTree
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.tree import PublicTree
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
@@ -38,21 +41,12 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
   Returns:
     [H, B], zero beyond the traverser's types.
   """
-  evaluator: Any = ends.public.leaves
-  parts = 1
-  if hasattr(evaluator, "stake"):  # showdowns and others, in this order
-    showdowns, others = len(evaluator.stake), len(evaluator.constant)
-    stake = jnp.pad(evaluator.stake, (0, others))[leaf]
-    constant = jnp.pad(evaluator.constant, (showdowns, 0))[leaf]
-    evaluator, parts = dataclasses.replace(evaluator, stake=stake, constant=constant), 2
-  else:
-    evaluator = dataclasses.replace(evaluator, utility=evaluator.utility[leaf])
   most = len(reach)
 
   def of(player: int):
     def values(reach):
       opponent = ends.public.players[1 - player].types
-      found = row_sum(jnp.stack(evaluator(player, [reach[:opponent].T] * parts))).T
+      found = ends.public.leaves.sampled(player, leaf, reach[:opponent].T).T
       return jnp.pad(found, ((0, most - len(found)), (0, 0)))
 
     return values
@@ -60,21 +54,21 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
   return jax.lax.cond(traverser == 0, of(0), of(1), reach)
 
 
-class Step(NamedTuple):
+class LineStep(NamedTuple):
   """Where the trajectories stand at one depth, and their next moves; K is the most moves at this depth.
 
   Attributes:
-    kind, first, count, child: int32[B]; see `trajectories.Step`.
+    actor, first, count, child: int32[B]; see `outcome.HistoryStep`.
     factor: [K, H, B], what a move's values are multiplied by: the policy for the traverser's, else 1.
     after: [K, B], the opponent's reach after each move, summed over types.
-    cells: int32[H, B], of the acting player's types; unset at levels without decisions, as are the next two.
+    cells: int32[H, B], of the acting player's types; unset at depths without decisions, as are the next two.
     exist: bool[H, B], whether the acting player has these types.
     policy: [A, H, B], of the acting player.
     reach: [H, B], of the opponent's types.
     weight: [B], 1 / xi of all moves before.
   """
 
-  kind: jax.Array
+  actor: jax.Array
   first: jax.Array
   count: jax.Array
   child: jax.Array
@@ -106,11 +100,11 @@ def descend(
   traverser: jax.Array,
   roots: jax.Array,
   choose: Callable[[int, jax.Array], jax.Array],
-) -> tuple[list[Step], jax.Array, jax.Array]:
+) -> tuple[list[LineStep], jax.Array, jax.Array]:
   """Follows trajectories from the root to the end.
 
   Args:
-    tree: of `public_moves`.
+    tree: of `build_public_sampling_tree`.
     regrets: [A, S].
     traverser: int32[].
     roots: int32[B], zeros.
@@ -126,19 +120,19 @@ def descend(
   reach, weight = jnp.ones((types, batch), dtype), jnp.ones(batch, dtype)
   reach = jnp.where(jnp.arange(types)[:, None] < sizes[1 - traverser], reach, 0)
   steps = []
-  for depth, level in enumerate(tree.levels[:-1]):
-    kind, first, count = tree.kind[node], tree.first[node], tree.count[node]
-    child = choose(depth, node)
-    wide = max(level.width, tree.actions if level.decides else 1)
+  for d, depth in enumerate(tree.depths[:-1]):
+    actor, first, count = tree.actor[node], tree.first[node], tree.count[node]
+    child = choose(d, node)
+    wide = max(depth.width, tree.actions if depth.decides else 1)
     factor = jnp.ones((wide, types, batch), dtype)
     after = spread(row_sum(reach), 0, wide)
     cells = exist = policy = None
     before = reach
-    if level.decides:
-      own = kind == traverser
-      other = kind == 1 - traverser
+    if depth.decides:
+      own = actor == traverser
+      other = actor == 1 - traverser
       number = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
-      exist = (number < sizes[jnp.clip(kind, 0, 1)][None]) & (own | other)[None]
+      exist = (number < sizes[jnp.clip(actor, 0, 1)][None]) & (own | other)[None]
       cells = tree.cell[node][None] + jnp.where(exist, number, 0)
       policy, _ = matched(regrets[:, cells.ravel()], spread(count, 0, types).ravel())
       policy = jnp.where(exist[None], policy.reshape(-1, types, batch), 0)
@@ -148,7 +142,7 @@ def descend(
       moved = jnp.arange(tree.actions)[:, None] == (child - first)[None]
       chosen = row_sum(jnp.where(moved[:, None], policy, 0))
       reach = jnp.where(other[None], reach * chosen, reach)
-    steps.append(Step(kind, first, count, child, factor, after, cells, exist, policy, before, weight))
+    steps.append(LineStep(actor, first, count, child, factor, after, cells, exist, policy, before, weight))
     weight = weight * jnp.maximum(count, 1)
     node = child
   return steps, node, reach
@@ -157,9 +151,9 @@ def descend(
 def uniform_chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array], jax.Array]:
   """For `descend`: moves by uniform numbers [depth, B]."""
 
-  def choose(depth: int, node: jax.Array) -> jax.Array:
+  def choose(d: int, node: jax.Array) -> jax.Array:
     count = tree.count[node]
-    number = jnp.minimum((uniforms[depth] * count).astype(jnp.int32), count - 1)
+    number = jnp.minimum((uniforms[d] * count).astype(jnp.int32), count - 1)
     return jnp.where(count > 0, tree.first[node] + number, node)
 
   return choose
@@ -167,7 +161,7 @@ def uniform_chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, j
 
 def ascend(
   tree: SamplingTree,
-  steps: list[Step],
+  steps: list[LineStep],
   values: jax.Array,
   traverser: jax.Array,
   baseline: Baseline,
@@ -176,25 +170,25 @@ def ascend(
   """Estimates along trajectories, from the end up; the formula stands at the top of this file.
 
   Args:
-    tree: of `public_moves`.
+    tree: of `build_public_sampling_tree`.
     steps: of `descend`.
     values: [H, B], of the last nodes.
     traverser: int32[], who is updated.
     baseline: the kind of baseline.
     known: its values: the learned table, or of an oracle the exact values [N, H].
   """
-  types, (batch,), nodes = most_types(tree), steps[0].kind.shape, len(tree.kind)
+  types, (batch,), nodes = most_types(tree), steps[0].actor.shape, len(tree.actor)
   begin = 0 if baseline.oracle else traverser * nodes
   h = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
   parts = []
-  for step, level in reversed(list(zip(steps, tree.levels, strict=False))[tree.first_decision :]):
+  for step, depth in reversed(list(zip(steps, tree.depths, strict=False))[tree.first_decision :]):
     number = jax.lax.broadcasted_iota(jnp.int32, step.factor.shape, 0)
     exists = number < step.count[None, None]
     taken = number == (step.child - step.first)[None, None]
     after = spread(step.after, 1, types)
     guess = jnp.zeros_like(step.factor)
     if baseline.decisions:
-      says = jnp.where(step.kind == CHANCE_NODE, baseline.outcomes, step.kind < CHANCE_NODE)
+      says = jnp.where(step.actor == CHANCE_NODE, baseline.outcomes, step.actor < CHANCE_NODE)
       entry = (begin + step.first[None, None] + number) * types + h[None]
       guess = jnp.where(exists & says[None, None], known.ravel()[entry], 0)
       if not baseline.oracle:
@@ -210,24 +204,22 @@ def ascend(
     correction = (values - row_sum(jnp.where(taken, guess, 0))) * step.count[None]
     moves = guess + jnp.where(taken, correction[None], 0)
     mean = row_sum(jnp.where(exists, step.factor * moves, 0))
-    if level.decides:
+    if depth.decides:
       parts.append(_update(step, moves[: tree.actions], mean, traverser))
     values = jnp.where((step.count > 0)[None], mean, values)
   return join(parts)
 
 
-def _update(step: Step, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
-  """What a level's decisions say, from the estimates [A, H, B] of their moves and their mean [H, B]."""
+def _update(step: LineStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
+  """The increments of one depth, from the estimates [A, H, B] of its moves and their mean [H, B]."""
   number = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0)
-  own = (step.kind == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
-  other = (step.kind == 1 - traverser)[None, None]
+  own = (step.actor == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
+  other = (step.actor == 1 - traverser)[None, None]
   weight = step.weight[None, None]
-  values = jnp.where(own, moves * weight, 0)
   regrets = jnp.where(own, (moves - mean[None]) * weight, 0)
   averages = jnp.where(other, step.policy * step.reach[None] * weight, 0)
   return nothing(len(moves), moves.dtype)._replace(
     cells=step.cells.ravel(),
-    values=values.reshape(len(moves), -1),
     regrets=regrets.reshape(len(moves), -1),
     averages=averages.reshape(len(moves), -1),
   )
@@ -250,22 +242,22 @@ class Exact(NamedTuple):
 def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -> Exact:
   """Counterfactual values of all nodes under the current strategies."""
   assert tree.ends is not None
-  types, nodes = most_types(tree), len(tree.kind)
+  types, nodes = most_types(tree), len(tree.actor)
   sizes = jnp.array([player.types for player in tree.ends.public.players])
   policy = matched(regrets, tree.legal)[0]
   parent = jnp.maximum(tree.parent, 0)
-  kind = jnp.where(tree.parent >= 0, tree.kind[parent], CHANCE_NODE)
+  actor = jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
   h = jax.lax.broadcasted_iota(jnp.int32, (nodes, types), 1)
-  exists = h < sizes[jnp.clip(kind, 0, 1)][:, None]
+  exists = h < sizes[jnp.clip(actor, 0, 1)][:, None]
   rank = jnp.clip(jnp.arange(nodes) - tree.first[parent], 0, tree.actions - 1)
   chosen = policy[rank[:, None], tree.cell[parent][:, None] + jnp.where(exists, h, 0)]
   chosen = jnp.where(exists, chosen, 0)
-  factor = jnp.where((kind == traverser)[:, None], chosen, 1)
-  reach = levels_down(tree, jnp.where((kind == 1 - traverser)[:, None], chosen, 1))
+  factor = jnp.where((actor == traverser)[:, None], chosen, 1)
+  reach = sweep_down(tree, jnp.where((actor == 1 - traverser)[:, None], chosen, 1))
   reach = jnp.where(h < sizes[1 - traverser], reach, 0)
   ended = (tree.count == 0)[:, None]
   at_end = jnp.where(ended, leaf_values(tree.ends, tree.ends.leaf, traverser, reach.T).T, 0)
-  values = levels_up(tree, lambda d, s, below: sum_children(tree, d, factor[s] * below), at_end)
+  values = sweep_up(tree, lambda d, s, below: sum_children(tree, d, factor[s] * below), at_end)
   return Exact(factor, reach, values)
 
 
@@ -284,16 +276,22 @@ class PublicSampling:
     """Weight of the newest value in a learned baseline."""
     return getattr(self.baseline, "decay", 0.0)
 
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The public moves; ValueError if the game has others."""
+    return build_public_sampling_tree(tree)
+
   def draws(self, tree: SamplingTree) -> int:
     """Uniform numbers for a trajectory."""
     return tree.depth
 
   def entries(self, tree: SamplingTree) -> int:
     """Size of the learned table: for each player a value for each node and type."""
-    return 0 if self.baseline.oracle or not self.baseline.decisions else 2 * len(tree.kind) * most_types(tree)
+    return (
+      0 if self.baseline.oracle or not self.baseline.decisions else 2 * len(tree.actor) * most_types(tree)
+    )
 
   def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
-    """Samples B trajectories under one strategy; arguments as of `trajectories.OutcomeSampling`."""
+    """Samples B trajectories under one strategy; arguments as of `Sampler`."""
     roots = jnp.zeros(uniforms.shape[1], jnp.int32)
     steps, end, reach = descend(tree, regrets, traverser, roots, uniform_chooser(tree, uniforms))
     values = leaf_values(tree.ends, tree.ends.leaf[end], traverser, reach)

@@ -16,33 +16,35 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.mccfr.columns import pick
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.mccfr.columns import sample_cumulative
+from ps_cfr_spiel.tree import PublicTree, cell_starts
 
 CHANCE_NODE, TERMINAL_NODE = 2, 3  # beside the players 0 and 1
 Types = tuple[jax.Array, jax.Array]  # int32[B], each player's type; zeros in trees without a deal
 
 
-class Level(NamedTuple):
+class Depth(NamedTuple):
   """The nodes of one depth: `start` to `stop` - 1.
 
   Attributes:
     start, stop: the range.
-    kinds: which of 0, 1, `CHANCE_NODE` and `TERMINAL_NODE` there are.
+    actors: which of 0, 1, `CHANCE_NODE` and `TERMINAL_NODE` there are.
     outcomes: most children of a chance node here.
     width: most children of any node here.
+    slots: in trees of `ExternalSampling`, most histories of this depth in one traversal; 0 in others.
   """
 
   start: int
   stop: int
-  kinds: tuple[int, ...]
+  actors: tuple[int, ...]
   outcomes: int
   width: int
+  slots: int = 0
 
   @property
   def decides(self) -> bool:
     """Whether a player acts here."""
-    return self.kinds[0] < CHANCE_NODE
+    return self.actors[0] < CHANCE_NODE
 
 
 @jax.tree_util.register_dataclass
@@ -66,8 +68,8 @@ class Deal:
     """Types from uniform numbers [2, B]."""
     h0, h1 = self.strength[0].shape[0], self.strength[1].shape[0]
     start = jnp.zeros(uniforms.shape[1], jnp.int32)
-    first = pick(self.first, start, h0, h0, uniforms[0])
-    second = pick(self.second, first * h1, h1, h1, uniforms[1]) - first * h1
+    first = sample_cumulative(self.first, start, h0, h0, uniforms[0])
+    second = sample_cumulative(self.second, first * h1, h1, h1, uniforms[1]) - first * h1
     return first, second
 
 
@@ -91,7 +93,7 @@ class SamplingTree:
   """A game as N nodes sorted by depth, siblings next to each other.
 
   Attributes:
-    kind: int32[N], the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`.
+    actor: int32[N], the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`.
     first: int32[N], the first child; 0 at the end.
     count: int32[N], number of children.
     parent: int32[N], -1 at the root.
@@ -101,12 +103,12 @@ class SamplingTree:
     utility: [N] to player 0; 0 before the end.
     legal: int32[S], number of actions of each cell.
     deal: the types, or None where all chance is among the nodes.
-    ends: of a tree of public moves (`public_sampling`), else None; `utility` is then unused.
-    levels: static; for each depth.
+    ends: of a tree of public moves (`public_lines`), else None; `utility` is then unused.
+    depths: static; depth 0 is the root's.
     shapes: static; `PlayerTree.block_shapes` of both players.
   """
 
-  kind: jax.Array
+  actor: jax.Array
   first: jax.Array
   count: jax.Array
   parent: jax.Array
@@ -117,7 +119,7 @@ class SamplingTree:
   legal: jax.Array
   deal: Deal | None
   ends: Ends | None
-  levels: tuple[Level, ...] = dataclasses.field(metadata={"static": True})
+  depths: tuple[Depth, ...] = dataclasses.field(metadata={"static": True})
   shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
 
   @property
@@ -133,22 +135,21 @@ class SamplingTree:
   @property
   def depth(self) -> int:
     """Number of moves of the longest history."""
-    return len(self.levels) - 1
+    return len(self.depths) - 1
 
   @property
   def first_decision(self) -> int:
-    """The level at which a player first acts."""
-    return next((d for d, level in enumerate(self.levels) if level.decides), self.depth)
+    """The depth at which a player first acts."""
+    return next((d for d, depth in enumerate(self.depths) if depth.decides), self.depth)
 
   def blocks(self, table: jax.Array) -> list[list[jax.Array]]:
     """A table [A, S] as [A, rows, H] for each player and block."""
-    first, result = 0, []
-    for shapes in self.shapes:
+    result = []
+    for shapes, starts in zip(self.shapes, cell_starts(self.shapes), strict=True):
       result.append([])
-      for actions, rows, types in shapes:
-        part = jax.lax.slice_in_dim(table[:actions], first, first + rows * types, axis=1)
+      for (actions, rows, types), start in zip(shapes, starts.tolist(), strict=False):
+        part = jax.lax.slice_in_dim(table[:actions], start, start + rows * types, axis=1)
         result[-1].append(part.reshape(actions, rows, types))
-        first += rows * types
     return result
 
   def end_utility(self, node: jax.Array, types: Types) -> jax.Array:

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr.columns import sample_rows
-from ps_cfr_spiel.mccfr.passes import levels_down, levels_up, sum_children
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Level, SamplingTree
+from ps_cfr_spiel.mccfr.passes import sum_children, sweep_down, sweep_up
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Depth, SamplingTree
 
 
 class Focus(NamedTuple):
@@ -59,14 +59,14 @@ def aim(tree: SamplingTree, target: jax.Array, delta: jax.Array) -> Focus:
   """
   assert tree.deal is None
   member = target.astype(delta.dtype)
-  through = levels_up(tree, lambda depth, _, below: sum_children(tree, depth, below), member)
-  outside = levels_down(tree, 1 - member)  # 1 where neither a node nor any before it is in the target
+  through = sweep_up(tree, lambda d, _, below: sum_children(tree, d, below), member)
+  outside = sweep_down(tree, 1 - member)  # 1 where neither a node nor any before it is in the target
   before = (tree.parent < 0) | (outside[jnp.maximum(tree.parent, 0)] > 0)
   return Focus((through > 0) & before, delta)
 
 
 def bias(
-  tree: SamplingTree, focus: Focus, level: Level, node: jax.Array, xi: jax.Array, share: jax.Array
+  tree: SamplingTree, focus: Focus, depth: Depth, node: jax.Array, xi: jax.Array, share: jax.Array
 ) -> Moves:
   """Aims the moves at one depth.
 
@@ -76,18 +76,18 @@ def bias(
   Args:
     tree: the histories.
     focus: the target.
-    level: of the nodes.
+    depth: of the nodes.
     node: int32[B].
     xi: [A, B], how the acting player samples without a target; empty where only chance acts.
     share: [B], see the top of this file.
   """
-  first, count, kind = tree.first[node], tree.count[node], tree.kind[node]
-  most = max(len(xi), level.outcomes)
+  first, count, actor = tree.first[node], tree.count[node], tree.actor[node]
+  most = max(len(xi), depth.outcomes)
   number = jax.lax.broadcasted_iota(jnp.int32, (most, len(node)), 0)
   exists = number < count[None]
   child = jnp.where(exists, first[None] + number, 0)
-  chance = jnp.where(exists & (kind == CHANCE_NODE)[None], tree.chance[child], 0)
-  plain = chance + jnp.where((kind < CHANCE_NODE)[None], jnp.pad(xi, ((0, most - len(xi)), (0, 0))), 0)
+  chance = jnp.where(exists & (actor == CHANCE_NODE)[None], tree.chance[child], 0)
+  plain = chance + jnp.where((actor < CHANCE_NODE)[None], jnp.pad(xi, ((0, most - len(xi)), (0, 0))), 0)
   leading = jnp.where(exists & focus.leads[child], plain, 0)
   total = leading.sum(0)
   some = total > 0
@@ -98,10 +98,10 @@ def bias(
 def mixture_chooser(
   tree: SamplingTree, uniforms: jax.Array
 ) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
-  """For `trajectories.descend` with a focus: samples by uniform numbers [depth, B], chance's moves too."""
+  """For `outcome.descend` with a focus: samples by uniform numbers [depth, B], chance's moves too."""
 
-  def choose(depth: int, node: jax.Array, xi: jax.Array) -> jax.Array:
-    child = tree.first[node] + sample_rows(xi, uniforms[depth])
-    return jnp.where(tree.kind[node] < TERMINAL_NODE, child, node)
+  def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+    child = tree.first[node] + sample_rows(xi, uniforms[d])
+    return jnp.where(tree.actor[node] < TERMINAL_NODE, child, node)
 
   return choose

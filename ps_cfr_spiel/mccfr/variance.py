@@ -9,12 +9,12 @@ the variance of the sampled counterfactual value given h, which an oracle baseli
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.mccfr import public_lines as public_sampling
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.mccfr.loop import Sampler
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling, deal_types
-from ps_cfr_spiel.mccfr.passes import history_values, levels_down, levels_up, move_policy, sum_children
-from ps_cfr_spiel.mccfr.public_lines import PublicSampling
+from ps_cfr_spiel.mccfr.passes import history_values, move_policy, sum_children, sweep_down, sweep_up
+from ps_cfr_spiel.mccfr.public_lines import PublicSampling, exact_values
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
 
 
@@ -38,24 +38,22 @@ def sampled_variance(
   """
   xi = jnp.expand_dims(xi, tuple(range(1, values.ndim)))
 
-  def step(depth, below, variance):
+  def step(d, below, variance):
     f, b, x = factor[below], baseline[below], xi[below]
-    parent = tree.parent[below] - tree.levels[depth].start
-    guess = sum_children(tree, depth, f * b)
-    mean = sum_children(tree, depth, f * values[below])
+    parent = tree.parent[below] - tree.depths[d].start
+    guess = sum_children(tree, d, f * b)
+    mean = sum_children(tree, d, f * values[below])
     scale = f / jnp.where(x > 0, x, 1)
     error = (guess - mean)[parent] + scale * (values[below] - b)
-    return sum_children(tree, depth, x * (scale**2 * variance + error**2))
+    return sum_children(tree, d, x * (scale**2 * variance + error**2))
 
-  return levels_up(tree, step, jnp.zeros_like(values))
+  return sweep_up(tree, step, jnp.zeros_like(values))
 
 
 DEALS = 64  # deals that a variance is averaged over where types are dealt
 
 
-def variance(
-  tree: SamplingTree, sampler: OutcomeSampling | PublicSampling, regrets: jax.Array, learned: jax.Array
-) -> jax.Array:
+def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: jax.Array) -> jax.Array:
   """The mean variance of counterfactual values under the current strategies and baseline: [].
 
   Args:
@@ -63,7 +61,12 @@ def variance(
     sampler: outcome sampling of some kind.
     regrets: [A, S].
     learned: the learned baseline.
+
+  Raises:
+    ValueError: it is not computed for this sampler.
   """
+  if not isinstance(sampler, OutcomeSampling | PublicSampling):
+    raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
   if isinstance(sampler, PublicSampling):
     each = [_public_variance(tree, sampler, regrets, learned, jnp.int32(player)) for player in (0, 1)]
     return (each[0] + each[1]) / 2
@@ -80,12 +83,12 @@ def variance(
 def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:
   """int32[N] and int32[N]: each node's parent, the root's 0, and who acts there; at the root chance."""
   parent = jnp.maximum(tree.parent, 0)
-  return parent, jnp.where(tree.parent >= 0, tree.kind[parent], CHANCE_NODE)
+  return parent, jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
 
 
-def says(kind: jax.Array, baseline: Baseline) -> jax.Array:
-  """bool[N]: whether the baseline has a say where `kind` acts."""
-  return jnp.where(kind == CHANCE_NODE, baseline.outcomes, baseline.decisions)
+def says(actor: jax.Array, baseline: Baseline) -> jax.Array:
+  """bool[N]: whether the baseline applies where `actor` acts."""
+  return jnp.where(actor == CHANCE_NODE, baseline.outcomes, baseline.decisions)
 
 
 def history_variance(
@@ -109,34 +112,34 @@ def history_variance(
   Returns:
     [], the mean of `variance`; [N], Var v~(h) of each history.
   """
-  parent, kind = parents(tree)
+  parent, actor = parents(tree)
   policy = move_policy(tree, matched(regrets, tree.legal)[0], types)
   values = history_values(tree, policy, types)
   even = 1 / jnp.maximum(tree.count[parent], 1).astype(policy.dtype)
   xi = sampler.exploration * even + (1 - sampler.exploration) * policy
-  xi = jnp.where(kind == traverser, xi, policy)
+  xi = jnp.where(actor == traverser, xi, policy)
   if sampler.baseline.oracle:
     guess = values
   elif not sampler.baseline.decisions:
     guess = jnp.zeros_like(values)
   else:
-    number = jnp.arange(len(kind))
-    cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(kind == 0, *types))
+    number = jnp.arange(len(actor))
+    cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(actor == 0, *types))
     entry = (number - tree.first[parent]) * tree.cells + cell
-    entry = jnp.where(kind == CHANCE_NODE, tree.actions * tree.cells + number, entry)
-    guess = jnp.where(says(kind, sampler.baseline), learned[entry], 0)
+    entry = jnp.where(actor == CHANCE_NODE, tree.actions * tree.cells + number, entry)
+    guess = jnp.where(says(actor, sampler.baseline), learned[entry], 0)
   found = sampled_variance(tree, policy, xi, values, guess)
-  visited = levels_down(tree, xi) * (tree.kind == traverser)
-  explored = jnp.where((kind == traverser) & (xi > 0), xi, 1)
-  weight = levels_down(tree, 1 / explored)
+  visited = sweep_down(tree, xi) * (tree.actor == traverser)
+  explored = jnp.where((actor == traverser) & (xi > 0), xi, 1)
+  weight = sweep_down(tree, 1 / explored)
   return (visited * weight**2 * found).sum() / visited.sum(), found
 
 
 def _public_variance(tree, sampler, regrets, learned, traverser: jax.Array) -> jax.Array:
   """The mean variance for one traverser, over all of the types."""
   assert tree.ends is not None
-  parent, kind = parents(tree)
-  exact = public_sampling.exact_values(tree, regrets, traverser)
+  parent, actor = parents(tree)
+  exact = exact_values(tree, regrets, traverser)
   nodes, types = exact.values.shape
   if sampler.baseline.oracle:
     guess = exact.values
@@ -144,11 +147,11 @@ def _public_variance(tree, sampler, regrets, learned, traverser: jax.Array) -> j
     guess = jnp.zeros_like(exact.values)
   else:
     table = learned.reshape(2, nodes, types)[traverser]
-    guess = jnp.where(says(kind, sampler.baseline)[:, None], table * exact.reach.sum(1, keepdims=True), 0)
+    guess = jnp.where(says(actor, sampler.baseline)[:, None], table * exact.reach.sum(1, keepdims=True), 0)
   count = jnp.where(tree.parent >= 0, tree.count[parent], 1)
   xi = 1 / count.astype(exact.values.dtype)
   found = sampled_variance(tree, exact.factor, xi, exact.values, guess)
-  sampled = levels_down(tree, xi)
-  visited = sampled * (tree.kind == traverser)
+  sampled = sweep_down(tree, xi)
+  visited = sampled * (tree.actor == traverser)
   sizes = jnp.array([player.types for player in tree.ends.public.players])
   return (visited[:, None] * found / sampled[:, None] ** 2).sum() / (visited.sum() * sizes[traverser])

@@ -1,6 +1,8 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
+May use: views and what is below it. `hands`, `trees`, `curves` and `glasses` are named for what they draw,
+and a new picture is their neighbour; `style` has the colours and sizes that they share. Figures
+are made without pyplot, so no display is needed and nothing global is touched; save one with
 `figure.savefig("name.png")`.
 """
 

@@ -1,7 +1,4 @@
-"""Pictures of convergence: exploitability over iterations and seconds, and bands over many runs.
-
-Part of `pictures`, which is where to take them from.
-"""
+"""Pictures of convergence: exploitability over iterations and seconds, and bands over many runs."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
+from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.pictures.style import DPI, INK, LINES
 from ps_cfr_spiel.views import pot_of, unit_of
 
 
 class Measured(Protocol):
-  """A point of a run; see `run_points.Point`."""
+  """A point of a run; see `evaluation.Point`."""
 
   @property
   def iteration(self) -> int: ...  # noqa: D102
@@ -28,21 +26,21 @@ class Measured(Protocol):
 
 
 class Timed(Measured, Protocol):
-  """A point that knows its time; see `comparison.Point`."""
+  """A point that knows its time; see `evaluation.Point`."""
 
   @property
   def seconds(self) -> float: ...  # noqa: D102
 
 
 class Run(Protocol):
-  """A timed run; see `comparison.Run`."""
+  """A timed run; such as `comparison.Run`."""
 
   @property
   def points(self) -> Sequence[Timed]: ...  # noqa: D102
 
 
 class Bands(Protocol):
-  """Curves of many runs; see `sampling_curves.Runs`."""
+  """Curves of many runs; see `sampling_runs.Runs`."""
 
   @property
   def iterations(self) -> np.ndarray: ...  # noqa: D102
@@ -62,7 +60,7 @@ def exploitability_curve(
   Args:
     game: the game, for the title and the unit.
     runs: measured points under the name of each run; those at iteration 0 are left out.
-    iterations: what to call the axis, if they are iterations of something else than one run.
+    iterations: what to call the axis, if they are not the iterations of one run.
   """
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
@@ -120,8 +118,7 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitabi
     ValueError: `what` is neither, or the variance was not measured.
   """
   labels = {"exploitability": f"exploitability ({unit_of(game)})", "variance": "variance of sampled values"}
-  if what not in labels:
-    raise ValueError(f"what must be one of {', '.join(map(repr, labels))}, got {what!r}.")
+  check_option("curve", what, labels)
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
   for (name, many), color in zip(runs.items(), itertools.cycle(LINES), strict=False):

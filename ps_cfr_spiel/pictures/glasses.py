@@ -1,8 +1,4 @@
-"""Pictures of positions in Glasses: the graph, the stones, and where the chaser must fear the evader to be.
-
-Part of `pictures`, which is where to take them from. The figures are made
-without pyplot, so no display is needed and nothing global is touched.
-"""
+"""Pictures of positions in Glasses: the graph, the stones, and where the chaser believes the evader to be."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -25,7 +21,7 @@ STONE, EDGE = "#2f6690", "#b5bcc4"
 
 
 def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarray:
-  """Places the nodes of a graph so that distances in the plane are like those along edges.
+  """Places the nodes of a graph so that distances in the plane are close to those along edges.
 
   Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level.
 
@@ -79,7 +75,7 @@ def position(
     state: of glasses.
     policy: the evader's strategy; see `evader_belief`.
     show_evader: also mark where it is.
-    belief: probability of each node, in place of what follows from the policy: of a search's range, say.
+    belief: probability of each node, instead of what follows from the policy: a search's range, say.
 
   Returns:
     A figure; save it with `figure.savefig("name.png")`.
@@ -102,7 +98,7 @@ def chase(
     state: of glasses.
     policy: the evader's strategy; see `evader_belief`.
     show_evader: also mark where it is.
-    beliefs: probability of each node, for every position in place of what follows from the policy.
+    beliefs: probability of each node, for every position, instead of what follows from the policy.
 
   Raises:
     ValueError: the state is of another game, or there are not as many beliefs as positions.

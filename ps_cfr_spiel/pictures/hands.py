@@ -19,11 +19,11 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   """The acting player's strategy at a public state: 169 kinds of hands, each a bar of its actions.
 
   The width of a colour is the action's frequency among the hands of that kind. The height of a bar is how
-  often such a hand is here (dealt, and played to here), relative to the kind for which that is most.
+  often such a hand comes here (is dealt, and played to here), relative to the most frequent kind.
 
   Args:
     policy: of a game whose types are hold'em hands.
-    path: actions from the root; see `spots.spot`.
+    path: actions from the root; see `views.spot`.
 
   Raises:
     ValueError: the path is wrong, or the types are not hold'em hands.

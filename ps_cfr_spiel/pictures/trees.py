@@ -7,8 +7,8 @@ import pyspiel
 from matplotlib.figure import Figure
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, LINES, SOFT
-from ps_cfr_spiel.tree import Labels, PublicTree
-from ps_cfr_spiel.views import certificate
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, PublicTree
+from ps_cfr_spiel.views import action_name, labels_of
 
 
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
@@ -19,12 +19,12 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
   Args:
     game: the game, to name actions.
     tree: of `build_tree`, with public states.
-    depth: leave out what lies deeper than so many steps below the root.
+    depth: leave out what lies deeper than this many steps below the root.
 
   Raises:
     ValueError: the tree has no public states, or more than `MOST_DOTS` would be drawn.
   """
-  labels = certificate.labels_of(tree)
+  labels = labels_of(tree)
   place = _tree_layout(labels, depth)
   if len(place) > MOST_DOTS:
     raise ValueError(
@@ -41,7 +41,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       above = place[state.parent]
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
-        name = certificate.action_name(game, labels, number)
+        name = action_name(game, labels, number)
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=behind, zorder=1.5, **style)
@@ -57,21 +57,20 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
 
 MOST_DOTS, MOST_NAMES = 20_000, 80
 MOVERS = (
-  ("chance", int(pyspiel.PlayerId.CHANCE), FAINT),
+  ("chance", CHANCE, FAINT),
   ("player 0", 0, LINES[1]),
   ("player 1", 1, LINES[0]),
-  ("end", int(pyspiel.PlayerId.TERMINAL), INK),
+  ("end", TERMINAL, INK),
 )
 
 
 def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:
   """Where each public state is drawn: leaves side by side, parents in the middle above; (x, depth)."""
-  below = certificate.children_of(labels)
   place: dict[int, tuple[float, int]] = {}
   leaves = itertools.count()
 
   def visit(number: int, level: int) -> float:
-    children = below[number] if depth is None or level < depth else []
+    children = labels.children[number] if depth is None or level < depth else []
     xs = [visit(child, level + 1) for child in children]
     x = (xs[0] + xs[-1]) / 2 if xs else float(next(leaves))
     place[number] = x, level

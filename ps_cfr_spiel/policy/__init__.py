@@ -1,6 +1,7 @@
 """Strategies of a public tree as OpenSpiel policies, and back.
 
-May use: compiler, cfr and what is below them.
+May use: compiler, cfr and what is below them. `tree_policy` is a policy over a tree's arrays; `convert` turns
+any OpenSpiel policy into such arrays.
 """
 
 from ps_cfr_spiel.policy.convert import make_state, strategies_of

@@ -26,8 +26,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
       over the legal actions.
     TypeError: `policy` is not a policy.
   """
-  labels = tree.labels
-  assert labels is not None
+  labels = tree.names
   shapes = [player.block_shapes for player in tree.players]
   if (
     isinstance(policy, TreePolicy)
@@ -37,9 +36,9 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
     return policy.strategies
   look_up = _lookup(labels, game, policy)
   strategies = tuple(tuple(np.zeros(shape) for shape in blocks) for blocks in shapes)
-  for state, h, name in labels.infostates():
-    column = look_up(state, h, name)
-    values = np.array([column.get(action, 0.0) for action in state.legal_actions], float)
+  for decision, h, name in labels.infostates():
+    column = look_up(decision, h, name)
+    values = np.array([column.get(action, 0.0) for action in decision.legal_actions], float)
     total = sum(column.values())
     if not (
       np.isfinite(values).all()
@@ -49,9 +48,9 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
     ):
       raise ValueError(
         f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
-        f"over the legal actions {list(state.legal_actions)}."
+        f"over the legal actions {list(decision.legal_actions)}."
       )
-    strategies[state.player][state.block][:, state.row, h] = values / values.sum()
+    strategies[decision.player][decision.block][:, decision.row, h] = values / values.sum()
   return strategies
 
 
@@ -59,11 +58,11 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
   """A function (row, type, infostate string) -> {action: probability}, by the policy's kind."""
   if isinstance(policy, pyspiel.Policy):
 
-    def by_string(_state, _h, name):
+    def by_string(decision, h, name):
       try:
         found = dict(policy.action_probabilities(name))
       except RuntimeError:  # some of OpenSpiel's policies know states only
-        found = dict(policy.action_probabilities(make_state(labels, game, _state, _h)))
+        found = dict(policy.action_probabilities(make_state(labels, game, decision, h)))
       if not found:
         raise ValueError(f"The policy has no entry for information state {name!r}.")
       return found
@@ -71,9 +70,9 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
     return by_string
   if isinstance(policy, openspiel_policy.Policy):
 
-    def by_state(state, h, name):
+    def by_state(decision, h, name):
       try:
-        return policy.action_probabilities(make_state(labels, game, state, h), state.player)
+        return policy.action_probabilities(make_state(labels, game, decision, h), decision.player)
       except KeyError as error:
         raise ValueError(f"The policy has no entry for information state {name!r}.") from error
 
@@ -84,6 +83,6 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
 def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
   """A state in which the player of `decision` is of the given type."""
   state = game.new_initial_state()
-  for action in labels.source.path(labels, decision, type_index):
+  for action in labels.path(decision, type_index):
     state.apply_action(action)
   return state

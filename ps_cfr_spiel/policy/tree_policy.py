@@ -11,9 +11,6 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.tree import Decision, Labels
-from ps_cfr_spiel.version import __version__
-
-Strategy = Sequence[np.ndarray]  # [A, rows, H] for each block of a player
 
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
 TABULAR_LIMIT = 2_000_000
@@ -40,25 +37,13 @@ class TreePolicy(openspiel_policy.Policy):
     self.labels = labels
     self.strategies = tuple(tuple(_normalised(block) for block in blocks) for blocks in strategies)
     self.info = dict(info or {})
-    self._places: dict[tuple[int, str], tuple[Decision, int]] = {}
 
-  def _find(self, player: int, infostate: str) -> tuple[Decision, int]:
-    """The row and type of an information state string."""
-    if not self._places:
-      self._places = {(s.player, name): (s, h) for s, h, name in self.labels.infostates()}
-    try:
-      return self._places[player, infostate]
-    except KeyError:
-      raise ValueError(
-        f"Player {player} has no information state {infostate!r} in {self.labels.game}."
-      ) from None
+  def _probabilities(self, decision: Decision, type_index: int) -> dict[int, float]:
+    return dict(zip(decision.legal_actions, self.table(decision)[:, type_index].tolist(), strict=True))
 
-  def _probabilities(self, state: Decision, type_index: int) -> dict[int, float]:
-    return dict(zip(state.legal_actions, self.table(state)[:, type_index].tolist(), strict=True))
-
-  def table(self, state: Decision) -> np.ndarray:
+  def table(self, decision: Decision) -> np.ndarray:
     """The acting player's strategy in a row, float64 [A, H]; actions as in `legal_actions`."""
-    return self.strategies[state.player][state.block][:, state.row]
+    return self.strategies[decision.player][decision.block][:, decision.row]
 
   @property
   def tree_options(self) -> dict[str, Any]:
@@ -72,11 +57,11 @@ class TreePolicy(openspiel_policy.Policy):
       ValueError: the state is of another game, or nobody acts there.
     """
     player = acting_player(state, player_id)
-    return self._probabilities(*self._find(player, state.information_state_string(player)))
+    return self._probabilities(*self.labels.find(player, state.information_state_string(player)))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
     """Probability of every legal action at an information state string; ValueError if there is none."""
-    return self._probabilities(*self._find(player, infostate))
+    return self._probabilities(*self.labels.find(player, infostate))
 
   def to_tabular(self, states=None) -> openspiel_policy.TabularPolicy:
     """OpenSpiel's Python table, for games small enough to be walked history by history.
@@ -101,7 +86,7 @@ class TreePolicy(openspiel_policy.Policy):
     """
     self._check_names()
     return pyspiel.TabularPolicy(
-      {name: list(self._probabilities(s, h).items()) for s, h, name in self.labels.infostates()}
+      {name: list(self._probabilities(row, h).items()) for row, h, name in self.labels.infostates()}
     )
 
   def _check_names(self) -> None:
@@ -122,7 +107,7 @@ class TreePolicy(openspiel_policy.Policy):
       OSError: the file cannot be written; an earlier one is left as it was.
     """
     blocks = {f"player{i}_block{k}": b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
-    storage.write(path, "policy", {"version": __version__, **self.info, "game": self.labels.game}, blocks)
+    storage.write(path, "policy", {**self.info, "game": self.labels.game}, blocks)
 
   @classmethod
   def from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray], path: Any) -> "TreePolicy":
@@ -140,9 +125,8 @@ class TreePolicy(openspiel_policy.Policy):
     for player, blocks in zip(tree.players, strategies, strict=True):
       if [block.shape for block in blocks] != player.block_shapes:
         raise ValueError(f"{path} is damaged: its arrays do not fit {header['game']}.")
-    assert tree.labels is not None
     info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
-    return cls(game, tree.labels, strategies, info)
+    return cls(game, tree.names, strategies, info)
 
 
 def acting_player(state: pyspiel.State, player_id: int | None) -> int:

@@ -6,38 +6,19 @@ function would put features of the public states beside the ranges.) Schmid 2021
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
-from ps_cfr_spiel.subgames import RangedLeaves, Ranges, Shape, Subgame, Subgames
+from ps_cfr_spiel.subgames import BoundValues, Fit, Ranges, Subgames, with_ranges
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
 
-Fit = Callable[[Shape], Shape]
 VALUES = ("average", "best-response")
-
-
-class BoundValues(Protocol):
-  """A value function at certain public states: a pytree, so that it can go into a jitted function."""
-
-  def __call__(self, player: int, ranges: Ranges) -> Array:
-    """Counterfactual values of a player's infostates.
-
-    Args:
-      player: 0 or 1, known at trace time.
-      ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
-        public state): reach since the lookahead's roots times the range there. Zero in rows that are
-        padding; their values must be finite too.
-
-    Returns:
-      [F, H of the player], unnormalised: they count chance and the opponent's range.
-    """
-    ...
 
 
 class ValueFunction(Protocol):
@@ -71,19 +52,19 @@ class CFRValues:
   """
 
   iterations: int = 20
-  rule: Rule | str = "nrm"
+  rule: Rule | str = "nrm+"
   values: str = "average"
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)
-    if self.values not in VALUES:
-      raise ValueError(f"Unknown values {self.values!r}; choose one of {', '.join(map(repr, VALUES))}.")
+    check_option("values", self.values, VALUES)
     object.__setattr__(self, "rule", make_rule(self.rule))
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundCFR":
     """See `ValueFunction`."""
     subgame = subgames.cut(public_states, fit=fit)
-    return BoundCFR(*_without_ranges(subgame), np.int32(self.iterations), make_rule(self.rule), self.values)
+    rule, iterations = make_rule(self.rule), np.int32(self.iterations)
+    return BoundCFR(subgame.tree, subgame.leaf_roots, iterations, rule, self.values)
 
 
 @jax.tree_util.register_dataclass
@@ -107,7 +88,8 @@ class BoundCFR:
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """See `BoundValues`."""
-    tree = _with_ranges(self.tree, self.leaf_roots, ranges)
+    leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
+    tree = dataclasses.replace(self.tree, leaves=leaves)
     state = cfr.init(tree, self.rule, str(ranges[0].dtype))
     state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
     average = [cfr.average_strategy(p) for p in state.players]
@@ -140,7 +122,7 @@ class SolvedValues:
       raise ValueError(f"strategies must have the blocks {shapes} of {subgames.labels.game}, got {given}.")
     subgame = subgames.cut(public_states, fit=fit)
     first, second = (subgame.gather(i, self.strategies[i]) for i in (0, 1))
-    return BoundStrategies(*_without_ranges(subgame), (first, second))
+    return BoundStrategies(subgame.tree, subgame.leaf_roots, (first, second))
 
 
 @jax.tree_util.register_dataclass
@@ -159,7 +141,8 @@ class BoundStrategies:
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """See `BoundValues`."""
-    tree = _with_ranges(self.tree, self.leaf_roots, ranges)
+    leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
+    tree = dataclasses.replace(self.tree, leaves=leaves)
     return best_response_values(tree, player, self.strategies[1 - player])[1]
 
 
@@ -177,17 +160,3 @@ class FrozenValues:
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """See `BoundValues`."""
     return self.values[player]
-
-
-def _without_ranges(subgame: Subgame) -> tuple[PublicTree, Any]:
-  """A subgame's tree, to be given its ranges on the device, and the root of each leaf."""
-  types = (subgame.tree.players[0].types, subgame.tree.players[1].types)
-  leaves = RangedLeaves(subgame.tree.leaves, ((), ()), None, None, -1, types, types)
-  return dataclasses.replace(subgame.tree, leaves=leaves), subgame.leaf_roots
-
-
-def _with_ranges(tree: PublicTree, leaf_roots: Any, ranges: Ranges) -> PublicTree:
-  first, second = ([r[at] for at in ats] for r, ats in zip(ranges, leaf_roots, strict=True))
-  leaves = tree.leaves
-  assert isinstance(leaves, RangedLeaves)
-  return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, weights=(first, second)))

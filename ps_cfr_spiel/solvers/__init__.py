@@ -1,6 +1,8 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May use: search, policy, mccfr and what is below them.
+May use: search, policy, mccfr and what is below them. `iterative` is what solvers share, files included;
+`ps_cfr` and `sampling` are solvers; `continual_resolving` and `online_outcome_sampling` are policies that
+search, each with its bot.
 """
 
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving

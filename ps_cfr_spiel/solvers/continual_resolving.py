@@ -1,37 +1,42 @@
 """Continual re-solving for any compiled game: as a bot, as a policy, and as a table for evaluation.
 
-Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. `search` has the single steps.
+Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. Single searches: `search`.
 """
 
 import collections
-import time
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 from tqdm.auto import tqdm
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_player, is_integer
-from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_flag,
+  check_integer,
+  check_option,
+  check_player,
+  is_integer,
+)
+from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
+from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
-from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn
+from ps_cfr_spiel.policy import TreePolicy, acting_player
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
-from ps_cfr_spiel.subgames import GADGETS, Gadget, has_subgames
-from ps_cfr_spiel.version import __version__
+from ps_cfr_spiel.solvers.bots import SolvingBot
+from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 
 CACHE = 256  # searches kept
 
 
 class ContinualResolving:
-  """Search that solves again at each decision of a player, carrying range and opponent values.
+  """Solves again at each decision of a player, carrying range and opponent values from search to search.
 
-  The game is solved from its start; then at each decision, except where nobody has decided anything before,
-  the subgame that begins there is solved anew. A search depends on nothing but the public states on the
-  way, so that a bot, a policy asked out of the blue and `tabularise` all do the same; up to rounding, by
-  which a rule may choose another of two actions that are equally good (see BUILD_NOTES.md).
+  The first search solves the game from its start, and the first decision of the game is played from it. At
+  each later decision the subgame that begins there is solved anew. A search depends on nothing but the
+  public states on the way, so a bot, a policy asked out of the blue and `tabularise` all do the same, up to
+  rounding: between two actions that are equally good a last bit may decide (see BUILD_NOTES.md).
 
   Attributes:
     game: the game.
@@ -59,7 +64,7 @@ class ContinualResolving:
     Args:
       game: any that `build_tree` takes.
       iterations: of CFR in each search.
-      rule: regret rule or its name; `NRM()` by default.
+      rule: regret rule or its name; `NRMPlus()` by default.
       gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
       lookahead: number of own decisions that a search looks ahead, 1 for only the next; None to the end.
       value_function: what is beyond; `CFRValues()` by default.
@@ -75,8 +80,8 @@ class ContinualResolving:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    if not callable(gadget) and (not isinstance(gadget, str) or gadget not in GADGETS):
-      raise ValueError(f"Unknown gadget {gadget!r}; choose one of {', '.join(map(repr, GADGETS))}.")
+    if not callable(gadget):
+      gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
     iterations, skip = check_count("iterations", iterations, 1), check_count("skip", skip, 0)
     if lookahead is None and value_function is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
@@ -85,34 +90,25 @@ class ContinualResolving:
     given = value_function is not None
     if given and (isinstance(value_function, type) or not hasattr(value_function, "bind")):
       raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
-    if not isinstance(alternating, bool):
-      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
     if skip >= iterations:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(
       iterations=iterations,
-      rule=make_rule(NRM() if rule is None else rule),
-      gadget=gadget if callable(gadget) else GADGETS[gadget],
+      rule=make_rule(NRMPlus() if rule is None else rule),
+      gadget=gadget,
       lookahead=lookahead,
       value_function=CFRValues() if value_function is None else value_function,
       actions=_check_actions(game, actions),
-      alternating=alternating,
+      alternating=check_flag("alternating", alternating),
       skip=skip,
       dtype=check_dtype(dtype),
     )
-    self._build = {"public_states": public_states, "limit": limit}
-    tree = build_tree(game, **self._build)
-    if not has_subgames(tree):
-      self._build["leaves"] = "sparse"  # types that hide what a player knows: a row for each infostate then
-      tree = build_tree(game, **self._build)
-    self.tree = tree
-    self.searcher = Searcher(tree, self.settings)
-    assert tree.labels is not None
-    self.labels = tree.labels
+    subgames = Subgames.of(game, public_states=public_states, limit=limit)
+    self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
+    self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
-    self._places = {(d.player, name): (d, h) for d, h, name in self.labels.infostates()}
 
   @property
   def description(self) -> str:
@@ -132,7 +128,7 @@ class ContinualResolving:
     return self._starts[known]._replace(player=player)
 
   def search(self, public_state: int) -> Search:
-    """The search at a public state in which a player acts, after those on the way.
+    """The search from a public state in which a player acts, after those on the way.
 
     Raises:
       ValueError: nobody acts there, or there is no such public state.
@@ -159,7 +155,7 @@ class ContinualResolving:
     """One step, from the cache if it is there."""
     key = (last.player, public_state)
     if key not in self._searches:
-      self._searches[key] = self.searcher.resolve(last, [public_state], padded=True)
+      self._searches[key] = self.searcher.resolve(last, [public_state])
       self.seconds.append(self._searches[key].seconds)
       if len(self._searches) > CACHE:
         self._searches.popitem(last=False)
@@ -172,12 +168,7 @@ class ContinualResolving:
     Raises:
       ValueError: the player has no such information state.
     """
-    try:
-      decision, h = self._places[player, infostate]
-    except KeyError:
-      raise ValueError(
-        f"Player {player} has no information state {infostate!r} in {self.labels.game}."
-      ) from None
+    decision, h = self.labels.find(player, infostate)
     table = self.search(decision.public_state).tables[player]
     column = table[decision.block][:, decision.row, h]
     return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
@@ -209,14 +200,14 @@ class ContinualResolving:
       progress: show a progress bar.
     """
     tables = []
-    levels = [self.searcher.level[i][list(self.searcher.acting(i))] for i in (0, 1)]
-    total = sum(int(level.max(initial=-1)) + 2 for level in levels)
+    levels = self.searcher.levels
+    total = sum(levels.count(player) + 1 for player in (0, 1))
     with tqdm(total=total, disable=not progress, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player)
         bar.update()
-        for level in range(int(levels[player].max(initial=-1)) + 1):
-          states = [s for s in self.searcher.states(player, level) if self._decided(s)]
+        for level in range(levels.count(player)):
+          states = [s for s in levels.states(player, level) if self._decided(s)]
           if states:
             search = self.searcher.resolve(search, states)
             self.seconds.append(search.seconds)
@@ -238,7 +229,6 @@ class ContinualResolving:
     own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
     gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
     return {
-      "version": __version__,
       "solver": type(self).__name__,
       "policy": "re-solving",
       "iteration": self.settings.iterations,
@@ -268,45 +258,21 @@ class ResolvingPolicy(openspiel_policy.Policy):
     return self.resolving.at(player, state.information_state_string(player))
 
 
-class ResolvingBot(pyspiel.Bot):
-  """Continual re-solving as an OpenSpiel bot.
+class ResolvingBot(SolvingBot):
+  """Continual re-solving as an OpenSpiel bot; decisions take next to nothing where searches are remembered.
 
   Attributes:
-    player: whom it plays.
     policy: the policy that it follows.
-    seconds: what each of its decisions so far took; next to nothing where the searches are remembered.
   """
 
   def __init__(self, resolving: ContinualResolving, player: int, seed: int | None):
     """See `ContinualResolving.bot`."""
-    super().__init__()
-    self.player, self.policy = player, resolving.policy()
-    self.seconds: list[float] = []
-    self._random = np.random.default_rng(seed)
+    super().__init__(player, seed)
+    self.policy = resolving.policy()
 
-  def provides_policy(self) -> bool:
-    """The bot can tell its probabilities."""
-    return True
-
-  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
-    """(action, probability) for every legal action; ValueError if it is not the player's turn."""
-    check_turn(state, self.player)
-    return list(self.policy.action_probabilities(state, self.player).items())
-
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Searches; the probabilities, and an action drawn by them."""
-    began = time.perf_counter()
-    policy = self.get_policy(state)
-    self.seconds.append(time.perf_counter() - began)
-    actions, probabilities = zip(*policy, strict=True)
-    return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
-
-  def step(self, state: pyspiel.State) -> int:
-    """Searches; an action."""
-    return self.step_with_policy(state)[1]
-
-  def restart_at(self, state: pyspiel.State) -> None:
-    """Nothing to do: what the bot knows follows from the state it is asked about."""
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """Searches, unless it remembers."""
+    return self.policy.action_probabilities(state, self.player)
 
 
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:

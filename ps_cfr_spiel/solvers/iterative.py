@@ -19,7 +19,6 @@ from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
-from ps_cfr_spiel.version import __version__
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 
@@ -101,7 +100,8 @@ class IterativeSolver(abc.ABC):
     Args:
       iterations: how many more.
       progress: show a progress bar.
-      every: call `callback` each so many iterations, and at the end; 1/20 of the run by default.
+      every: iterations between two calls of `callback`, which is called at the end too; 1/20 of the run by
+        default.
       callback: called with the solver; if it returns True, the run ends there.
       checkpoint: file to save to, regularly and at the end.
       checkpoint_seconds: least time between two saves.
@@ -165,16 +165,14 @@ class IterativeSolver(abc.ABC):
     return self._policy(average=False)
 
   def _policy(self, average: bool) -> TreePolicy:
-    assert self.tree.labels is not None
     with precision(self.dtype):
       strategies = self._strategies(average)
     info = {**self._header(), "policy": "average" if average else "current"}
-    return TreePolicy(self.game, self.tree.labels, strategies, info)
+    return TreePolicy(self.game, self.tree.names, strategies, info)
 
   def _header(self) -> dict[str, Any]:
     options = self._options()
     return {
-      "version": __version__,
       "solver": type(self).__name__,
       "game": str(self.game),
       **options,

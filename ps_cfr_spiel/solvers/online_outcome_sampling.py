@@ -18,40 +18,32 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_count, check_exploration, check_integer, check_player, is_number
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_exploration,
+  check_flag,
+  check_integer,
+  check_option,
+  check_player,
+  is_number,
+)
 from ps_cfr_spiel.compiler import LIMIT, build_tree
-from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
+from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.mccfr import (
+  AimedRuns,
   OutcomeSampling,
   SamplingTree,
   Situation,
   ZeroBaseline,
-  advance,
-  average,
-  averages,
-  begin,
   build_sampling_tree,
   first_cells,
 )
-from ps_cfr_spiel.policy import TreePolicy, acting_player, check_turn, strategies_of
+from ps_cfr_spiel.policy import TreePolicy, acting_player, strategies_of
+from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.tree import Decision
-from ps_cfr_spiel.version import __version__
 
 TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited
-
-
-@jit(static_argnames="sampler")
-def _single(situation, empty, cell, marks, *, sampler):
-  """All average strategies of one run, [M, A, S]."""
-  return averages(situation, empty, cell, marks, sampler=sampler)
-
-
-@jit(static_argnames="sampler")
-def _own_columns(situation, empty, cells, marks, *, sampler):
-  """What runs aimed at int32[n] cells say of these: [n, M, A]."""
-  return jax.vmap(lambda c: averages(situation, empty, c, marks, sampler=sampler)[:, :, c])(cells)
 
 
 class OnlineOutcomeSampling(openspiel_policy.Policy):
@@ -66,7 +58,9 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   Attributes:
     game: the game.
     tree: its public tree, in which every infostate is a row.
-    sampler: how trajectories are sampled.
+    runs: what all runs share; a bot makes its own on it, and `online_runs` many side by side.
+    decisions: {cell: decision}, by the number of the infostate.
+    cells: {(player, information state string): cell}.
     iterations, target, delta, exploration, seed, dtype, public_states, limit: see `__init__`.
   """
 
@@ -107,8 +101,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     """
     super().__init__(game, [0, 1])
     self.iterations = check_count("iterations", iterations, 1)
-    if target not in TARGETS:
-      raise ValueError(f"Unknown target {target!r}; choose one of {', '.join(map(repr, TARGETS))}.")
+    check_option("target", target, TARGETS)
     if target == "public" and public_states == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
     if not (is_number(delta) and 0 <= delta < 1):
@@ -122,29 +115,29 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     self.seed, self.dtype = check_integer("seed", seed, 0), check_dtype(dtype)
     self.public_states, self.limit = public_states, limit
     self.tree = build_tree(game, "sparse", public_states, limit)
-    self.sampler = OutcomeSampling(ZeroBaseline(), exploration)  # pyright: ignore[reportArgumentType]
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
     host_tree = build_sampling_tree(game, self.tree)
     starts, start = self._starts(host_tree, dict(favoured or {}))
-    given = Situation(host_tree, self._groups(), np.array(delta, float), starts, start)  # pyright: ignore[reportArgumentType]
+    situation: Any = (host_tree, self._groups(), np.array(delta, float), starts, start)
     with precision(self.dtype):
-      self._situation = to_device(given, self.dtype)
+      situation = to_device(Situation(*situation), self.dtype)
+    self.runs = AimedRuns(situation, OutcomeSampling(ZeroBaseline(), exploration), self.dtype)
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
     assert self.tree.labels is not None
-    self._decisions: dict[int, Decision] = {}
-    self._cells: dict[tuple[int, str], int] = {}
+    self.decisions: dict[int, Decision] = {}
+    self.cells: dict[tuple[int, str], int] = {}
     for decision, cell in zip(self.tree.labels.decisions, first_cells(self.tree), strict=True):
       (name,) = decision.infostates
       assert name is not None
-      self._decisions[cell], self._cells[decision.player, name] = decision, cell
+      self.decisions[cell], self.cells[decision.player, name] = decision, cell
 
   def _groups(self) -> np.ndarray:
     """int32[S], which cells are one target."""
-    cells = range(len(self._decisions))
-    by_public = [self._decisions[cell].public_state for cell in cells]
+    cells = range(len(self.decisions))
+    by_public = [self.decisions[cell].public_state for cell in cells]
     return np.array(by_public if self.target == "public" else cells, np.int32)
 
   def _starts(self, host_tree: SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +146,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     start = np.zeros(host_tree.cells, np.int32)
     numbers: dict[int, int] = {}
     for place, policy in favoured.items():
-      cell = self._cell(*place) if isinstance(place, tuple) and len(place) == 2 else None
+      cell = self.cell(*place) if isinstance(place, tuple) and len(place) == 2 else None
       if cell is None:
         raise ValueError(f"favoured must have keys (player, information state string), got {place!r}.")
       if id(policy) not in numbers:
@@ -164,25 +157,17 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       start[cell] = numbers[id(policy)]
     return np.stack(starts), start
 
-  def _cell(self, player: int, infostate: str) -> int:
-    """The number of an infostate; ValueError if there is none."""
+  def cell(self, player: int, infostate: str) -> int:
+    """The number of an infostate, its column in tables; ValueError if there is none."""
     try:
-      return self._cells[player, infostate]
+      return self.cells[player, infostate]
     except KeyError:
       raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
 
-  def _empty(self, seed: int, match: int | None = None) -> mccfr.SamplingState:
-    """What runs begin with, but for `begin`; matches of a bot have different random numbers."""
-    state = mccfr.init(self._situation.tree, self.sampler, seed, self.dtype)
-    if match is None:
-      return state
-    key = jax.random.fold_in(jax.random.wrap_key_data(state.key, impl="threefry2x32"), match)
-    return state._replace(key=jax.random.key_data(key))
-
-  def _named(self, cell: int, probabilities: Any) -> dict[int, float]:
-    """A column of a table as OpenSpiel's policies give it."""
-    column = np.asarray(probabilities, np.float64)
-    actions = self._decisions[cell].legal_actions
+  def by_action(self, cell: int, column: Any) -> dict[int, float]:
+    """A column [A] of a table as OpenSpiel's policies give it."""
+    column = np.asarray(column, np.float64)
+    actions = self.decisions[cell].legal_actions
     return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -192,17 +177,12 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       ValueError: the state is of another game, or nobody acts there.
     """
     player = acting_player(state, player_id)
-    cell = self._cell(player, state.information_state_string(player))
+    cell = self.cell(player, state.information_state_string(player))
     if cell not in self._known:
       with precision(self.dtype):
-        column = self._run(cell)[:, cell]
-      self._known[cell] = self._named(cell, column)
+        column = self.runs.single(cell, self.seed, self.iterations)[:, cell]
+      self._known[cell] = self.by_action(cell, column)
     return self._known[cell]
-
-  def _run(self, cell: int) -> jax.Array:
-    """The average strategies of the run aimed at a cell, [A, S]; call it within `precision`."""
-    marks = jnp.array([self.iterations], jnp.int32)
-    return _single(self._situation, self._empty(self.seed), jnp.int32(cell), marks, sampler=self.sampler)[0]
 
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """All that the run aimed at an infostate found: the policy with which OOS is consistent there.
@@ -210,27 +190,23 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     Raises:
       ValueError: there is no such infostate.
     """
-    cell = self._cell(player, infostate)
+    cell = self.cell(player, infostate)
     with precision(self.dtype):
-      return self._policy(self._run(cell), target=infostate)
+      return self._policy(self.runs.single(cell, self.seed, self.iterations), target=infostate)
 
   def tabularise(self) -> TreePolicy:
     """What is played at each infostate, by a run for each: the policy that OOS follows (Schmid 2021, 19.4.1).
 
     The runs go side by side in one jitted program, to which targets are arguments.
     """
-    count = len(self._decisions)
+    count = len(self.decisions)
     size = min(count, AT_ONCE)
     cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
     with precision(self.dtype):
-      empty, marks = self._empty(self.seed), jnp.array([self.iterations], jnp.int32)
       columns = [
-        np.asarray(
-          _own_columns(self._situation, empty, jnp.array(some, jnp.int32), marks, sampler=self.sampler)
-        )
-        for some in cells
+        np.asarray(self.runs.each(jnp.array(some, jnp.int32), self.seed, self.iterations)) for some in cells
       ]
-      table = np.concatenate(columns)[:count, 0].T
+      table = np.concatenate(columns)[:count].T
       return self._policy(jnp.asarray(table), target="each")
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
@@ -238,13 +214,12 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     assert self.tree.labels is not None
     names = ("iterations", "delta", "exploration", "seed", "dtype", "public_states", "limit")
     header = {
-      "version": __version__,
       "solver": type(self).__name__,
       "targeting": self.target,
       "leaves": "sparse",
     }
     header |= {name: getattr(self, name) for name in names}
-    return TreePolicy(self.game, self.tree.labels, self._situation.tree.blocks(table), header | info)
+    return TreePolicy(self.game, self.tree.labels, self.runs.situation.tree.blocks(table), header | info)
 
   def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
     """A player of matches.
@@ -258,66 +233,29 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     Raises:
       ValueError: an argument is not one of the allowed.
     """
-    player = check_player(player)
-    if not isinstance(keep_tables, bool | np.bool_):
-      raise ValueError(f"keep_tables must be True or False, got {keep_tables!r}.")
-    return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), bool(keep_tables))
+    player, keep_tables = check_player(player), check_flag("keep_tables", keep_tables)
+    return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
 
 
-_begin = jit()(begin)
-
-
-@jit(static_argnames="sampler")
-def _play(situation, state, cell, iterations, *, sampler):
-  """A run some iterations on, and what it then says of its target, [A]."""
-  state = advance(situation, state, cell, iterations, sampler=sampler)
-  return state, average(situation.tree, state, sampler)[:, cell]
-
-
-class OnlineOutcomeSamplingBot(pyspiel.Bot):
+class OnlineOutcomeSamplingBot(SolvingBot):
   """Plays matches by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
 
   def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
     """See `OnlineOutcomeSampling.bot`."""
-    super().__init__()
-    self._method, self._player, self._seed, self._keep = method, player, seed, keep_tables
-    self._rng = np.random.default_rng(seed)
+    super().__init__(player, seed)
+    self._method, self._seed, self._keep = method, seed, keep_tables
     self._match, self._tables = 0, None
 
-  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """Runs at the player's infostate; what it then plays there. Tables that are kept are run on."""
-    check_turn(state, self._player)
-    method = self._method
-    cell = method._cell(self._player, state.information_state_string(self._player))
+    method, runs = self._method, self._method.runs
+    cell = method.cell(self.player, state.information_state_string(self.player))
     with precision(method.dtype):
       if self._tables is None or not self._keep:
-        self._tables = _begin(method._situation, method._empty(self._seed, self._match), jnp.int32(cell))
-      self._tables, column = _play(
-        method._situation, self._tables, jnp.int32(cell), method.iterations, sampler=method.sampler
-      )
-    return list(method._named(cell, column).items())
-
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Runs at the player's infostate; what it then plays there, and the move drawn from it."""
-    policy = self.get_policy(state)
-    moves, probabilities = zip(*policy, strict=True)
-    return policy, int(self._rng.choice(moves, p=probabilities))
-
-  def step(self, state: pyspiel.State) -> int:
-    """Runs at the player's infostate and returns the move."""
-    return self.step_with_policy(state)[1]
-
-  def provides_policy(self) -> bool:
-    """Always."""
-    return True
+        self._tables = runs.begin(cell, self._seed, self._match)
+      self._tables, column = runs.advance(self._tables, cell, method.iterations)
+    return method.by_action(cell, column)
 
   def restart(self) -> None:
     """Forgets the match."""
     self._match, self._tables = self._match + 1, None
-
-  def restart_at(self, state: pyspiel.State) -> None:
-    """Forgets the match; the next move needs nothing but its state."""
-    self.restart()
-
-  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
-    """Does nothing: no time is spent on the opponent's turn."""

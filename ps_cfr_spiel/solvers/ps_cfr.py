@@ -1,11 +1,10 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
-import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.cfr import NRM, Rule, make_rule, rule_header
+from ps_cfr_spiel.arguments import check_count, check_flag
+from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
@@ -21,7 +20,7 @@ class PSCFRSolver(IterativeSolver):
     alternating: whether player 1 answers player 0's newest strategy.
     dtype: "float32" or "float64".
     skip: iterations left out of the average at the start.
-    public_states, limit: how the tree was built.
+    leaves, public_states, limit: how the tree was built.
     iteration: iterations done.
   """
 
@@ -41,10 +40,10 @@ class PSCFRSolver(IterativeSolver):
 
     Args:
       game: from `pyspiel.load_game`.
-      rule: a rule or its name in `rules.RULES`; `NRM()` by default.
+      rule: a rule or its name in `rules.RULES`; `NRMPlus()` by default.
       alternating: see the class.
       dtype: see the class.
-      leaves: leaf evaluator, "auto", "dense", "showdown" or "sparse"; see `build_tree`.
+      leaves: leaf evaluator, "auto", "dense", "showdown", "native" or "sparse"; see `build_tree`.
       skip: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
@@ -54,13 +53,11 @@ class PSCFRSolver(IterativeSolver):
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    self.rule = make_rule(NRM() if rule is None else rule)
+    self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.dtype = check_dtype(dtype)
-    if not isinstance(alternating, bool | np.bool_):
-      raise ValueError(f"alternating must be True or False, got {alternating!r}.")
-    self.alternating = bool(alternating)
+    self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
-    self.public_states, self.limit = public_states, limit
+    self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, progress)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
@@ -91,7 +88,7 @@ class PSCFRSolver(IterativeSolver):
       "rule": rule_header(self.rule),
       "alternating": self.alternating,
       "dtype": self.dtype,
-      "leaves": self.tree.leaves.kind,
+      "leaves": self.leaves,
       "skip": self.skip,
       "public_states": self.public_states,
       "limit": self.limit,

@@ -1,15 +1,13 @@
 """Sampling solvers in the shape of OpenSpiel's, over `mccfr.solve`."""
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_exploration, check_integer
-from ps_cfr_spiel.cfr import RM, RMPlus
+from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.mccfr import (
@@ -19,10 +17,10 @@ from ps_cfr_spiel.mccfr import (
   OracleBaseline,
   OutcomeSampling,
   PublicSampling,
+  Sampler,
+  SamplingState,
   SamplingTree,
   ZeroBaseline,
-  build_public_sampling_tree,
-  build_sampling_tree,
   variance,
 )
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
@@ -31,77 +29,112 @@ BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
 
 
+class Loop(NamedTuple):
+  """What `mccfr.solve` is called with: for measurements that run or read many loops at once.
+
+  Attributes:
+    tree: on the device.
+    state: at present.
+    method: the keyword arguments `sampler`, `batch` and `plus`.
+  """
+
+  tree: SamplingTree
+  state: SamplingState
+  method: dict[str, Any]
+
+
 class SamplingSolver(IterativeSolver):
-  """What the sampling solvers share; use one of them.
+  """Monte Carlo CFR with any sampler; the other classes of this file are this one with published samplers.
 
   Attributes:
     game, tree, dtype: as of every solver.
     sampler: how trajectories are sampled.
     plus: regret matching plus with linear averaging; else regret matching with uniform averaging.
-    rule: the same as a rule, for reports.
-    alternating: True; the players are updated in turns.
     batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
       thus samples 2 x batch trajectories.
     seed: of the random numbers.
-    public_states, limit: how the tree was built.
+    leaves, public_states, limit: how the tree was built.
     iteration: iterations done.
   """
 
-  alternating = True
-  _sampling_tree: SamplingTree
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    sampler: Sampler,
+    plus: bool = False,
+    batch: int = 1,
+    seed: int = 0,
+    dtype: str = "float32",
+    leaves: str = "auto",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+  ):
+    """Builds the trees; nothing is compiled yet.
 
-  def __init__(self, game: pyspiel.Game, **options: Any):
-    """Options as of the subclasses."""
-    raise TypeError(f"{type(self).__name__} is what the sampling solvers share; make one of them.")
+    Args:
+      game: from `pyspiel.load_game`.
+      sampler: a frozen dataclass; see `mccfr.Sampler`. Files hold only its name: `load` needs it again.
+      plus: see the class.
+      batch: see the class.
+      seed: see the class.
+      dtype: "float32" or "float64".
+      leaves: see `build_tree`.
+      public_states: see `build_tree`.
+      limit: see `build_tree`.
 
-  def _set_up(self, game, plus, batch, seed, dtype, leaves, public_states, limit) -> None:
-    """Checks the common options and builds the public tree."""
-    self.game = game
-    self.dtype = check_dtype(dtype)
-    if not isinstance(plus, bool | np.bool_):
-      raise ValueError(f"plus must be True or False, got {plus!r}.")
-    self.plus = bool(plus)
-    self.rule = RMPlus() if plus else RM()
-    self.batch = check_integer("batch", batch, 1)
-    self.seed = check_integer("seed", seed, 0)
-    self.public_states, self.limit = public_states, limit
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    if isinstance(sampler, type) or not hasattr(sampler, "sampling_tree"):
+      raise ValueError(f"Expected a sampler such as OutcomeSampling(ZeroBaseline()), got {sampler!r}.")
+    self.game, self.sampler = game, sampler
+    self.dtype, self.plus = check_dtype(dtype), check_flag("plus", plus)
+    self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
+    self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit)
-
-  def _start(self, host_tree: SamplingTree, sampler: mccfr.Sampler) -> None:
-    """Copies the trees to the device and makes the first state."""
-    self.sampler = sampler
+    sampling_tree = sampler.sampling_tree(game, self.tree)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
-      self._sampling_tree = to_device(host_tree, self.dtype)
+      self._sampling_tree = to_device(sampling_tree, self.dtype)
       self._state = mccfr.init(self._sampling_tree, sampler, self.seed, self.dtype)
 
-  @property
-  def _method(self) -> dict[str, Any]:
-    return {"sampler": self.sampler, "batch": self.batch, "plus": self.plus}
-
-  def _step(self, state, iterations):
-    return mccfr.solve(self._sampling_tree, state, iterations, **self._method)
-
-  def _strategies(self, average):
-    if average:
-      return mccfr.average_strategy(self._sampling_tree, self._state, **self._method)
-    return mccfr.current_strategy(self._sampling_tree, self._state)
+  def loop(self) -> Loop:
+    """The run as `mccfr.solve` takes it."""
+    method = {"sampler": self.sampler, "batch": self.batch, "plus": self.plus}
+    return Loop(self._sampling_tree, self._state, method)
 
   def variance(self) -> float:
-    """Mean variance of the sampled counterfactual values at present; see `sampling_variance`."""
+    """Mean variance of the sampled counterfactual values at present; see `mccfr.variance`.
+
+    Raises:
+      ValueError: it is not computed for this sampler.
+    """
     with precision(self.dtype):
       return float(_variance(self._sampling_tree, self._state, sampler=self.sampler))
 
+  def _step(self, state, iterations):
+    tree, _, method = self.loop()
+    return mccfr.solve(tree, state, iterations, **method)
+
+  def _strategies(self, average):
+    tree, state, method = self.loop()
+    return mccfr.average_strategy(tree, state, **method) if average else mccfr.current_strategy(tree, state)
+
   def _options(self):
     return {
+      **self._sampler_options(),
       "plus": self.plus,
       "batch": self.batch,
       "seed": self.seed,
       "dtype": self.dtype,
-      "leaves": self.tree.leaves.kind,
+      "leaves": self.leaves,
       "public_states": self.public_states,
       "limit": self.limit,
     }
+
+  def _sampler_options(self) -> dict[str, Any]:
+    """The constructor's arguments that say what the sampler is, as JSON values."""
+    return {"sampler": repr(self.sampler)}
 
 
 class VRMCCFRSolver(SamplingSolver):
@@ -148,50 +181,52 @@ class VRMCCFRSolver(SamplingSolver):
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
-    self._set_up(game, plus, batch, seed, dtype, leaves, public_states, limit)
     self.baseline = _make_baseline(baseline, decay, chance_baseline)
     self.exploration, self.decay = check_exploration(exploration), decay
     self.trajectories, self.chance_baseline = trajectories, chance_baseline
-    if trajectories == "histories":
-      self._start(build_sampling_tree(game, self.tree), OutcomeSampling(self.baseline, exploration))
-    elif trajectories == "public":
-      self._start(build_public_sampling_tree(self.tree), PublicSampling(self.baseline))
-    else:
-      raise ValueError(
-        f"Unknown trajectories {trajectories!r}; choose one of {', '.join(map(repr, TRAJECTORIES))}."
-      )
+    sampler = _make_sampler(trajectories, self.baseline, exploration)
+    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit)
 
-  def _options(self):
+  def _sampler_options(self):
     return {
       "baseline": self.baseline.name,
       "exploration": self.exploration,
       "decay": self.decay,
       "trajectories": self.trajectories,
       "chance_baseline": self.chance_baseline,
-      **super()._options(),
     }
 
 
-class OutcomeSamplingSolver(VRMCCFRSolver):
+class OutcomeSamplingSolver(SamplingSolver):
   """Outcome-sampling MCCFR (Lanctot et al. 2009): VR-MCCFR with the zero baseline.
 
   Attributes: see `SamplingSolver`.
   """
 
-  def __init__(self, game: pyspiel.Game, plus: bool = False, exploration: float = 0.6, **options: Any):
-    """Arguments as of `VRMCCFRSolver`, but those of the baseline."""
-    for name in ("baseline", "decay", "chance_baseline"):
-      if name in options:
-        raise TypeError(f"OutcomeSamplingSolver has no option {name!r}; VRMCCFRSolver has.")
-    super().__init__(game, "zero", plus, exploration, **options)
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    plus: bool = False,
+    exploration: float = 0.6,
+    batch: int = 1,
+    seed: int = 0,
+    dtype: str = "float32",
+    trajectories: str = "histories",
+    leaves: str = "auto",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+  ):
+    """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
+    self.exploration, self.trajectories = check_exploration(exploration), trajectories
+    sampler = _make_sampler(trajectories, ZeroBaseline(), exploration)
+    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit)
 
-  def _options(self):
-    options = super()._options()
-    return {k: v for k, v in options.items() if k not in ("baseline", "decay", "chance_baseline")}
+  def _sampler_options(self):
+    return {"exploration": self.exploration, "trajectories": self.trajectories}
 
 
 class ExternalSamplingSolver(SamplingSolver):
-  """External-sampling MCCFR (Lanctot et al. 2009): see `external_sampling`.
+  """External-sampling MCCFR (Lanctot et al. 2009): see `mccfr.ExternalSampling`.
 
   Attributes: see `SamplingSolver`; a "trajectory" is a traversal.
   """
@@ -207,14 +242,11 @@ class ExternalSamplingSolver(SamplingSolver):
     public_states: str = "closure",
     limit: int = LIMIT,
   ):
-    """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
-    self._set_up(game, plus, batch, seed, dtype, leaves, public_states, limit)
-    host_tree = build_sampling_tree(game, self.tree)
-    self._start(host_tree, ExternalSampling.create(host_tree))
+    """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
+    super().__init__(game, ExternalSampling(), plus, batch, seed, dtype, leaves, public_states, limit)
 
-  def variance(self) -> float:
-    """Not defined here."""
-    raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
+  def _sampler_options(self):
+    return {}
 
 
 @functools.partial(jax.jit, static_argnames=("sampler",))
@@ -224,9 +256,12 @@ def _variance(tree, state, *, sampler):
 
 def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
   """A baseline by its name; ValueError if there is none, or its options are wrong."""
-  if name not in BASELINES:
-    raise ValueError(f"Unknown baseline {name!r}; choose one of {', '.join(map(repr, BASELINES))}.")
-  if not isinstance(chance, bool | np.bool_):
-    raise ValueError(f"chance_baseline must be True or False, got {chance!r}.")
-  learned = LearnedBaseline(decay, bool(chance))  # checks decay whichever is asked for
+  check_option("baseline", name, BASELINES)
+  learned = LearnedBaseline(decay, check_flag("chance_baseline", chance))  # checked whichever is asked for
   return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
+
+
+def _make_sampler(trajectories: Any, baseline: Baseline, exploration: float) -> Sampler:
+  """A sampler by the name of its trajectories; ValueError if there is none."""
+  check_option("trajectories", trajectories, TRAJECTORIES)
+  return PublicSampling(baseline) if trajectories == "public" else OutcomeSampling(baseline, exploration)

@@ -1,26 +1,29 @@
 """Subgames cut from a compiled game, and the gadgets that make them safe to solve.
 
-May use: compiler, cfr and what is below them.
+May use: compiler, cfr and what is below them. `cut` takes a subgame out at any public states, which `nodes`
+found and for which `priors` knows the deal; `gadgets` puts a choice of the opponent on top, and a new gadget
+goes there; `ranged_leaves` evaluates the ends of a subgame.
 """
 
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
-from ps_cfr_spiel.subgames.nodes import Standing, has_subgames
-from ps_cfr_spiel.subgames.ranged_leaves import RangedLeaves
-from ps_cfr_spiel.subgames.shapes import Shape
-from ps_cfr_spiel.subgames.subgame import Ranges, Subgame
+from ps_cfr_spiel.subgames.nodes import Standing
+from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, Ranges, with_ranges
+from ps_cfr_spiel.subgames.shapes import Fit, Shape
+from ps_cfr_spiel.subgames.subgame import Subgame
 
 __all__ = [
   "GADGETS",
+  "BoundValues",
+  "Fit",
   "Gadget",
-  "RangedLeaves",
   "Ranges",
   "Shape",
   "Standing",
   "Subgame",
   "Subgames",
   "cfr_d",
-  "has_subgames",
   "max_margin",
   "unsafe",
+  "with_ranges",
 ]

@@ -5,10 +5,10 @@
   cfr-d       in each infostate the opponent may take a promised value instead of playing on. The player must
               keep these promises, or the opponent gains (Burch et al. 2014; Schmid 2021, Section 20.2.2).
   max-margin  the opponent chooses the infostate to begin in, and pays what was promised there. So the player
-              undercuts the promises, the one that is undercut least by as much as can be (Moravčík et al.
-              2016; Schmid 2021, Section 20.4.3).
+              makes the smallest margin by which any promise is undercut as large as possible (Moravčík et
+              al. 2016; Schmid 2021, Section 20.4.3).
 
-Promises are unnormalised counterfactual values, as `evaluate.best_response_values` finds them at roots: they
+Promises are unnormalised counterfactual values, as `tree.best_response_values` finds them at roots: they
 count chance and the player's range, in the same units.
 """
 
@@ -17,16 +17,38 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ps_cfr_spiel.subgames.ranged_leaves import RangedLeaves
-from ps_cfr_spiel.subgames.subgame import Ranges, Subgame
-from ps_cfr_spiel.tree import Level, Link, PlayerTree, PublicTree
+from ps_cfr_spiel.subgames.ranged_leaves import (
+  BoundValues,
+  FrontierLeaves,
+  GadgetLeaves,
+  RangedLeaves,
+  Ranges,
+  with_ranges,
+)
+from ps_cfr_spiel.subgames.subgame import Subgame
+from ps_cfr_spiel.tree import (
+  LeafEvaluator,
+  Level,
+  Link,
+  PlayerTree,
+  PublicTree,
+  ranks,
+  sequence_numbers,
+  sequence_starts,
+  split_types,
+)
 
 
 class Gadget(Protocol):
   """What all of this file's functions are; `GADGETS` names them."""
 
   def __call__(
-    self, subgame: Subgame, player: int, ranges: Ranges, promises: np.ndarray | None, frontier: Any = None
+    self,
+    subgame: Subgame,
+    player: int,
+    ranges: Ranges,
+    promises: np.ndarray | None,
+    frontier: BoundValues | None = None,
   ) -> PublicTree:
     """A tree for `cfr.solve`, on the host.
 
@@ -36,7 +58,7 @@ class Gadget(Protocol):
       ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them that
         float32 can hold and divide by (the largest at least 1e-30). A gadget asks for the player's alone.
       promises: [roots, H of the opponent], what the opponent was promised.
-      frontier: a bound value function, if the subgame has a frontier.
+      frontier: a value function bound to the subgame's frontier, if it has one.
 
     Raises:
       ValueError: an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
@@ -45,111 +67,130 @@ class Gadget(Protocol):
 
 
 def unsafe(subgame, player, ranges, promises=None, frontier=None) -> PublicTree:
-  """Unsafe re-solving; see `Gadget`. `promises` are of no use here."""
+  """Unsafe re-solving; see `Gadget`. `promises` are not used."""
   first, second = (_check_range(subgame, i, ranges[i]) for i in (0, 1))
-  return _ranged(subgame, (first, second), frontier)
+  leaves = with_ranges(_leaves(subgame, frontier), (first, second), subgame.leaf_roots)
+  return dataclasses.replace(subgame.tree, leaves=leaves)
 
 
 def cfr_d(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   """The gadget of CFR-D; see `Gadget`.
 
-  A level goes on top of the opponent's decisions: a row for each root with the actions follow, which leads on
-  as the root did, and terminate, which ends in a leaf worth the promise.
+  A level goes on top of the opponent's decisions, with a row for each root and two actions: follow leads on
+  as the root did, terminate ends in a leaf worth the promise.
   """
   chooser = 1 - player
   promises = _check_promises(subgame, chooser, promises)
-  own = _check_range(subgame, player, ranges[player])
-  tree = _ranged(subgame, _pair(player, own, np.ones(promises.shape)), frontier)
-  forest = tree.players[chooser]
-  follow = np.arange(forest.roots)
-  level = Level(Link.create(follow, [forest.roots], [forest.roots]), (2,))
-  return _choosing(tree, chooser, forest, level, follow, forest.roots + follow, promises)
+  ranged = _own_range(subgame, player, ranges, frontier)
+  forest = subgame.tree.players[chooser]
+  roots = np.arange(forest.roots)
+  level = Level(Link.create(roots, [forest.roots], [forest.roots]), (2,))
+  follow, terminate = (sequence_numbers(level.shapes, 0, roots, action, roots=0) for action in (0, 1))
+  scale = _at_leaves(subgame, chooser, np.ones(promises.shape))
+  leaves = GadgetLeaves(ranged, scale, promises, chooser, _types(subgame))
+  return _choosing(subgame, leaves, forest, level, follow, terminate)
 
 
 def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   """The max-margin gadget; see `Gadget`.
 
-  A row goes on top of the opponent's decisions for each public state, with its infostates as actions. What
-  comes up there is minus the margin, in utility for each visit of the infostate chosen: values and promises
-  are divided by the infostate's weight by chance and the player's range. Infostates that cannot be
-  visited are made so bad a choice that they do not count.
+  A row goes on top of the opponent's decisions for each public state, with its infostates as actions. The
+  value that comes up there is minus the margin, in utility for each visit of the infostate chosen: values and
+  promises are divided by the infostate's weight by chance and the player's range. Infostates that
+  cannot be visited get a promise so large that they are never chosen.
   """
   chooser = 1 - player
   promises = _check_promises(subgame, chooser, promises)
-  own = _check_range(subgame, player, ranges[player])
-  weight = subgame.prior.weight(chooser, own)
+  ranged = _own_range(subgame, player, ranges, frontier)
+  weight = subgame.prior.weight(chooser, _check_range(subgame, player, ranges[player]))
   owner = np.unique(subgame.roots[chooser].public, return_inverse=True)[1].reshape(-1)
   owner = np.append(owner, np.zeros(len(promises) - len(owner), int))  # padding goes to the first
   visited = weight > 1e-12 * _largest(weight, owner)
   scale = np.where(visited, 1 / np.where(visited, weight, 1), 0)
-  tree = _ranged(subgame, _pair(player, own, scale), frontier)
   worst = -2 * (_largest(np.abs(promises * scale), owner) + subgame.prior.largest_utility)
   fee = np.where(visited, -promises * scale, worst).reshape(-1, 1)
-  level, choice = _choice_of_root(np.repeat(owner, tree.players[chooser].types))
-  return _choosing(tree, chooser, _row_of_every_type(tree.players[chooser]), level, choice, choice, fee)
+  forest = _row_of_every_type(subgame.tree.players[chooser])
+  level, choice = _choice_of_root(np.repeat(owner, subgame.tree.players[chooser].types))
+  columns = _pair(chooser, forest.types, subgame.tree.players[player].types)
+  leaves = GadgetLeaves(ranged, _at_leaves(subgame, chooser, scale), fee, chooser, columns)
+  return _choosing(subgame, leaves, forest, level, choice, choice)
 
 
 GADGETS: dict[str, Gadget] = {"unsafe": unsafe, "cfr-d": cfr_d, "max-margin": max_margin}
 
 
-def _ranged(subgame: Subgame, ranges: Ranges, frontier: Any) -> PublicTree:
-  """The subgame with ranges at its roots."""
-  if subgame.limited and frontier is None:
+def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:
+  """The game's own ends, and the frontier if there is one."""
+  if not subgame.limited:
+    return subgame.tree.leaves
+  if frontier is None:
     raise ValueError("A subgame with a frontier needs a value function there; none was given.")
-  first, second = ([r[at] for at in ats] for r, ats in zip(ranges, subgame.leaf_roots, strict=True))
-  types = (subgame.tree.players[0].types, subgame.tree.players[1].types)
-  leaves = RangedLeaves(subgame.tree.leaves, (first, second), frontier, None, -1, types, types)
-  return dataclasses.replace(subgame.tree, leaves=leaves)
+  first, second = zip(subgame.shape.frontier, _types(subgame), strict=True)
+  return FrontierLeaves(subgame.tree.leaves, frontier, (first, second))
+
+
+def _own_range(subgame: Subgame, player: int, ranges: Ranges, frontier: BoundValues | None) -> RangedLeaves:
+  """The leaves below roots to which one player comes with a range."""
+  range_ = _check_range(subgame, player, ranges[player])
+  return RangedLeaves(_leaves(subgame, frontier), _at_leaves(subgame, player, range_), player)
+
+
+def _at_leaves(subgame: Subgame, player: int, roots: np.ndarray) -> list[np.ndarray]:
+  """What each root has, [roots, H], at the leaves below it: parts [L_k, H]."""
+  return [roots[at] for at in subgame.leaf_roots[player]]
+
+
+def _types(subgame: Subgame) -> tuple[int, int]:
+  return subgame.tree.players[0].types, subgame.tree.players[1].types
 
 
 def _choosing(
-  tree: PublicTree,
-  chooser: int,
+  subgame: Subgame,
+  leaves: GadgetLeaves,
   forest: PlayerTree,
   level: Level,
   follow: np.ndarray,
-  leave: np.ndarray,
-  bounds: np.ndarray,
+  terminate: np.ndarray,
 ) -> PublicTree:
-  """Puts a level on top of a player's decisions.
+  """Puts a level on top of the chooser's decisions.
+
+  Sequences are numbered anew: the roots of the new level, its own sequences, then all that were below the old
+  roots, in their old order.
 
   Args:
-    tree: a ranged subgame.
-    chooser: who decides in the new level.
+    subgame: what the gadget is for.
+    leaves: of the gadget.
     forest: the chooser's decisions so far.
     level: the new one.
-    follow: int[roots], the sequence of the new level that leads on to each root.
-    leave: int[m], the sequences of the new level with a leaf of their own.
-    bounds: [m, H of the forest], what these leaves are worth to the chooser.
+    follow: int[old roots], the sequence of the new level that leads on to each root, counted from 0.
+    terminate: int[m], the sequences of the new level that have a terminate leaf, likewise.
   """
   (roots,), sizes = level.link.parents, tuple(a * n for a, n in level.shapes)
-  above = roots + sum(sizes)
+  old_roots, moved = forest.roots, sequence_starts(level.shapes, roots)[-1] - forest.roots
+
+  # The level that was the first hung on the roots; it now hangs on what leads there.
   levels = list(forest.levels)
   if levels:
     link = levels[0].link
     link = Link.create(follow[link.index], sizes, link.children)
     levels[0] = dataclasses.replace(levels[0], link=link)
-  old, padded = forest.leaf.index, np.append(follow, 0)
-  index = np.where(
-    old < forest.roots, roots + padded[np.minimum(old, forest.roots)], old - forest.roots + above
-  )
-  leaf = Link.create(
-    np.append(index, roots + leave),
-    (roots, *sizes, *forest.leaf.parents[1:]),
-    (*forest.leaf.children, len(leave)),
-  )
-  other = tree.players[1 - chooser]
-  link = other.leaf
-  link = Link.create(
-    np.append(link.index, np.zeros(len(leave), int)), link.parents, (*link.children, len(leave))
-  )
-  new = PlayerTree((level, *levels), leaf, forest.types)
-  columns = _pair(chooser, new.types, other.types)
-  assert isinstance(tree.leaves, RangedLeaves)
-  leaves = dataclasses.replace(tree.leaves, bounds=bounds, chooser=chooser, columns=columns)
-  return dataclasses.replace(
-    tree, players=_pair(chooser, new, dataclasses.replace(other, leaf=link)), leaves=leaves
-  )
+
+  # Leaves right below a root hang on what leads there; all others keep their sequence, which has moved up.
+  index = forest.leaf.index + moved
+  at_root = forest.leaf.index < old_roots
+  index[at_root] = roots + follow[forest.leaf.index[at_root]]
+
+  # The terminate leaves are one more part, for the chooser at its sequences ...
+  index = np.append(index, roots + terminate)
+  parents = (roots, *sizes, *forest.leaf.parents[1:])
+  leaf = Link.create(index, parents, (*forest.leaf.children, len(terminate)))
+  choosing = PlayerTree((level, *levels), leaf, forest.types)
+
+  # ... and for the other player, to whom they are worth 0, anywhere: at the first root.
+  other = subgame.tree.players[1 - leaves.chooser]
+  index = np.append(other.leaf.index, np.zeros(len(terminate), int))
+  link = Link.create(index, other.leaf.parents, (*other.leaf.children, len(terminate)))
+  return PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
 
 
 def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
@@ -160,18 +201,20 @@ def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
 
 
 def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:
-  """A row for each owner, with what it owns as actions: the level, and the sequence of each thing owned."""
-  _, row, count = np.unique(owner, return_inverse=True, return_counts=True)
-  sizes, block, rows = np.unique(
-    count, return_inverse=True, return_counts=True
-  )  # blocks by number of actions
-  place = np.array([np.sum(block[:r] == block[r]) for r in range(len(count))])
-  order = np.argsort(row, kind="stable")
-  action = np.empty(len(owner), int)
-  action[order] = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-  first = np.cumsum(sizes * rows) - sizes * rows
+  """A row for each owner 0, 1, ..., with what it owns as actions.
+
+  Returns:
+    The level, and for each thing owned its sequence, counted from 0.
+  """
+  count = np.bincount(owner)
+  # Owners of equally many are the rows of a block.
+  sizes, block = np.unique(count, return_inverse=True)
+  block = block.reshape(-1)
+  rows = np.bincount(block)
+  # An owner's row is the number of such owners before it; what it owns are its actions, in order.
+  row, action = ranks(block), ranks(owner)
   level = Level(Link.create(np.zeros(len(count), int), [1], rows.tolist()), tuple(sizes.tolist()))
-  return level, first[block[row]] + action * rows[block[row]] + place[row]
+  return level, sequence_numbers(level.shapes, block[owner], row[owner], action, roots=0)
 
 
 def _row_of_every_type(forest: PlayerTree) -> PlayerTree:
@@ -179,7 +222,7 @@ def _row_of_every_type(forest: PlayerTree) -> PlayerTree:
   types = forest.types
 
   def split(link: Link) -> Link:
-    index = (link.index[:, None] * types + np.arange(types)).ravel()
+    index = split_types(link.index, types)
     return Link.create(index, [n * types for n in link.parents], [n * types for n in link.children])
 
   levels = tuple(dataclasses.replace(level, link=split(level.link)) for level in forest.levels)

@@ -1,22 +1,34 @@
 """What a subgame is cut from: a compiled game once more, as nodes that know their way up.
 
-A `PublicTree` keeps two forests of own decisions, which is all that solving a whole game takes. A subgame
-begins in the middle: one has to know which infostates (of either player, acting or not) a public state has,
-what each player chose last before it, and what lies below. `find_nodes` answers that for both kinds of
-tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types at
-once; elsewhere they are the histories.
+A `PublicTree` keeps a forest of decisions for each player, which is all that solving a whole game takes. A
+subgame begins in the middle: one has to know which infostates (of either player, acting or not) a public
+state has, what each player chose last before it, and what lies below. `find_nodes` answers that for both
+kinds of tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types
+at once; elsewhere they are the histories.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import pyspiel
 
-from ps_cfr_spiel.compiler import Walked, augmented_infostates, components, last_choices
-from ps_cfr_spiel.tree import TERMINAL, Labels, PlayerTree, PublicTree
+from ps_cfr_spiel.compiler import (
+  Walked,
+  augmented_infostates,
+  build_tree,
+  choice_rows,
+  components,
+  last_choices,
+  layers,
+  split_types,
+  walked,
+)
+from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
 
 
 @dataclasses.dataclass(frozen=True)
-class Nodes:
+class SubgameNodes:
   """N nodes, parents before children.
 
   Attributes:
@@ -26,7 +38,7 @@ class Nodes:
     player: int[N], who acts.
     decision: int[N], the row in which the acting player decides, an index into `Labels.decisions`, or -1.
     knowledge: for each player int[N], the number of what is known: an infostate, acting or not, of all types.
-    last: for each player int[N, 2], the last own choice as (decision, number of the action), or (-1, -1).
+    last: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
     ends: int[E], the nodes that are leaves.
     leaf: int[E], their numbers in the tree's evaluator, where each stands for all types; else their own.
     histories: whether nodes are histories.
@@ -49,7 +61,7 @@ class Standing:
   """One player's infostates at some public states, in rows of all types: R of them, perhaps padded.
 
   Attributes:
-    knowledge: int[n], n <= R, the infostates' numbers in `Nodes.knowledge`, ascending.
+    knowledge: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending.
     node: int[n], a node with this infostate.
     sequence: int[R], the sequence of the whole game's forest that leads there; 0 in the padding.
     public: int[n], the public state.
@@ -65,136 +77,57 @@ class Standing:
     return np.searchsorted(self.knowledge, knowledge)
 
 
-def find_nodes(tree: PublicTree) -> Nodes:
+def find_nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree.
 
   Raises:
     ValueError: the tree has no public states, or its types do not tell all that the players know.
   """
-  labels = tree.labels
-  if labels is None or not labels.public_states:
-    raise ValueError(
-      "Subgames need public states; build the tree with public_states='closure' or 'observer'."
-    )
-  if isinstance(labels.source, Walked):
-    if all(player.types == 1 for player in tree.players):
-      return _histories(labels, labels.source)
-    _check_types(labels, labels.source)
-  return _public(tree, labels)
+  fault = states_fault(tree) or types_fault(tree)
+  if fault:
+    raise ValueError(fault)
+  return _nodes(tree)
 
 
-def has_subgames(tree: PublicTree) -> bool:
-  """Whether `find_nodes` takes the tree; if not, a tree with leaves='sparse' may do."""
-  try:
-    find_nodes(tree)
-  except ValueError:
-    return False
-  return True
+def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
+  """Compiles a game into a tree that subgames can be cut from.
 
+  Where types do not tell all that the players know, the tree gets a row for each infostate instead; the
+  game is walked only once.
 
-def _histories(labels: Labels, source: Walked) -> Nodes:
-  """Nodes are histories."""
-  histories, public = source.histories, source.public
-  assert public is not None
-  decision = np.full(len(histories.parent), -1)
-  last = []
-  for player in (0, 1):
-    row = np.full(len(histories.names[player]), -1)
-    for number, d in enumerate(labels.decisions):
-      if d.player == player:
-        row[histories.infostate[player][list(d.examples)]] = number
-    acts = histories.player == player
-    decision[acts] = row[histories.infostate[player][acts]]
-    choices = last_choices(histories, player)
-    last.append(np.where(choices[:, :1] >= 0, np.stack([row[choices[:, 0]], choices[:, 1]], 1), -1))
-  ends = np.flatnonzero(histories.player == TERMINAL)
-  return Nodes(
-    parent=histories.parent,
-    layers=_layers(histories.depth),
-    public=public,
-    player=histories.player,
-    decision=decision,
-    knowledge=(_knowledge(source, 0, last[0]), _knowledge(source, 1, last[1])),
-    last=(last[0], last[1]),
-    ends=ends,
-    leaf=ends,
-    histories=True,
-  )
+  Args:
+    game: the game.
+    options: of `build_tree`.
 
+  Returns:
+    The tree, its nodes, and the options of `build_tree` that give this tree.
 
-def _public(tree: PublicTree, labels: Labels) -> Nodes:
-  """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
-  states, count = labels.public_states, len(labels.public_states)
-  acts = [state.decisions[0] if state.decisions else -1 for state in states]
-  last_of_leaf = [_leaf_choices(labels, player, forest) for player, forest in enumerate(tree.players)]
-  above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
-  parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
-  player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
-  depth = np.zeros(len(parent), int)
-  for node in range(1, len(parent)):
-    depth[node] = depth[parent[node]] + 1
-  last = [np.full((len(parent), 2), -1) for _ in (0, 1)]
-  for node in range(1, count):
-    before = parent[node]
-    for i in (0, 1):
-      last[i][node] = last[i][before]
-    if player[before] >= 0:
-      legal = labels.decisions[acts[before]].legal_actions
-      action = states[node].action
-      last[player[before]][node] = acts[before], legal.index(action) if action in legal else -1
-  for i in (0, 1):
-    last[i][count:] = last_of_leaf[i]
-  number = np.arange(len(parent))
-  return Nodes(
-    parent=parent,
-    layers=_layers(depth),
-    public=np.minimum(number, count),
-    player=player,
-    decision=np.array(acts + [-1] * (len(parent) - count), int),
-    knowledge=(number, number),
-    last=(last[0], last[1]),
-    ends=number[count:],
-    leaf=number[count:] - count,
-    histories=False,
-  )
-
-
-def _leaf_choices(labels: Labels, player: int, forest: PlayerTree) -> np.ndarray:
-  """int[L, 2]: the player's last choice before each leaf, as (decision, action)."""
-  choice = [[(-1, -1)] * forest.roots]
-  rows = [[-1] * n for _, n, _ in forest.block_shapes]
-  for number, decision in enumerate(labels.decisions):
-    if decision.player == player:
-      rows[decision.block][decision.row] = number
-  for block, (actions, _, _) in zip(rows, forest.block_shapes, strict=True):
-    choice.append([(decision, a) for a in range(actions) for decision in block])
-  return np.array([pair for part in choice for pair in part])[forest.leaf.index]
-
-
-def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
-  """int[N]: the number of the infostate, acting or not, which holds the own choices too.
-
-  Infostates form a tree: who cannot tell two histories apart could not tell their predecessors apart either.
-  Strings of a player who does not act may say otherwise (`efg_game` gives the opponent's), so predecessors
-  are put together. Their last own choice is the same, so that a gadget's promises stay safe.
+  Raises:
+    ValueError: as `build_tree` and `find_nodes`.
   """
-  histories = source.histories
-  known = augmented_infostates(histories, player)
-  known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
-  position, below = np.zeros(len(known), int), np.zeros(0, int)
-  for layer in reversed(_layers(histories.depth)):
-    here = layer[histories.player[layer] != TERMINAL]
-    position[here] = np.arange(len(here))
-    joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
-    known[here] = known.max() + 1 + joined
-    below = here
-  return known
+  tree = build_tree(game, **options)
+  fault = states_fault(tree)
+  if fault:
+    raise ValueError(fault)
+  if types_fault(tree):
+    tree, options = split_types(game, tree), {**options, "leaves": "sparse"}
+  return tree, _nodes(tree), options
 
 
-def _check_types(labels: Labels, source: Walked) -> None:
-  """ValueError unless a type is all that a player knows beside the public state, wherever somebody acts."""
+def states_fault(tree: PublicTree) -> str | None:
+  """The tree has public states; or how to mend it."""
+  if tree.names.public_states:
+    return None
+  return "Subgames need public states; build the tree with public_states='closure' or 'observer'."
+
+
+def types_fault(tree: PublicTree) -> str | None:
+  """Where somebody acts, a type is all that a player knows beside the public state; or how to mend it."""
+  source = walked(tree.names)
+  if source is None or _is_split(tree):
+    return None
   histories, public, types = source.histories, source.public, source.types
-  assert public is not None and types is not None
+  assert public is not None
   here = histories.player >= 0
   for player in (0, 1):
     last = last_choices(histories, player)
@@ -208,13 +141,116 @@ def _check_types(labels: Labels, source: Walked) -> None:
       )
     ]
     if not pairs[0] == pairs[1] == pairs[2]:
-      raise ValueError(
-        f"{labels.game}: player {player} knows more than a type while the opponent acts, so the tree of this "
-        f"game that subgames can be cut from is build_tree(game, leaves='sparse')."
+      return (
+        f"{tree.names.game}: player {player} knows more than a type while the opponent acts, so the tree of "
+        f"this game that subgames can be cut from is build_tree(game, leaves='sparse')."
       )
+  return None
 
 
-def _layers(depth: np.ndarray) -> tuple[np.ndarray, ...]:
-  """The nodes of each depth."""
-  order = np.argsort(depth, kind="stable")
-  return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))
+def _is_split(tree: PublicTree) -> bool:
+  """Does each infostate have a row of its own?"""
+  return all(player.types == 1 for player in tree.players)
+
+
+def _nodes(tree: PublicTree) -> SubgameNodes:
+  """The nodes of a tree without fault."""
+  labels = tree.names
+  source = walked(labels)
+  if source is not None and _is_split(tree):
+    return _histories(labels, source)
+  return _public(tree, labels)
+
+
+def _histories(labels: Labels, source: Walked) -> SubgameNodes:
+  """Nodes are histories."""
+  histories, public = source.histories, source.public
+  assert public is not None
+  decision = np.full(len(histories.parent), -1)
+  last = []
+  for player in (0, 1):
+    # The decision of each information state string, from the histories that are its examples.
+    row = np.full(len(histories.names[player]), -1)
+    for number, d in enumerate(labels.decisions):
+      if d.player == player:
+        row[histories.infostate[player][list(d.examples)]] = number
+    acts = histories.player == player
+    decision[acts] = row[histories.infostate[player][acts]]
+    last.append(choice_rows(last_choices(histories, player), row))
+  # Every history at the end of the game is a leaf of its own.
+  ends = np.flatnonzero(histories.player == TERMINAL)
+  return SubgameNodes(
+    parent=histories.parent,
+    layers=layers(histories.depth),
+    public=public,
+    player=histories.player,
+    decision=decision,
+    knowledge=(_knowledge(source, 0, last[0]), _knowledge(source, 1, last[1])),
+    last=(last[0], last[1]),
+    ends=ends,
+    leaf=ends,
+    histories=True,
+  )
+
+
+def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
+  """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
+  # Nodes 0..count - 1 are the public states; node count + l is the leaf l, below the later of the two public
+  # states in which the players made their last choices before it.
+  states, count = labels.public_states, len(labels.public_states)
+  acts = [state.decisions[0] if state.decisions else -1 for state in states]
+  last_of_leaf = [sequence_choices(tree, i)[tree.players[i].leaf.index] for i in (0, 1)]
+  above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
+  parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
+  player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
+  # Parents come first, so that one pass down gives depths, and the next the last choices.
+  depth = np.zeros(len(parent), int)
+  for node in range(1, len(parent)):
+    depth[node] = depth[parent[node]] + 1
+  last = [np.full((len(parent), 2), -1) for _ in (0, 1)]
+  for node in range(1, count):
+    before = parent[node]
+    for i in (0, 1):
+      last[i][node] = last[i][before]
+    if player[before] >= 0:
+      legal = labels.decisions[acts[before]].legal_actions
+      action = states[node].action
+      last[player[before]][node] = acts[before], legal.index(action) if action in legal else -1
+  # A public state says nothing of moves that end the game, so the leaves' last choices come from the forests.
+  for i in (0, 1):
+    last[i][count:] = last_of_leaf[i]
+  number = np.arange(len(parent))
+  return SubgameNodes(
+    parent=parent,
+    layers=layers(depth),
+    public=np.minimum(number, count),
+    player=player,
+    decision=np.array(acts + [-1] * (len(parent) - count), int),
+    knowledge=(number, number),
+    last=(last[0], last[1]),
+    ends=number[count:],
+    leaf=number[count:] - count,
+    histories=False,
+  )
+
+
+def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
+  """int[N]: the number of the player's infostate, acting or not, which holds their choices too.
+
+  Infostates form a tree: who cannot tell two histories apart could not tell their predecessors apart either.
+  Strings of a player who does not act may say otherwise (`efg_game` gives the opponent's), so predecessors
+  are put together. Their last choice is the same, so that a gadget's promises stay safe.
+  """
+  histories = source.histories
+  # First what strings and choices say; then, from the deepest layer up, the predecessors that must be equal.
+  known = augmented_infostates(histories, player)
+  known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
+  position, below = np.zeros(len(known), int), np.zeros(0, int)
+  for layer in reversed(layers(histories.depth)):
+    here = layer[histories.player[layer] != TERMINAL]
+    position[here] = np.arange(len(here))
+    # Two histories are one infostate if they were so far, or if successors of theirs are.
+    joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
+    known[here] = known.max() + 1 + joined
+    below = here
+  return known

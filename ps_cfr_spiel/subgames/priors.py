@@ -2,18 +2,17 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Walked
-from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.subgames.nodes import Nodes, Standing
+from ps_cfr_spiel.compiler import Deals, Walked
+from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
 
 
 class Prior(Protocol):
-  """What chance has to do with the roots of a subgame.
+  """What chance has to do with the roots of a subgame: `WalkedPrior`, or the `Deals` of a Bayesian form.
 
   Attributes:
     largest_utility: of all ends of the game, in absolute terms.
@@ -61,35 +60,13 @@ class WalkedPrior:
     return weight
 
 
-@dataclasses.dataclass(frozen=True)
-class DealtPrior:
-  """The deal of a Bayesian form, the same at every root.
-
-  Attributes:
-    leaves: an evaluator with one leaf at each root, worth 1 to player 0 whatever the types.
-    largest_utility: see `Prior`.
-  """
-
-  leaves: Any
-  largest_utility: float
-
-  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """See `Prior`."""
-    with precision("float64"):
-      return np.abs(np.asarray(self.leaves(player, [range_[:0], range_])[1]))
-
-
-def find_prior(tree: PublicTree, nodes: Nodes, roots: Sequence[Standing]) -> Prior:
+def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[Standing]) -> Prior:
   """The prior of a subgame with these roots."""
   shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
-  assert tree.labels is not None
-  source = tree.labels.source
-  if not isinstance(source, Walked):
-    leaves: Any = tree.leaves
-    largest = max(np.abs(leaves.stake).max(initial=0), np.abs(leaves.constant).max(initial=0))
-    ones = dataclasses.replace(leaves, stake=np.zeros(0), constant=np.ones(shapes[0][0]))
-    return DealtPrior(ones, float(largest))
-  assert source.public is not None
+  source = tree.names.source
+  if isinstance(source, Deals):
+    return source  # the same deal at every root
+  assert isinstance(source, Walked) and source.public is not None
   here = np.flatnonzero(np.isin(source.public, roots[0].public))
   known = [here if nodes.histories else source.public[here]] * 2
   first, second = (

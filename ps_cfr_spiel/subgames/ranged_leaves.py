@@ -1,72 +1,175 @@
-"""The leaves of a subgame: reach counts from ranges at its roots, and a frontier may end it early."""
+"""What a subgame adds to the leaves of its game: three wrappers, each a leaf evaluator around another.
+
+  RangedLeaves     a player comes to the roots with a range.
+  FrontierLeaves   the lookahead ends here and there, and a value function says what is beyond.
+  GadgetLeaves     one player, the chooser, may terminate rather than play on.
+
+A subgame's leaves are GadgetLeaves(RangedLeaves(FrontierLeaves(the game's own leaves))), as far as each is
+needed: a limited lookahead has a frontier, unsafe re-solving gives a range to both players and has no gadget.
+"""
 
 import dataclasses
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts
+from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts, record_of
+
+Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, or any multiple of them
+
+
+class BoundValues(Protocol):
+  """A value function at certain public states: a pytree, so that it can go into a jitted function."""
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """Counterfactual values of a player's infostates.
+
+    Args:
+      player: 0 or 1, known at trace time.
+      ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
+        public state): reach since the lookahead's roots times the range there. Zero in rows that are
+        padding; their values must be finite too.
+
+    Returns:
+      [F, H of the player], unnormalised: they count chance and the opponent's range.
+    """
+    ...
+
+
+class SubgameLeaves:
+  """What the wrappers have in common: a subgame is solved whole, so nobody cuts or samples its leaves."""
+
+  kind: ClassVar[str] = "subgame"
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> LeafEvaluator:
+    """TypeError: subgames are cut from the whole game."""
+    raise TypeError("A subgame cannot be cut from a subgame; cut it from the game's own tree.")
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """TypeError: samples are of the whole game."""
+    raise TypeError("A subgame's leaves cannot be sampled one by one; sample the game's own tree.")
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class RangedLeaves:
-  """The leaves of a subgame; `gadgets` makes them.
+class RangedLeaves(SubgameLeaves):
+  """Leaves below roots to which a player comes with a range: reach counts from there.
 
   Attributes:
-    inner: evaluator of the game's own ends.
-    weights: for each player the range at the root of each leaf, parts [L_k, H].
-    frontier: a value function bound to the frontier of a limited lookahead, its leaves the last of `weights`;
-      or None.
-    bounds: in a gadget what `chooser` gets for not playing on, one more part [L, H of the forest]; or None.
-    chooser: the player who chooses in a gadget, or -1.
-    types: H of each player in the evaluators.
-    columns: H of each player in the forests; 1 where a gadget has made a row of every type.
+    inner: the evaluator of the leaves.
+    ranges: parts [L_k, H], the range at the root of each leaf.
+    player: whose it is.
   """
 
-  kind: ClassVar[str] = "subgame"
   inner: LeafEvaluator
-  weights: tuple[Parts, Parts]
-  frontier: Any
-  bounds: Array
-  chooser: int = dataclasses.field(metadata={"static": True})
-  types: tuple[int, int] = dataclasses.field(metadata={"static": True})
-  columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
-
-  @property
-  def averaged(self) -> tuple[int, ...]:
-    """The part whose values `cfr.solve` averages: the frontier's."""
-    return () if self.frontier is None else (len(self.weights[0]) - 1,)
+  ranges: Parts
+  player: int = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
-    opponent = self._ranges(1 - player, opponent_reach)
-    values = list(self.inner(player, opponent[: len(opponent) - len(self.averaged)]))
-    if self.frontier is not None:
-      own = None if own_reach is None else self._ranges(player, own_reach)[-1]
-      ranges = (own, opponent[-1]) if player == 0 else (opponent[-1], own)
-      values.append(self._frontier_values(player, ranges))
-    if player == self.chooser:  # whose weights are the gadget's, not a range: they count for both players
-      values = [v * w for v, w in zip(values, self.weights[player], strict=True)]
-    values = [v.reshape(-1, self.columns[player]) for v in values]
-    if self.bounds is not None:
-      # Not to play on is worth something to the chooser alone: the other player has no say in it.
-      other = jnp.zeros((len(self.bounds), self.columns[player]), self.bounds.dtype)
-      values.append(self.bounds if player == self.chooser else other)
-    return values
+    if player != self.player:
+      return self.inner(player, self._times_range(opponent_reach), own_reach)
+    own = None if own_reach is None else self._times_range(own_reach)
+    return self.inner(player, opponent_reach, own)
 
-  def _frontier_values(self, player: int, ranges: Any) -> Array:
-    """[F, H], of the value function; ValueError (in tracing) if they are not so many."""
-    values, expected = self.frontier(player, ranges), self.weights[player][-1].shape
-    if getattr(values, "shape", None) != expected:
-      given = values if values is None else f"the shape {jnp.shape(values)}"
-      raise ValueError(
-        f"The value function {type(self.frontier).__name__} must give player {player} values of the shape "
-        f"{expected} (infostates of the frontier, types), got {given}."
-      )
-    return values
+  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+    """See `tree.record_of`."""
+    return record_of(self.inner, player, values)
 
-  def _ranges(self, player: int, reach: Parts) -> list[Array]:
-    """Ranges at the leaves: reach since the root times the range there."""
-    return [r.reshape(w.shape) * w for w, r in zip(self.weights[player], reach, strict=False)]
+  def _times_range(self, reach: Parts) -> list[Array]:
+    return [r * w for w, r in zip(self.ranges, reach, strict=True)]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class FrontierLeaves(SubgameLeaves):
+  """Leaves of which the last part are infostates where the lookahead ends.
+
+  Attributes:
+    inner: the evaluator of the other parts: the game's own ends.
+    beyond: the value function, bound to the frontier.
+    shapes: for each player (F, H), the infostates of the frontier and their types.
+  """
+
+  inner: LeafEvaluator
+  beyond: BoundValues
+  shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`; ValueError (in tracing) if the value function's shape is wrong."""
+    own = None if own_reach is None else own_reach[-1]
+    ranges = (own, opponent_reach[-1]) if player == 0 else (opponent_reach[-1], own)
+    ends = self.inner(player, opponent_reach[:-1], None if own_reach is None else own_reach[:-1])
+    return [*ends, self._checked(player, self.beyond(player, ranges))]
+
+  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+    """The values at the frontier, [F, H]: what the search finds that the player gets there."""
+    return (values[-1],)
+
+  def _checked(self, player: int, values: Array) -> Array:
+    if getattr(values, "shape", None) == self.shapes[player]:
+      return values
+    given = values if values is None else f"the shape {jnp.shape(values)}"
+    raise ValueError(
+      f"The value function {type(self.beyond).__name__} must give player {player} values of the shape "
+      f"{self.shapes[player]} (infostates of the frontier, types), got {given}."
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class GadgetLeaves(SubgameLeaves):
+  """Leaves of a gadget: the last part are the chooser's terminate actions.
+
+  The chooser has no range. A visit of a root counts `scale` instead, as if chance led there with
+  this weight: it multiplies the chooser's reach for the other player, and the chooser's own values.
+
+  Attributes:
+    inner: the evaluator of the leaves of those who play on.
+    scale: parts [L_k, H], at the root of each leaf.
+    terminate: [m, columns of the chooser], what the terminate actions are worth to the chooser.
+    chooser: 0 or 1.
+    columns: for each player H in the forest: 1 for a chooser who has a row for every type.
+  """
+
+  inner: LeafEvaluator
+  scale: Parts
+  terminate: Array
+  chooser: int = dataclasses.field(metadata={"static": True})
+  columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    own = None if own_reach is None else self._inside(player, own_reach)
+    values = self.inner(player, self._inside(1 - player, opponent_reach), own)
+    if player != self.chooser:  # only the chooser's terminate actions have a value; the other player gets 0
+      return [*values, jnp.zeros((len(self.terminate), self.columns[player]), self.terminate.dtype)]
+    scaled = [(v * s).reshape(-1, self.columns[player]) for v, s in zip(values, self.scale, strict=True)]
+    return [*scaled, self.terminate]
+
+  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+    """See `tree.record_of`: in the units of the inner evaluator, and 0 where nobody can come."""
+    inner = values[:-1]
+    if player == self.chooser:
+      inner = [
+        jnp.where(s > 0, v.reshape(s.shape) / jnp.where(s > 0, s, 1), 0)
+        for v, s in zip(inner, self.scale, strict=True)
+      ]
+    return record_of(self.inner, player, inner)
+
+  def _inside(self, player: int, reach: Parts) -> Parts:
+    """The reach of the leaves inside the subgame, as the inner evaluator wants it."""
+    if player != self.chooser:
+      return reach[:-1]
+    return [r.reshape(s.shape) * s for r, s in zip(reach[:-1], self.scale, strict=True)]
+
+
+def with_ranges(leaves: LeafEvaluator, ranges: Ranges, leaf_roots: Sequence[Parts]) -> RangedLeaves:
+  """Leaves with a range for each player; arguments as in `Subgame`."""
+  for player in (0, 1):
+    leaves = RangedLeaves(leaves, [ranges[player][at] for at in leaf_roots[player]], player)
+  assert isinstance(leaves, RangedLeaves)
+  return leaves

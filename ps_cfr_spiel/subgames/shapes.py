@@ -1,15 +1,23 @@
-"""The sizes of subgames: subgames of one shape share compiled code."""
+"""The sizes of subgames, counted for many at once without cutting any.
 
+Subgames that are padded to one shape share compiled code.
+"""
+
+from collections.abc import Callable
 from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.subgames.nodes import SubgameNodes
 
 
 class Shape(NamedTuple):
-  """The size of a subgame's arrays; subgames of one shape share compiled code.
+  """The size of a subgame's arrays.
 
   Attributes:
     rows: for each player the rows of each block, by (own depth in the subgame, number of actions).
     leaves: leaves in each part of the inner evaluator.
-    roots, frontier: for each player the rows there.
+    roots, frontier: for each player the infostates there, in rows of all types.
   """
 
   rows: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]
@@ -28,8 +36,102 @@ class Shape(NamedTuple):
     ]
     return Shape((first, second), *longest)  # pyright: ignore[reportArgumentType]
 
-  def rounded(self) -> "Shape":
-    """All sizes rounded up to powers of two."""
-    up = [tuple(1 << (n - 1).bit_length() if n else 0 for n in sizes) for sizes in self[1:]]
-    first, second = ({key: 1 << (n - 1).bit_length() for key, n in rows.items()} for rows in self.rows)
-    return Shape((first, second), *up)  # pyright: ignore[reportArgumentType]
+  def fit(self, own: "Shape") -> "Shape":
+    """The same shape, whatever a subgame needs: a `Fit`."""
+    return self
+
+
+Fit = Callable[[Shape], Shape]  # gives the shape to pad a subgame's arrays to, from the one that they need
+
+
+class Extent(NamedTuple):
+  """Which nodes belong to which of some subgames, which do not overlap.
+
+  Attributes:
+    root: int[N], the node at the root that each node lies at or below, -1 outside.
+    group: int[N], the subgame of each node, -1 outside.
+    frontier: bool[N], where the lookahead ends.
+  """
+
+  root: np.ndarray
+  group: np.ndarray
+  frontier: np.ndarray
+
+  def most(self, nodes: np.ndarray) -> int:
+    """Of how many of these nodes, int[n], a subgame has the most."""
+    return int(np.bincount(self.group[nodes], minlength=1).max())
+
+
+def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
+  """For each player int[N]: how many own decisions are above each node."""
+  depths = (np.zeros(len(nodes.parent), int), np.zeros(len(nodes.parent), int))
+  for here in nodes.layers[1:]:
+    above = nodes.parent[here]
+    for player, depth in enumerate(depths):
+      depth[here] = depth[above] + (nodes.player[above] == player)
+  return depths
+
+
+def count(
+  nodes: SubgameNodes,
+  extent: Extent,
+  actions: np.ndarray,
+  depths: tuple[np.ndarray, np.ndarray],
+  sequences: np.ndarray,
+  parts: np.ndarray,
+) -> Shape:
+  """The least shape that holds each of some subgames.
+
+  Args:
+    nodes: of the game.
+    extent: of the subgames.
+    actions: int[D], how many actions of each decision are kept.
+    depths: see `own_depths`.
+    sequences: int[D, A], see `tree.decision_sequences`.
+    parts: int[K + 1], the first leaf of each part of the game's evaluator, and the number of leaves.
+  """
+  begins = np.flatnonzero((extent.root == np.arange(len(extent.root))) & (extent.root >= 0))
+  stops = np.flatnonzero(extent.frontier)
+  return Shape(
+    (_rows(nodes, extent, actions, depths[0], 0), _rows(nodes, extent, actions, depths[1], 1)),
+    _leaves(nodes, extent, depths, sequences, parts),
+    (extent.most(_distinct(nodes, 0, begins)), extent.most(_distinct(nodes, 1, begins))),
+    (extent.most(_distinct(nodes, 0, stops)), extent.most(_distinct(nodes, 1, stops))),
+  )
+
+
+def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
+  """One of some nodes for each infostate of a player there."""
+  return here[np.unique(nodes.knowledge[player][here], return_index=True)[1]]
+
+
+def _rows(nodes: SubgameNodes, extent: Extent, actions, depth, player: int) -> dict[tuple[int, int], int]:
+  """`Shape.rows` of a player."""
+  acting = np.flatnonzero((extent.root >= 0) & ~extent.frontier & (nodes.player == player))
+  decisions, first = np.unique(nodes.decision[acting], return_index=True)
+  at = acting[first]
+  # Depth counts from the root. By perfect recall all nodes of an infostate have the same.
+  columns = [extent.group[at], depth[at] - depth[extent.root[at]], actions[decisions]]
+  keys, counts = np.unique(np.stack(columns, 1), axis=0, return_counts=True)
+  sizes: dict[tuple[int, int], int] = {}
+  for (_, d, a), n in zip(keys.tolist(), counts.tolist(), strict=True):
+    sizes[d, a] = max(sizes.get((d, a), 0), n)
+  return dict(sorted(sizes.items()))
+
+
+def _leaves(nodes: SubgameNodes, extent: Extent, depths, sequences, parts) -> tuple[int, ...]:
+  """`Shape.leaves`: public leaves by part; of histories those that both players' last choices tell apart."""
+  inside = np.flatnonzero(extent.root[nodes.ends] >= 0)
+  ends = nodes.ends[inside]
+  if not nodes.histories:
+    part = np.searchsorted(parts, nodes.leaf[inside], side="right") - 1
+    return tuple(extent.most(ends[part == k]) for k in range(len(parts) - 1))
+  keys = []
+  for player, depth in enumerate(depths):
+    root, known = extent.root[ends], nodes.knowledge[player]
+    # The last choice is one in the subgame, or none yet: then the infostate at the root counts.
+    chose = depth[ends] > depth[root]
+    decision, action = nodes.last[player][ends].T
+    keys.append(np.where(chose, known.max() + 1 + sequences[decision, action], known[root]))
+  first = np.unique(np.stack(keys, 1), axis=0, return_index=True)[1]
+  return (extent.most(ends[first]),)

@@ -1,10 +1,10 @@
 """Subgames: what lies below some public states, to the end of the game or to a frontier, as a tree to solve.
 
-A subgame is cut from a compiled game by `cutting.Subgames`. It is a `PublicTree` like any other, with two
+A subgame is cut from a compiled game by `cut.Subgames`. It is a `PublicTree` like any other, with two
 differences. It begins in several infostates of each player, its *roots* (`PlayerTree.roots`), so the values
 that come up are those of the public state's infostates, unnormalised. And its leaves count the opponent's
-reach from the range at those roots (`ranged_leaves`). The own range plays no part in one's own values, so
-infostates that a player would never come to get a sensible strategy too.
+reach from the range at those roots (`ranged_leaves`). A player's own range does not enter the own values,
+so infostates that a player would never come to get a sensible strategy too.
 
 Several public states may be roots at once, unless one lies below another: such subgames have nothing in
 common, and one run of the solver solves them all.
@@ -18,9 +18,7 @@ import numpy as np
 from ps_cfr_spiel.subgames.nodes import Standing
 from ps_cfr_spiel.subgames.priors import Prior
 from ps_cfr_spiel.subgames.shapes import Shape
-from ps_cfr_spiel.tree import Array, PublicTree
-
-Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, or any multiple of them
+from ps_cfr_spiel.tree import PublicTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +26,8 @@ class Subgame:
   """A subgame, on the host.
 
   Attributes:
-    tree: forests with as many roots as infostates, and the inner leaf evaluator, without ranges (`gadgets`
-      puts a `RangedLeaves` around it). If there is a frontier its leaves are the last part of the links.
+    tree: forests with as many roots as infostates, and the evaluator of the game's own ends (a gadget puts
+      the wrappers of `ranged_leaves` around it). If there is a frontier, it is the last part of the leaves.
     public_states: the roots' public states.
     shape: see `Shape`.
     roots: for each player the infostates at the roots.

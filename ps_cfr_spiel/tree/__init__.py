@@ -1,15 +1,35 @@
 """A compiled game: data, leaf evaluators, reach down and values up; nothing here knows OpenSpiel's states.
 
-May use: device.
+May use: device and the ground. `public_tree` has the glossary and the data; `labels` the names of its parts;
+`forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf evaluator is
+their neighbour; `traverse` and `values` are what every solver runs.
 """
 
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
-from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source
-from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, shares_card
+from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source, children
+from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
+from ps_cfr_spiel.tree.native import NativeLeaves, obstacle
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.sequences import (
+  cell_starts,
+  decision_sequences,
+  first_cells,
+  ranks,
+  sequence_choices,
+  sequence_numbers,
+  sequence_starts,
+  split_types,
+)
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
-from ps_cfr_spiel.tree.values import Evaluation, action_values, best_response_values, evaluate
+from ps_cfr_spiel.tree.values import (
+  Evaluation,
+  action_values,
+  best_response_values,
+  evaluate,
+  evaluation,
+  record_of,
+)
 
 __all__ = [
   "CHANCE",
@@ -23,6 +43,7 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
+  "NativeLeaves",
   "Parts",
   "PlayerTree",
   "PublicState",
@@ -33,12 +54,25 @@ __all__ = [
   "action_values",
   "best_response_values",
   "block_sizes",
+  "cell_starts",
+  "children",
+  "deal_weights",
+  "decision_sequences",
   "evaluate",
+  "evaluation",
+  "first_cells",
   "make_forest",
   "max_actions",
+  "obstacle",
+  "ranks",
+  "record_of",
   "row_depths",
+  "sequence_choices",
+  "sequence_numbers",
   "sequence_reach",
+  "sequence_starts",
   "sequence_values",
   "shares_card",
+  "split_types",
   "sum_actions",
 ]

@@ -1,16 +1,41 @@
-"""Sorts one player's decisions into the levels and blocks that `traverse` runs on."""
+r"""Sorts one player's decisions into the levels and blocks that `traverse` runs on.
+
+A forest of three rows with two actions each, with the numbers of its sequences (see `sequences`). The rows of
+level 1 are in one block, whose sequences are numbered action by action:
+
+             0                  the root: the empty sequence
+             |
+           row 0                level 0, block 0: one row
+          /     \
+         1       2              its sequences
+         |       |
+       row 1   row 2            level 1, block 1: two rows
+       /   \   /   \
+      3     5 4     6           its sequences: action 0 of both rows, then action 1
+
+`make_forest` is given the last choice (row, action) before each row and before each leaf. With a leaf after
+each of the sequences 3, 5, 4, 6 these are
+
+  parents = [(-1, 0), (0, 0), (0, 1)], actions = [2, 2, 2], leaves = [[(1, 0), (1, 1), (2, 0), (2, 1)]]
+
+and the links become `levels[0].link.index` = [0]; `levels[1].link.index` = [0, 1], counted from the first
+sequence of the level above, which is 1; and `leaf.index` = [3, 5, 4, 6], counted from the root.
+"""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ps_cfr_spiel.tree.public_tree import Level, Link, PlayerTree
+from ps_cfr_spiel.tree.sequences import ranks, sequence_numbers, sequence_starts
 
-Capacity = Mapping[tuple[int, int], int]  # (own depth, number of actions) -> rows of that block
+Capacity = Mapping[
+  tuple[int, int], int
+]  # (the player's decisions above, number of actions) -> rows of that block
 
 
 def row_depths(parents: np.ndarray) -> np.ndarray:
-  """int[R]: own decisions above each row; `parents` as in `make_forest`."""
+  """int[R]: the player's decisions above each row; `parents` as in `make_forest`."""
   depth = np.zeros(len(parents), int)
   for r in range(len(parents)):
     if parents[r, 0] >= 0:
@@ -19,7 +44,7 @@ def row_depths(parents: np.ndarray) -> np.ndarray:
 
 
 def block_sizes(depth: np.ndarray, actions: np.ndarray) -> dict[tuple[int, int], int]:
-  """Rows of each block, by (own depth, number of actions), in order."""
+  """Rows of each block, by (depth of `row_depths`, number of actions), in order."""
   keys, sizes = np.unique(np.stack([depth, actions]), axis=1, return_counts=True)
   return {(d, a): n for d, a, n in zip(*keys.tolist(), sizes.tolist(), strict=True)}
 
@@ -36,7 +61,7 @@ def make_forest(
 
   Args:
     parents: int[R, 2], for each row the player's last choice before it as (row, action number), or
-      (-1, k) for none since root k ((-1, -1) is the first root too); parents before children.
+      (-1, k) for none since root k ((-1, -1) means the first root too); parents before children.
     actions: int[R], number of actions.
     leaves: for each part of the leaves int[L_k, 2], the player's last choice, as in `parents`.
     types: H.
@@ -47,22 +72,25 @@ def make_forest(
   Returns:
     The forest, and int[R, 2]: (block, row in block) of each row.
   """
+  # Blocks: rows of one depth and number of actions, in this order. A row's place is its number in its block.
   rows, depth = len(actions), row_depths(parents)
   blocks = dict(sorted((capacity or block_sizes(depth, actions)).items()))
   number = {key: k for k, key in enumerate(blocks)}
   block = np.array([number[key] for key in zip(depth.tolist(), actions.tolist(), strict=True)], int)
-  used, sizes = np.bincount(block, minlength=len(blocks)), np.array(list(blocks.values()), int)
-  order = np.argsort(block, kind="stable")
-  place = np.empty(rows, int)
-  place[order] = np.arange(rows) - np.repeat(np.cumsum(used) - used, used)
-  lengths = sizes * np.array([a for _, a in blocks], int)  # sequences of each block
-  first = roots + np.cumsum(lengths) - lengths  # number of each block's first sequence
+  place = ranks(block)
+  # Numbers: of the sequences of all blocks, with which every link counts.
+  shapes = [(a, size) for (_, a), size in blocks.items()]
+  starts, sizes = sequence_starts(shapes, roots), np.array([size for _, size in shapes], int)
+  lengths = np.diff(starts)  # sequences of each block
 
   def sequences(choice):
+    """The numbers of last choices (row, action): of the root number `action` if there is no row."""
     row, action = choice.T
-    after = first[block[row]] + action * sizes[block[row]] + place[row] if rows else 0
+    after = sequence_numbers(shapes, block[row], place[row], action, roots) if rows else 0
     return np.where(row < 0, np.maximum(action, 0), after)
 
+  # Levels: a link from each row, in the order of blocks and places, to its sequence in the level above. Idle
+  # rows keep the first one, `start`.
   levels, above, start = [], [roots], 0
   for d in sorted({d for d, _ in blocks}):
     here = [number[key] for key in blocks if key[0] == d]
@@ -72,7 +100,8 @@ def make_forest(
       index[offset + place[members]] = sequences(parents[members])
     link = Link.create(index - start, above, sizes[here].tolist())
     levels.append(Level(link, tuple(a for e, a in blocks if e == d)))
-    above, start = lengths[here].tolist(), int(first[here[0]])
+    above, start = lengths[here].tolist(), int(starts[here[0]])
+  # Leaves hang on sequences of any level.
   leaf = Link.create(
     np.concatenate([sequences(part) for part in leaves]),
     [roots, *lengths.tolist()],

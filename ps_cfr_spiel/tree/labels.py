@@ -1,10 +1,14 @@
 """What the device does not need of a compiled game: names, and who acts where, for reports and policies."""
 
 import dataclasses
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
 import pyspiel
+
+TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+CHANCE = int(pyspiel.PlayerId.CHANCE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,7 +18,7 @@ class PublicState:
   Attributes:
     parent: index of the parent, -1 at the root.
     action: OpenSpiel action that leads here from the parent; -1 at the root, or if hidden moves differ.
-    player: who acts, 0 or 1, or `pyspiel.PlayerId.TERMINAL` or `CHANCE`.
+    player: who acts: 0, 1, `CHANCE` or `TERMINAL`.
     decisions: indices of the acting player's rows here.
   """
 
@@ -47,24 +51,28 @@ class Decision:
 
 
 class Source(Protocol):
-  """Where histories come from: finds those of an infostate or a public state."""
+  """What a tree was compiled from, and finds histories; `Labels` asks it, and everybody else asks `Labels`.
 
-  remark: ClassVar[str]  # on how histories are counted
+  Attributes:
+    remark: on how histories are counted, for people.
+  """
 
-  def path(self, labels: "Labels", decision: Decision, type_index: int) -> list[int]:
-    """Actions from the start of the game to a history with this infostate."""
+  remark: ClassVar[str]
+
+  def path(self, decision: Decision, type_index: int) -> list[int]:
+    """See `Labels.path`."""
     ...
 
-  def history(self, labels: "Labels", public_state: int) -> list[int]:
-    """Actions from the start of the game to some history of a public state."""
+  def history(self, public_state: int) -> list[int]:
+    """See `Labels.history`."""
     ...
 
-  def count(self, labels: "Labels", public_state: int) -> int:
-    """Number of histories in a public state."""
+  def count(self, public_state: int) -> int:
+    """See `Labels.count`."""
     ...
 
-  def infostates(self, labels: "Labels", public_state: int) -> tuple[list[str], list[str]]:
-    """What each player may know at a public state, acting or not: augmented infostates."""
+  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+    """See `Labels.known`."""
     ...
 
 
@@ -78,7 +86,7 @@ class Labels:
     decisions: all rows, player 0's first.
     types: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
     histories: number of histories; in a Bayesian form the deal counts as one event.
-    source: finds histories.
+    source: what the tree was compiled from.
   """
 
   game: str
@@ -95,6 +103,53 @@ class Labels:
         if name is not None:
           yield decision, h, name
 
+  @functools.cached_property
+  def _places(self) -> dict[tuple[int, str], tuple[Decision, int]]:
+    return {(decision.player, name): (decision, h) for decision, h, name in self.infostates()}
 
-TERMINAL = int(pyspiel.PlayerId.TERMINAL)
-CHANCE = int(pyspiel.PlayerId.CHANCE)
+  def find(self, player: int, infostate: str) -> tuple[Decision, int]:
+    """The row and type of a player's information state string.
+
+    Raises:
+      ValueError: the player never decides with this string.
+    """
+    try:
+      return self._places[player, infostate]
+    except KeyError:
+      raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
+
+  @functools.cached_property
+  def children(self) -> list[list[int]]:
+    """The children of each public state, by ascending action; of equal actions, by number."""
+    states = self.public_states
+    return children([state.parent for state in states], [state.action for state in states])
+
+  def path(self, decision: Decision, type_index: int) -> list[int]:
+    """Actions from the start of the game to a history in which the decision's player is of this type."""
+    return self.source.path(decision, type_index)
+
+  def history(self, public_state: int) -> list[int]:
+    """Actions from the start of the game to some history of a public state."""
+    return self.source.history(public_state)
+
+  def count(self, public_state: int) -> int:
+    """Number of histories in a public state."""
+    return self.source.count(public_state)
+
+  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+    """What each player may know at a public state, acting or not: augmented infostates."""
+    return self.source.known(public_state)
+
+
+def children(parents: Sequence[int], actions: Sequence[int]) -> list[list[int]]:
+  """The children of each public state, by ascending action; of equal actions, by number.
+
+  Args:
+    parents: of each public state, -1 at the root.
+    actions: of each public state, the OpenSpiel action that leads there; -1 where hidden moves differ.
+  """
+  below: list[list[int]] = [[] for _ in parents]
+  for number, parent in enumerate(parents):
+    if parent >= 0:
+      below[parent].append(number)
+  return [sorted(numbers, key=lambda n: actions[n]) for numbers in below]

@@ -12,7 +12,7 @@ utility does not depend on the types (folds). Either may be empty. The joint pri
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,18 @@ def pick(values: np.ndarray, leaves: np.ndarray, size: int) -> np.ndarray:
 def dot(a: Array, b: Array) -> Array:
   """Matrix product in the full precision of its inputs."""
   return jnp.matmul(a, b, precision=HIGHEST)
+
+
+def two_parts_sampled(leaves: Any, player: int, leaf: Array, reach: Array) -> Array:
+  """`LeafEvaluator.sampled` of an evaluator of showdowns and folds, with `stake` and `constant`.
+
+  Each leaf becomes one of either part, worth something in that from which it comes.
+  """
+  showdowns, folds = len(leaves.stake), len(leaves.constant)
+  stake = jnp.pad(leaves.stake, (0, folds))[leaf]
+  constant = jnp.pad(leaves.constant, (showdowns, 0))[leaf]
+  first, second = dataclasses.replace(leaves, stake=stake, constant=constant)(player, [reach, reach])
+  return first + second
 
 
 @jax.tree_util.register_dataclass
@@ -54,7 +66,7 @@ class DenseLeaves:
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "DenseLeaves":
     """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves."""
-    prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+    prior = deal_weights(form)
     prior /= prior.sum()
     sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
     return cls(prior * sign, prior, stake, constant)
@@ -69,6 +81,10 @@ class DenseLeaves:
       dot(opponent_reach[0], showdown) * (sign * self.stake)[:, None],
       dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
     ]
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return two_parts_sampled(self, player, leaf, reach)
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "DenseLeaves":
     """See `tree.LeafEvaluator`."""
@@ -96,6 +112,10 @@ class BlockLeaves:
       return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return BlockLeaves(self.utility[leaf])(player, [reach])[0]
+
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BlockLeaves":
     """See `tree.LeafEvaluator`."""
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
@@ -118,9 +138,18 @@ class SparseLeaves:
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
 
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return SparseLeaves(self.utility[leaf])(player, [reach])[0]
+
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "SparseLeaves":
     """See `tree.LeafEvaluator`."""
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+
+
+def deal_weights(form) -> np.ndarray:
+  """[H0, H1]: the joint prior of the types times Z; `form` is a `BayesianForm`."""
+  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
 
 
 def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 Glossary, used in every file:
   public state      what is common knowledge: a node of the public tree.
   type              a player's private information in a Bayesian game (a poker hand).
-  infostate         what one player knows: a public state and, in Bayesian games, the own type.
+  infostate         what one player knows: a public state and, in Bayesian games, the player's type.
   sequence          (infostate, action): the last choice a player made; the empty sequence is "no choice yet".
   reach             product of one player's own action probabilities along a sequence.
   range             reach times the weight of the type, normalised.
@@ -12,9 +12,9 @@ Glossary, used in every file:
                     `returns()[0]`, player 1 `returns()[1]`.
 Shapes: H types of a player, A actions of a row, L leaves.
 
-**How it is laid out.** A player's own decisions form a forest: from an infostate and an action to
+**How it is laid out.** A player's decisions form a forest: from an infostate and an action to
 the infostates where that player acts next. `PlayerTree` stores this forest in *levels* by the number
-of own earlier decisions. A level is split into *blocks* of rows that have the same number of
+of the player's earlier decisions. A level is split into *blocks* of rows that have the same number of
 actions; a row is a public state with all its types beside each other (the last axis, H). A game that
 is not Bayesian has H = 1 and a row for each infostate. So one traversal (`traverse`) serves both: it is
 dense arithmetic on arrays of shape [A, rows, H], joined by `Link`s. (Actions come first so that sums over
@@ -33,7 +33,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.labels import Labels
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
@@ -100,7 +101,7 @@ class PlayerTree:
   """One player's decisions and how the leaves hang on them.
 
   Attributes:
-    levels: from the first own decision to the last.
+    levels: from the player's first decision to the last.
     leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
       the blocks of all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins
       in several infostates, and has as many empty sequences: its roots.
@@ -125,8 +126,29 @@ class PlayerTree:
 class LeafEvaluator(Protocol):
   """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
 
+  A frozen dataclass that is a pytree (`jax.tree_util.register_dataclass`). Its fields are NumPy arrays on the
+  host; `device.to_device` brings floating-point ones to the solver's dtype. These four members are all that
+  the package asks of an evaluator:
+
+    `kind`       names it, in `PublicTree.summary` and reports;
+    `__call__`   values of all leaves, for CFR and best responses, in jitted code;
+    `sampled`    values of single leaves, for sampling along public lines, in jitted code;
+    `take`       the evaluator of some of the leaves, for subgames, on the host.
+
+  The leaves come in *parts*, as many and as large as `PlayerTree.leaf.children` says (the same for both
+  players). An evaluator that replaces another keeps its parts: one for walked games; showdowns and folds for
+  games with a Bayesian form.
+
+  The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
+  it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have
+  any scale.)
+
+  The evaluator must guarantee: values are linear in the opponent's reach, include chance and the prior over
+  types, and come from one utility function for both players: a leaf's values, each times the reach of its
+  player and summed over types, add up to zero for the two. The proof of convergence needs it.
+
   Attributes:
-    kind: its name, as `build_tree` takes it.
+    kind: what reports call it; `build_tree` knows its own evaluators by this name.
   """
 
   kind: ClassVar[str]
@@ -137,7 +159,7 @@ class LeafEvaluator(Protocol):
     Args:
       player: 0 or 1, known at trace time.
       opponent_reach: parts [L_k, H of the opponent].
-      own_reach: parts [L_k, H of the player], which only the end of a limited lookahead asks for (a value
+      own_reach: parts [L_k, H of the player], which only the frontier of a limited lookahead uses (a value
         function wants both ranges); None in a best response, which has none.
 
     Returns:
@@ -146,12 +168,25 @@ class LeafEvaluator(Protocol):
     """
     ...
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
-    """The same for some of the leaves, for subgames.
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """Values of single leaves for one player.
 
     Args:
-      leaves: which, for each part int[l_k].
-      sizes: how many there shall be in each part; the rest are worth nothing.
+      player: 0 or 1, known at trace time.
+      leaf: int32[B], numbers of leaves, counted through all parts; a leaf may occur several times.
+      reach: [B, H of the opponent], at each of these leaves.
+
+    Returns:
+      [B, H of the player], as `__call__` would value each of them.
+    """
+    ...
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+    """The same for some of the leaves.
+
+    Args:
+      leaves: for each part int[l_k], numbers of leaves, counted within the part.
+      sizes: for each part how many leaves it shall have, l_k or more; those beyond l_k are worth nothing.
     """
     ...
 
@@ -170,14 +205,20 @@ class PublicTree:
   leaves: LeafEvaluator
   labels: Labels | None = None
 
+  @property
+  def names(self) -> Labels:
+    """The labels, for code that needs them; ValueError for a tree without."""
+    if self.labels is None:
+      raise ValueError("This tree has no labels: they were dropped when it entered a jitted function.")
+    return self.labels
+
   def summary(self) -> str:
     """The tree's size: histories, public states, infostates, rows, types."""
-    labels = self.labels
-    assert labels is not None
+    labels = self.names
     players = [state.player for state in labels.public_states]
     kinds = [
       f"{sum(p in group for p in players):,} {name}"
-      for name, group in (("decisions", (0, 1)), ("chance", (-1,)), ("terminal", (-4,)))
+      for name, group in (("decisions", (0, 1)), ("chance", (CHANCE,)), ("terminal", (TERMINAL,)))
       if any(p in group for p in players)
     ]
     infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
@@ -191,7 +232,7 @@ class PublicTree:
       ),
       "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
     }
-    return "\n".join(f"{name + ':':21}{value}" for name, value in lines.items())
+    return report(lines)
 
 
 jax.tree_util.register_pytree_node(

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.leaves import dot, pick
+from ps_cfr_spiel.tree.leaves import dot, pick, two_parts_sampled
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
 
@@ -17,8 +17,8 @@ from ps_cfr_spiel.tree.public_tree import Array, Parts
 class _View:
   """What one player needs to value their H hands against the opponent's G hands.
 
-  N is the number of distinct cards in anyone's hand, W (V) the most own (opponent) hands with a common
-  card, K the number of distinct strengths of the own hands.
+  N is the number of distinct cards in anyone's hand, W (V) the most hands of the player (opponent) with
+  a common card, K the number of distinct strengths of the player's hands. "Own" is the player's.
 
   Attributes:
     scale: [1, H] own weight over Z.
@@ -54,7 +54,7 @@ class _View:
     real = by_card[1] < len(strength[1])
     sign = np.sign(padded[0][:, :, None] - padded[1][:, None, :]) * real[:, None, :]
     levels, rank = np.unique(strength[0], return_inverse=True)
-    same = _same_hand(form.cards[own], form.cards[opponent])
+    same = same_hand(form.cards[own], form.cards[opponent])
     identical = len(same) == len(strength[1]) and (same == np.arange(len(same))).all()
     return cls(
       scale=form.weights[own][None] / total,
@@ -124,6 +124,10 @@ class ShowdownLeaves:
       view.disjoint(folds) * ((1 - 2 * player) * self.constant)[:, None] * view.scale,
     ]
 
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return two_parts_sampled(self, player, leaf, reach)
+
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
     """See `tree.LeafEvaluator`."""
     return dataclasses.replace(
@@ -134,7 +138,7 @@ class ShowdownLeaves:
 def compatible_weight(form) -> float:
   """Z, the sum of w0[h] w1[g] over hands that share no card, by inclusion and exclusion."""
   by_card = [form.weights[i] @ _incidence(form, i) for i in (0, 1)]
-  same = _same_hand(form.cards[0], form.cards[1])
+  same = same_hand(form.cards[0], form.cards[1])
   both = form.weights[0] @ np.append(form.weights[1], 0.0)[same]
   return form.weights[0].sum() * form.weights[1].sum() - by_card[0] @ by_card[1] + both
 
@@ -169,7 +173,7 @@ def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
   return (card * by_card.shape[1] + slot)[order].reshape(-1, 2).T.astype(np.int32)
 
 
-def _same_hand(own: np.ndarray, opponent: np.ndarray) -> np.ndarray:
+def same_hand(own: np.ndarray, opponent: np.ndarray) -> np.ndarray:
   """int32[H]: index of the same hand [H, 2] among the opponent's [G, 2], G if absent."""
   index = {frozenset(cards): g for g, cards in enumerate(opponent.tolist())}
   return np.array([index.get(frozenset(c), len(opponent)) for c in own.tolist()], np.int32)

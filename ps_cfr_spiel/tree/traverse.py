@@ -17,7 +17,7 @@ def sum_actions(x: Array) -> Array:
   """Sums [A, rows, H] over actions, keeping the axis.
 
   Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
-  kernel of its own, but the better choice where so many additions would take long to compile.
+  kernel of its own, but the better choice where that many additions would take long to compile.
   """
   if x.shape[0] > UNROLLED:
     return x.sum(0, keepdims=True)
@@ -38,7 +38,7 @@ def max_actions(x: Array) -> Array:
 
 
 def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
-  """Reach of every sequence: product of the own probabilities on the way.
+  """Reach of every sequence: product of the player's probabilities on the way.
 
   Args:
     tree: the player's decisions.

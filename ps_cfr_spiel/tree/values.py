@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.tree.public_tree import Array, PublicTree
+from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
 
@@ -36,13 +36,27 @@ def best_response_values(
   return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
 
 
-@jit()
-def evaluate(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
-  """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block."""
+def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
+  """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block.
+
+  For use in jitted functions; `evaluate` is this, jitted.
+  """
   best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
   reach = [sequence_reach(player, s) for player, s in zip(tree.players, strategies, strict=True)]
   value = action_values(tree, 0, strategies[0], reach)[1].sum()
   return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
+
+
+evaluate = jit()(evaluation)
+
+
+def record_of(leaves: LeafEvaluator, player: int, values: Parts) -> tuple[Array, ...]:
+  """What a solver averages of the leaves' values, in the same way as strategies; by default nothing.
+
+  An evaluator that wants averages has a method `recorded(player, values)`, which picks them out of the parts
+  that a call has given for this player.
+  """
+  return leaves.recorded(player, values) if hasattr(leaves, "recorded") else ()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def action_values(

@@ -6,7 +6,7 @@ may know there, and the number of histories. After the certificates of OpenSpiel
 
 import pyspiel
 
-from ps_cfr_spiel.tree import Labels, PublicTree
+from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 
 def certificate(
@@ -17,37 +17,27 @@ def certificate(
   Args:
     game: the game, to name actions.
     tree: of `build_tree`, with public states.
-    depth: leave out what lies deeper than so many steps below the root.
+    depth: leave out what lies deeper than this many steps below the root.
     infostates: list both players' infostates at each public state; otherwise only their number.
 
   Raises:
     ValueError: the tree has no public states.
   """
   labels = labels_of(tree)
-  below = children_of(labels)
   lines, stack = [], [(0, 0)]
   while stack:
     number, level = stack.pop()
     lines.append("  " * level + describe(game, labels, number, infostates))
     if depth is None or level < depth:
-      stack += [(child, level + 1) for child in reversed(below[number])]
+      stack += [(child, level + 1) for child in reversed(labels.children[number])]
   return "\n".join(lines)
-
-
-def children_of(labels: Labels) -> list[list[int]]:
-  """The children of each public state, ascending."""
-  below: list[list[int]] = [[] for _ in labels.public_states]
-  for number, state in enumerate(labels.public_states):
-    if state.parent >= 0:
-      below[state.parent].append(number)
-  return below
 
 
 def describe(game: pyspiel.Game, labels: Labels, number: int, infostates: bool = True) -> str:
   """One public state in a line; see `certificate`."""
   state = labels.public_states[number]
-  who = {0: "player 0", 1: "player 1", int(pyspiel.PlayerId.CHANCE): "chance"}.get(state.player, "end")
-  known = labels.source.infostates(labels, number)
+  who = {0: "player 0", 1: "player 1", CHANCE: "chance"}.get(state.player, "end")
+  known = labels.known(number)
   sets = [
     "{" + ", ".join(map(repr, sorted(names))) + "}" if infostates else f"{len(names):,}" for names in known
   ]
@@ -63,13 +53,13 @@ def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
   if state.action < 0:
     return "..."
   above = game.new_initial_state()
-  for action in labels.source.history(labels, state.parent):
+  for action in labels.history(state.parent):
     above.apply_action(action)
   return above.action_to_string(above.current_player(), state.action)
 
 
 def _count(labels: Labels, number: int) -> str:
-  count = labels.source.count(labels, number)
+  count = labels.count(number)
   return f"{count:,} {'history' if count == 1 else 'histories'}"
 
 

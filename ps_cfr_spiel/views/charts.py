@@ -10,7 +10,7 @@ from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views.spots import Spot, action_names, letters
 
 RANKS = "AKQJT98765432"
-RARE = 1e-3  # a chart leaves out hands that come here this many times less often than the most frequent ones
+RARE = 1e-3  # of the most frequent kind's presence; a chart leaves out hands that come here less often
 
 
 class HandChart(NamedTuple):

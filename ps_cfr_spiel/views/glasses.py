@@ -83,7 +83,7 @@ class Chase(NamedTuple):
   Attributes:
     state: the end.
     beliefs: for every position from the start on, where the search expected the evader, node to probability.
-    seconds: for every decision of the chaser, what it took, the first one with compilation.
+    seconds: how long every decision of the chaser took, the first one with compilation.
   """
 
   state: pyspiel.State
@@ -92,10 +92,10 @@ class Chase(NamedTuple):
 
 
 def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> Chase:
-  """Lets a search chase an evader, and looks on.
+  """Lets a search chase an evader, and records what it expects.
 
-  What the search expects of the evader is what the first search that looked so far ahead found for it: an
-  evader that plays otherwise cannot make the chaser lose more, but is not where it is expected.
+  What the search expects of the evader comes from the first search that looked that far ahead. An evader that
+  plays otherwise cannot make the chaser lose more, but need not be where it is expected.
 
   Args:
     resolving: of glasses.
@@ -125,5 +125,5 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
 
 
 def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:
-  """What a search takes both players to do."""
+  """What a search assumes that both players do."""
   return TreePolicy(resolving.game, resolving.labels, search.tables)

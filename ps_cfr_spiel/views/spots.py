@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.compiler import walked
 from ps_cfr_spiel.policy import TreePolicy, make_state
-from ps_cfr_spiel.tree import Decision, Labels, shares_card
+from ps_cfr_spiel.tree import Decision, Labels, deal_weights
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Spot:
     player: who acts, 0 or 1.
     actions: names of the legal actions, length A.
     ids: their OpenSpiel numbers.
-    next_player: who acts after each action, `pyspiel.PlayerId.TERMINAL` if the game ends.
+    next_player: who acts after each action, `tree.TERMINAL` if the game ends.
     types: names of the player's types, length H.
     probability: float64[A, H], the strategy.
     dealt: float64[H], probability that chance deals each type; sums to one.
@@ -63,7 +63,7 @@ class Spot:
 
 def has_spots(policy: TreePolicy) -> bool:
   """Whether the policy's tree was made from a Bayesian form."""
-  return isinstance(policy.labels.source, Deals)
+  return walked(policy.labels) is None
 
 
 def spot(policy: TreePolicy, path: str = "") -> Spot:
@@ -120,8 +120,7 @@ def _decision(labels: Labels, index: int) -> Decision:
 
 def _child(labels: Labels, index: int, action: int) -> int:
   """The public state after an action."""
-  states = labels.public_states
-  return next(k for k, s in enumerate(states) if s.parent == index and s.action == action)
+  return next(child for child in labels.children[index] if labels.public_states[child].action == action)
 
 
 def own_reach(policy: TreePolicy, index: int) -> np.ndarray:
@@ -141,7 +140,7 @@ def own_reach(policy: TreePolicy, index: int) -> np.ndarray:
 def deal_probabilities(game: pyspiel.Game, player: int) -> np.ndarray:
   """float64[H]: probability that chance deals each type to a player, whatever the opponent gets."""
   form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  prior = form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+  prior = deal_weights(form)
   return prior.sum(1 - player) / prior.sum()
 
 

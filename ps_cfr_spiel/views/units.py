@@ -1,4 +1,4 @@
-"""Chips, pots and shares: all that the reports know of a game's parameters."""
+"""Chips, pots and shares: all that people's reports need to know of a game's parameters."""
 
 import pyspiel
 

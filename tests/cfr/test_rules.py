@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ps_cfr_spiel import DCFR, LCFR, NRM, RM, RULES, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.cfr import make_rule, normalise, rule_header
 
 
@@ -32,6 +32,9 @@ BY_HAND = [
 ]
 
 
+OLD_STRATEGY = [0.502248201438849, 0.4977517985611512, 0.0]
+
+
 @pytest.mark.parametrize("rule, expected", BY_HAND, ids=lambda x: str(x))
 def test_second_strategy_by_hand(rule, expected):
   np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
@@ -51,6 +54,21 @@ def test_nrm_by_hand():
   m = max(2 / 3 * 4, 5)
   y = 0.3 * 2 * m * np.where(z > 0, z, z / 2) + regret
   weights = np.maximum(y + 0.5 * regret, 0)
+  expected = weights / weights.sum()
+  np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
+
+
+def test_nrm_plus_by_hand():
+  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.5, tau=2.0, gamma=2.0)
+  past = 0.4 / math.sqrt(1.5) * 4  # s(1) u, more than nothing
+  first = past / 3 + np.array([4, -2, 0])
+  known = [first[0], 0, first[2]]
+  past = 0.4 * 2 / math.sqrt(2) * 5  # s(2) u, more than half of what was known
+  second = np.where(first > 0, past / sum(known), 1 / 8) * first + np.array([-3, 4, 1])
+  assert first[1] < 0 and sum(known) / 2 < past
+  kept = np.maximum(second, 0)
+  bound = np.minimum(kept, 5)
+  weights = kept + 0.5 * np.clip([-3, 4, 1], -bound, bound)
   expected = weights / weights.sum()
   np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
 
@@ -103,6 +121,14 @@ def test_header_round_trip(kind):
   rule = dataclasses.replace(kind(), gamma=3.5)
   assert make_rule(rule_header(rule)) == rule
   assert hash(rule) == hash(make_rule(rule_header(rule)))
+
+
+def test_headers_of_older_files_mean_what_they_meant():
+  header = {"name": "NRM", "kappa": 0.2, "c": 3.0, "phi": 1 / 3, "gamma": 5.0}
+  assert make_rule(header) == NRM(0.2, 3, 1 / 3) == NRM() != NRMPlus()
+  # the strategy after the regrets below, from the version that wrote such files
+  strategy = steps(make_rule(header), [[4, -2, 0], [-3, 4, 1], [1, 0, -2]])[-1]
+  np.testing.assert_allclose(strategy, OLD_STRATEGY, atol=1e-12)
 
 
 def test_bad_rules_are_named():

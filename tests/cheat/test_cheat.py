@@ -49,7 +49,7 @@ each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VAR
 
 
 def deal(game_string, *hands):
-  """Returns the state after a deal of hands such as "AA2"; the first player is in the game string."""
+  """The state after a deal of hands such as "AA2"; the first player is in the game string."""
   state = pyspiel.load_game(game_string).new_initial_state()
   for cards in zip(*hands, strict=True):
     for player, card in enumerate(cards):
@@ -58,7 +58,7 @@ def deal(game_string, *hands):
 
 
 def play(state, *moves):
-  """Returns the state after moves such as "AA2", "pass" and "cheat"."""
+  """The state after moves such as "AA2", "pass" and "cheat"."""
   for move in moves:
     name = {"pass": "Pass", "cheat": "Cheat!"}.get(move, f"Discard {move}")
     state.apply_action_with_legality_check(state.string_to_action(name))

@@ -22,7 +22,7 @@ def naive_choices(player, state, tosses=60):
 
 
 def heuristic_choice(hands, *moves, game=FIRST):
-  """Returns the state after moves, and the name of what the heuristic bot does there."""
+  """The state after moves, and the name of what the heuristic bot does there."""
   state = play(deal(game, *hands), *moves)
   return choice(HeuristicBot(state.current_player()), state)
 

@@ -45,7 +45,7 @@ class FirstBot(pyspiel.Bot):
 
 
 def converse(game_string, seat, lines, opponent=None, seed=0):
-  """Returns the last state and all that was printed."""
+  """The last state and all that was printed."""
   game, rng = pyspiel.load_game(game_string), np.random.RandomState(seed)
   make = opponent or play.make_opponent(game, "random", rng)
   output = io.StringIO()

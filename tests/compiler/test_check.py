@@ -126,7 +126,7 @@ def test_notes_do_not_make_a_game_unfit():
   assert "'[0][][]'" in found(names, "infostate names")
   bounds = check_game(load("bounds"))
   assert bounds.fit and bounds.verdict("declared bounds") == "NOTE"
-  assert "utilities go to 1, declared are -0.5 to 0.5" in found(bounds, "declared bounds")
+  assert "utilities reach 1, -0.5 to 0.5 are declared" in found(bounds, "declared bounds")
 
 
 def test_public_states_are_demanded_only_where_they_are_asked_for():

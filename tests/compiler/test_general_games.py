@@ -248,6 +248,21 @@ def test_what_cannot_be_compiled_is_named(game, options, message):
     build_tree(pyspiel.load_game(game), **options)
 
 
+@pytest.mark.parametrize("options", [{"public_states": "observer"}, {"leaves": "sparse"}])
+def test_a_river_is_refused_before_it_is_walked(options, monkeypatch):
+  def walk(*_):
+    raise AssertionError("walked")
+
+  monkeypatch.setattr("ps_cfr_spiel.compiler.build.walk", walk)
+  river = pyspiel.load_game("river_subgame")
+  (option, value), *_ = options.items()
+  with pytest.raises(ValueError, match=rf"5,000,000 histories.*{option}='{value}' would walk all 61,000,831"):
+    build_tree(river, **options)
+  small = pyspiel.load_game("river_subgame(ranges=AsAd;QsQd)")
+  with pytest.raises(AssertionError, match="walked"):
+    build_tree(small, **options)
+
+
 def test_summary_names_the_sizes():
   summary = build_tree(pyspiel.load_game("leduc_poker")).summary()
   for part in ("9,457", "186 decisions", "936 (468 and 468)", "93 x 6", "'dense'"):

@@ -1,7 +1,5 @@
 """The sampling family: unbiasedness by enumeration, Lemma 28, and that runs are reproducible and converge."""
 
-import dataclasses
-import functools
 import itertools
 from typing import NamedTuple
 
@@ -10,106 +8,45 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from trajectories import (
+  GOOFSPIEL,
+  RIVER,
+  ancestors,
+  chance_reach,
+  compiled,
+  exact,
+  expected,
+  random_table,
+)
 
-from ps_cfr_spiel import build_tree, cfr, load_policy, mccfr
-from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel import load_policy, mccfr
+from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.evaluation import sampling_runs
 from ps_cfr_spiel.mccfr import (
   ExternalSampling,
   LearnedBaseline,
   OracleBaseline,
   ZeroBaseline,
-  build_public_sampling_tree,
-  build_sampling_tree,
 )
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
-from ps_cfr_spiel.mccfr.passes import levels_down
+from ps_cfr_spiel.mccfr.external import with_slots
+from ps_cfr_spiel.mccfr.passes import sweep_down
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
 from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
-from ps_cfr_spiel.solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
-from ps_cfr_spiel.tree import sequence_reach, sum_actions
+from ps_cfr_spiel.solvers import (
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  SamplingSolver,
+  VRMCCFRSolver,
+)
 
-GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
-RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3 QsJs)"
 BASELINES = {
   "zero": ZeroBaseline(),
   "learned": LearnedBaseline(),
   "learned, none at chance": LearnedBaseline(chance=False),
   "oracle": OracleBaseline(),
 }
-
-
-class Game(NamedTuple):
-  """A compiled game, its sampling tree and random cumulative regrets, some of them negative."""
-
-  tree: object
-  nodes: object
-  regrets: jax.Array
-
-
-@functools.cache
-def compiled(name, moves="histories", leaves="auto"):
-  game = pyspiel.load_game(name)
-  tree = build_tree(game, leaves)
-  nodes = build_sampling_tree(game, tree) if moves == "histories" else build_public_sampling_tree(tree)
-  regrets = np.random.default_rng(5).normal(0.3, 1, (nodes.actions, nodes.cells))
-  regrets *= np.arange(nodes.actions)[:, None] < nodes.legal
-  return Game(*to_device((dataclasses.replace(tree, labels=None), nodes, regrets), "float64"))
-
-
-def exact(game, player):
-  """Counterfactual action values, regrets and own reach x policy, as tables [A, S]; other cells are 0."""
-  return [as_table(game.nodes, player, blocks) for blocks in full_traversal(*game)[player]]
-
-
-@jit()
-def full_traversal(tree, nodes, regrets):
-  """The same in blocks, for both players, by the public tree."""
-  policies = [tuple(block) for block in nodes.blocks(paths.matched(regrets, nodes.legal)[0])]
-  reach = [sequence_reach(p, policy) for p, policy in zip(tree.players, policies, strict=True)]
-  result = []
-  for player in (0, 1):
-    values, _, _ = cfr.action_values(tree, player, policies[player], reach)
-    gains = [q - sum_actions(p * q) for p, q in zip(policies[player], values, strict=True)]
-    own = [r.reshape(p.shape) for r, p in zip(reach[player][1:], policies[player], strict=True)]
-    result.append((values, gains, own))
-  return result
-
-
-def as_table(nodes, player, blocks):
-  """The inverse of `SamplingTree.blocks` for one player."""
-  table = np.zeros((nodes.actions, nodes.cells))
-  start = sum(rows * types for _, rows, types in nodes.shapes[0]) if player else 0
-  for block in blocks:
-    actions, rows, types = block.shape
-    table[:actions, start : start + rows * types] = np.asarray(block).reshape(actions, -1)
-    start += rows * types
-  return table
-
-
-def expected(nodes, updates, probability):
-  """Expectations of the updates, tables [A, S]: trajectories (last axis, fastest) have probabilities [Z]."""
-  weight = np.tile(np.asarray(probability), updates.cells.shape[0] // len(probability))
-  tables = []
-  for column in (updates.values, updates.regrets, updates.averages):
-    table = np.zeros((nodes.actions, nodes.cells))
-    for a in range(nodes.actions):
-      np.add.at(table[a], np.asarray(updates.cells), np.asarray(column[a]) * weight)
-    tables.append(table)
-  return tables
-
-
-def ancestors(nodes):
-  """int32[depth + 1, Z]: every way from the root to an end, which then stays where it is."""
-  ends = np.flatnonzero(np.asarray(nodes.kind) == TERMINAL_NODE)
-  depth = np.repeat(np.arange(len(nodes.levels)), [level.stop - level.start for level in nodes.levels])
-  way = np.zeros((nodes.depth + 1, len(ends)), np.int32)
-  node = ends
-  for d in reversed(range(nodes.depth + 1)):
-    node = np.where(depth[node] > d, np.asarray(nodes.parent)[node], node)
-    way[d] = node
-  return jnp.asarray(way)
 
 
 def all_types(nodes, way):
@@ -131,31 +68,21 @@ def every_trajectory(game, baseline, learned, player, exploration=0.6):
   return follow(game.nodes, game.regrets, learned, types, way, deal, jnp.int32(player), baseline, exploration)
 
 
-@jax.jit
-def chance_reach(nodes):
-  """Product of the chance probabilities on the way to each node."""
-  return levels_down(nodes, nodes.chance)
-
-
 @jit(static_argnums=(7, 8))
 def follow(nodes, regrets, learned, types, way, deal, traverser, baseline, exploration):
   """Updates, probabilities and steps of given trajectories."""
   steps, end = paths.descend(
     nodes, regrets, types, traverser, exploration, lambda depth, node, xi: way[depth + 1]
   )
-  probability = deal * levels_down(nodes, nodes.chance)[end]
+  probability = deal * sweep_down(nodes, nodes.chance)[end]
   for step in steps:
     probability *= 1 if step.chosen is None else step.chosen
   known = paths.oracle_values(nodes, regrets, types) if baseline.oracle else learned
   updates = paths.ascend(nodes, steps, end, types, traverser, baseline, known)
   possible = probability > 0  # what a policy never does has no weight; its estimates divide by zero
   keep = jnp.tile(possible, len(updates.cells) // len(possible))
-  clean = [jnp.where(keep[None], x, 0) for x in (updates.values, updates.regrets, updates.averages)]
-  return updates._replace(values=clean[0], regrets=clean[1], averages=clean[2]), probability, steps
-
-
-def random_table(size):
-  return jnp.asarray(np.random.default_rng(6).normal(0, 2, size))
+  clean = [jnp.where(keep[None], x, 0) for x in (updates.regrets, updates.averages)]
+  return updates._replace(regrets=clean[0], averages=clean[1]), probability, steps
 
 
 GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL, "river": RIVER}
@@ -175,14 +102,12 @@ def test_estimates_are_unbiased(name, baseline, player):
   learned = random_table(paths.baseline_size(game.nodes, baseline))
   updates, probability, _ = every_trajectory(game, baseline, learned, player)
   assert abs(probability.sum() - 1) < 1e-12
-  values, regrets, averages = expected(game.nodes, updates, probability)
-  exact_values, exact_regrets, _ = exact(game, player)
+  regrets, averages = expected(game.nodes, updates, probability)
+  exact_regrets, _ = exact(game, player)
   assert np.abs(exact_regrets).max() > 0.01
-  np.testing.assert_allclose(values, exact_values, atol=1e-10)
   np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
-  strategy = exact(game, 1 - player)[
-    2
-  ]  # the opponent's, with the probability that chance deals the infostate
+  # The opponent's, with the probability that chance deals the infostate.
+  strategy = exact(game, 1 - player)[1]
   ratio = averages / np.where(strategy > 0, strategy, 1)
   met = strategy > 0
   assert (averages[~met] == 0).all()
@@ -191,7 +116,7 @@ def test_estimates_are_unbiased(name, baseline, player):
   if game.nodes.deal is None:
     chance = np.bincount(
       np.asarray(game.nodes.cell),
-      np.asarray(chance_reach(game.nodes)) * (np.asarray(game.nodes.kind) == 1 - player),
+      np.asarray(chance_reach(game.nodes)) * (np.asarray(game.nodes.actor) == 1 - player),
       game.nodes.cells,
     )
     np.testing.assert_allclose(dealt[met.any(0)], chance[met.any(0)], atol=1e-12)
@@ -215,11 +140,10 @@ def test_public_estimates_are_unbiased(name, leaves, baseline, player):
     game.nodes, game.regrets, learned, ancestors(game.nodes), jnp.int32(player), baseline
   )
   assert abs(probability.sum() - 1) < 1e-12
-  values, regrets, averages = expected(game.nodes, updates, probability)
-  exact_values, exact_regrets, _ = exact(game, player)
-  np.testing.assert_allclose(values, exact_values, atol=1e-10)
+  regrets, averages = expected(game.nodes, updates, probability)
+  exact_regrets, _ = exact(game, player)
   np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
-  np.testing.assert_allclose(averages, exact(game, 1 - player)[2], atol=1e-10)
+  np.testing.assert_allclose(averages, exact(game, 1 - player)[1], atol=1e-10)
 
 
 @jit(static_argnums=5)
@@ -239,10 +163,10 @@ def follow_in_public(nodes, regrets, learned, way, traverser, baseline):
 def quadrature(nodes, policy):
   """Uniform numbers that stand for all others, and their shares: between each two breaks of any node's."""
   grids = []
-  for level in nodes.levels[:-1]:
+  for level in nodes.depths[:-1]:
     breaks = [0.0, 1.0]
     for node in range(level.start, level.stop):
-      first, count, kind = (int(x[node]) for x in (nodes.first, nodes.count, nodes.kind))
+      first, count, kind = (int(x[node]) for x in (nodes.first, nodes.count, nodes.actor))
       if kind == TERMINAL_NODE:
         continue
       chance = np.asarray(nodes.cumulative)[first : first + count]
@@ -259,14 +183,12 @@ def test_external_sampling_is_unbiased(name, player):
   game = compiled(name)
   policy = np.asarray(paths.matched(game.regrets, game.nodes.legal)[0])
   uniforms, probability = quadrature(game.nodes, policy)
-  host = jax.tree.map(np.asarray, game.nodes)
-  sampler = ExternalSampling.create(host)
-  updates = jax.jit(sampler)(game.nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
-  values, regrets, averages = expected(game.nodes, updates, probability)
-  exact_values, exact_regrets, _ = exact(game, player)
-  np.testing.assert_allclose(values, exact_values, atol=1e-9)
+  nodes = with_slots(game.nodes)
+  updates = jax.jit(ExternalSampling())(nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
+  regrets, averages = expected(game.nodes, updates, probability)
+  exact_regrets, _ = exact(game, player)
   np.testing.assert_allclose(regrets, exact_regrets, atol=1e-9)
-  strategy = exact(game, 1 - player)[2]
+  strategy = exact(game, 1 - player)[1]
   dealt = averages.sum(0) / np.where(strategy.sum(0) > 0, strategy.sum(0), 1)
   np.testing.assert_allclose(averages, strategy * dealt[None], atol=1e-9)
 
@@ -279,9 +201,8 @@ def test_sampled_trajectories_have_their_probabilities():
   uniforms, share = quadrature(game.nodes, np.where(np.arange(game.nodes.cells) < 6, mixed, policy))
   sampler = paths.OutcomeSampling(ZeroBaseline(), 0.3)
   updates = jax.jit(sampler)(game.nodes, game.regrets, jnp.zeros(0), jnp.int32(0), uniforms)
-  values, regrets, _ = expected(game.nodes, updates, share)
-  np.testing.assert_allclose(values, exact(game, 0)[0], atol=1e-9)
-  np.testing.assert_allclose(regrets, exact(game, 0)[1], atol=1e-9)
+  regrets, _ = expected(game.nodes, updates, share)
+  np.testing.assert_allclose(regrets, exact(game, 0)[0], atol=1e-9)
 
 
 def test_deals_follow_the_prior():
@@ -302,7 +223,7 @@ def test_deals_follow_the_prior():
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("name", ["leduc_poker", RIVER], ids=["leduc", "river"])
 def test_oracle_has_no_variance(name, player):
-  """Lemma 28: every trajectory through a history gives the same, exact values of its actions."""
+  """Lemma 28: every trajectory through a history gives the same, exact regrets of its actions."""
   game = compiled(name)
   updates, probability, steps = every_trajectory(game, OracleBaseline(), jnp.zeros(0), player)
   types, _, _ = all_types(game.nodes, ancestors(game.nodes))
@@ -311,15 +232,15 @@ def test_oracle_has_no_variance(name, player):
   reversed_steps = [jax.tree.map(np.asarray, step) for step in steps[::-1] if step.policy is not None]
   size = len(probability)
   for k, step in enumerate(reversed_steps):
-    here = np.flatnonzero((step.kind == player) & (np.asarray(probability) > 0))
-    sampled = np.asarray(updates.values)[:, k * size : (k + 1) * size][:, here]
-    for a in range(game.nodes.actions):
-      some = here[step.count[here] > a]
-      child = step.first[some] + a
-      value = exact_values[child] if exact_values.ndim == 1 else exact_values[some, child]
-      worth = sign * value * step.weight[some]
-      np.testing.assert_allclose(sampled[a][np.isin(here, some)], worth, atol=1e-10)
-      acted += len(some)
+    here = np.flatnonzero((step.actor == player) & (np.asarray(probability) > 0))
+    sampled = np.asarray(updates.regrets)[:, k * size : (k + 1) * size][:, here]
+    number = np.arange(game.nodes.actions)[:, None]
+    legal = number < step.count[here]
+    child = np.where(legal, step.first[here] + number, 0)
+    value = exact_values[child] if exact_values.ndim == 1 else exact_values[here, child]
+    regret = sign * step.weight[here] * (value - (step.policy[:, here] * value).sum(0))
+    np.testing.assert_allclose(sampled, np.where(legal, regret, 0), atol=1e-10)
+    acted += legal.sum()
   assert acted > 100
 
 
@@ -335,9 +256,14 @@ def test_variance_is_that_of_all_trajectories():
   _, found = measure(game.nodes, sampler, game.regrets, learned, zeros, 0)
   way = np.asarray(ancestors(game.nodes))[2]
   size = len(probability)
-  policy = np.asarray(steps[2].policy)
-  at_first = np.asarray(updates.values)[:, -size:]  # the levels come from the last to the first
-  mean_value = (policy * at_first).sum(0)
+  # Eqs. 17.16 and 17.17 by hand, from the values that were sampled after the first move.
+  first = jax.tree.map(np.asarray, steps[2])
+  after, column = np.asarray(updates.targets)[-size:], np.arange(size)  # updates come from the last depth up
+  guess = np.asarray(learned)[np.arange(game.nodes.actions)[:, None] * game.nodes.cells + first.cell]
+  chosen = first.action, column
+  mean_value = (first.policy * guess).sum(0)
+  mean_value += first.policy[chosen] * (after - guess[chosen]) / first.chosen
+  mean_value = np.where(np.asarray(probability) > 0, mean_value, 0)  # elsewhere estimates divide by zero
   for node in np.unique(way):
     share = np.where(way == node, probability, 0)
     share /= share.sum()
@@ -349,7 +275,7 @@ def test_variance_is_that_of_all_trajectories():
 def test_exact_vectors_have_no_variance():
   game = compiled("kuhn_poker", "public")
   each = jax.jit(public.exact_values)(game.nodes, game.regrets, jnp.int32(0))
-  xi = jnp.full(len(game.nodes.kind), 0.5)
+  xi = jnp.full(len(game.nodes.actor), 0.5)
   assert sampled_variance(game.nodes, each.factor, xi, each.values, each.values).max() < 1e-20
   assert sampled_variance(game.nodes, each.factor, xi, each.values, 0 * each.values).max() > 0.01
 
@@ -415,7 +341,7 @@ def test_parts_equal_the_whole_and_survive_a_file(kind, options, tmp_path):
   game = pyspiel.load_game("kuhn_poker")
   options = {"batch": BATCH, "seed": 11, **options}
   whole, parts = kind(game, **options), kind(game, **options)
-  length = mccfr.block_length(whole._sampling_tree, whole.sampler, whole.batch)
+  length = mccfr.block_length(whole.loop().tree, whole.sampler, whole.batch)
   whole.run(3 * length + 5)
   parts.run(length + 3)
   parts.evaluate_and_update_policy()
@@ -471,7 +397,7 @@ class Constant(NamedTuple):
     cells = jnp.arange(tree.cells)
     one = jnp.ones((tree.actions, tree.cells), regrets.dtype) * (traverser == 0)
     nothing = jnp.zeros(0, regrets.dtype)
-    return paths.Updates(cells, 0 * one, 0 * one, one, nothing.astype(jnp.int32), nothing, nothing)
+    return paths.Updates(cells, 0 * one, one, nothing.astype(jnp.int32), nothing, nothing)
 
 
 @pytest.mark.parametrize("plus", [False, True])
@@ -540,3 +466,20 @@ def test_public_moves_need_a_bayesian_game():
 def test_bad_runs(arguments, message):
   with pytest.raises(ValueError, match=message):
     sampling_runs(pyspiel.load_game("kuhn_poker"), **{"seeds": (0,), "iterations": 10, **arguments})
+
+
+def test_any_sampler_makes_a_solver(tmp_path):
+  """The named solvers are this one; a file knows the sampler's name only."""
+  game, sampler = pyspiel.load_game("kuhn_poker"), paths.OutcomeSampling(ZeroBaseline(), 0.5)
+  solver = SamplingSolver(game, sampler, plus=True, seed=2)
+  named = OutcomeSamplingSolver(game, plus=True, exploration=0.5, seed=2)
+  solver.run(30)
+  named.run(30)
+  for a, b in zip(arrays(solver), arrays(named), strict=True):
+    np.testing.assert_array_equal(a, b)
+  solver.save(tmp_path / "run.npz")
+  assert SamplingSolver.load(tmp_path / "run.npz", sampler=sampler).iteration == 30
+  with pytest.raises(ValueError, match=r"Expected a sampler such as .*, got 'OutcomeSampling\("):
+    SamplingSolver.load(tmp_path / "run.npz")
+  with pytest.raises(ValueError, match="Expected a sampler such as"):
+    SamplingSolver(game, paths.OutcomeSampling)

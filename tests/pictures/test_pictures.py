@@ -11,7 +11,6 @@ from random_policies import random_policy
 
 from ps_cfr_spiel import build_tree, charts, pictures
 from ps_cfr_spiel.evaluation import Point
-from ps_cfr_spiel.evaluation.comparison import Point as TimedPoint
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
 from ps_cfr_spiel.pictures import hands, style
@@ -99,8 +98,8 @@ def test_a_curve_without_points_is_still_a_picture(tmp_path):
 
 
 def test_iterations_and_seconds_share_the_axis_of_exploitability():
-  ours = Run(1.0, tuple(TimedPoint(n, n / 1000, 1 / n) for n in (1, 10, 100)))
-  theirs = Run(0.0, tuple(TimedPoint(n, n / 10, 1 / n) for n in (1, 10)))
+  ours = Run(1.0, tuple(Point(n, n / 1000, 1 / n, 0.0) for n in (1, 10, 100)))
+  theirs = Run(0.0, tuple(Point(n, n / 10, 1 / n, 0.0) for n in (1, 10)))
   game = pyspiel.load_game("leduc_poker")
   figure = pictures.iterations_and_seconds(game, {"CFR": ours, "NRM": ours, "OpenSpiel CFR": theirs})
   left, right = figure.axes
@@ -116,7 +115,7 @@ def test_iterations_and_seconds_share_the_axis_of_exploitability():
 
 
 def test_large_numbers_of_iterations_do_not_touch():
-  run = Run(1.0, tuple(TimedPoint(10**n, 10**n / 1e6, 1 / 10**n) for n in range(8)))
+  run = Run(1.0, tuple(Point(10**n, 10**n / 1e6, 1 / 10**n, 0.0) for n in range(8)))
   figure = pictures.iterations_and_seconds(pyspiel.load_game("kuhn_poker"), {"NRM": run})
   canvas = FigureCanvasAgg(figure)
   canvas.draw()
@@ -146,7 +145,7 @@ def test_bands_of_what_was_not_measured():
   game, runs = pyspiel.load_game("leduc_poker"), Runs(np.array([1]), np.ones((2, 1)), None)
   with pytest.raises(ValueError, match="MCCFR: the variance was not measured"):
     pictures.bands(game, {"MCCFR": runs}, "variance")
-  with pytest.raises(ValueError, match="what must be one of 'exploitability', 'variance', got 'bias'"):
+  with pytest.raises(ValueError, match="Unknown curve 'bias'; choose one of 'exploitability', 'variance'"):
     pictures.bands(game, {"MCCFR": runs}, "bias")
 
 

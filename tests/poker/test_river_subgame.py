@@ -38,7 +38,7 @@ each_small_variant = pytest.mark.parametrize("game_string", SMALL.values(), ids=
 
 
 def deal(game, first, second):
-  """Returns the state after the deal of two hands given by name."""
+  """The state after the deal of two hands given by name."""
   state = game.new_initial_state()
   for hand in (first, second):
     state.apply_action(state.string_to_action(f"Deal {hand}"))
@@ -46,7 +46,7 @@ def deal(game, first, second):
 
 
 def play(game, first, second, moves):
-  """Returns the state after a deal and moves given in words."""
+  """The state after a deal and moves given in words."""
   state = deal(game, first, second)
   for move in moves:
     state.apply_action(state.string_to_action(move))
@@ -84,7 +84,7 @@ def deal_cards(state, dealt):
 
 
 def assert_same_tree(ours, theirs):
-  """Returns the number of states, all of which have the same player, actions and returns."""
+  """The number of states, all of which have the same player, actions and returns."""
   assert ours.current_player() == theirs.current_player()
   assert ours.legal_actions() == theirs.legal_actions()
   assert not ours.is_terminal() or ours.returns() == theirs.returns()
@@ -116,7 +116,7 @@ def test_same_showdowns_as_universal_poker():
 
 
 def universal_poker_river(stack, hands, board):
-  """Returns the river of a hand with any bet size, 100 chips in from each player, blinds of 2."""
+  """The river of a hand with any bet size, 100 chips in from each player, blinds of 2."""
   game = pyspiel.load_game(
     "universal_poker(betting=nolimit,bettingAbstraction=fullgame,numPlayers=2,numRounds=4,blind=2 2,"
     f"firstPlayer=2 1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,stack={stack} {stack})"

@@ -49,7 +49,7 @@ each_small_variant = pytest.mark.parametrize("game_string", SMALL.values(), ids=
 
 
 def public_states(game):
-  """Returns, for every public string, the acting player's information states, or {None} at an end."""
+  """For every public string, the acting player's information states, or {None} at an end."""
   see = make_observation(game, PUBLIC).string_from
   states = collections.defaultdict(set)
   for state, _ in all_histories(game):
@@ -58,7 +58,7 @@ def public_states(game):
 
 
 def compiled(game, source):
-  """Returns the tree's number of histories and of public states, and the infostates of those that decide."""
+  """The tree's number of histories and of public states, and the infostates of those that decide."""
   labels = ps_cfr_spiel.build_tree(game, public_states=source).labels
   groups = collections.defaultdict(set)
   for decision, _, name in labels.infostates():

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, levels, ranges_at, reaches, root_histories
+from cuts import at_roots, levels, ranges_at, reaches, root_histories, rounded
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import LCFR, RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
@@ -104,7 +104,7 @@ def test_batches_padding_and_precision(name, make):
     single = ask(function.bind(subgames, states), i, ranges, "float32")
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, together[i], rtol=0, atol=1e-4 * np.abs(together[i]).max())
-  shape = functools.reduce(lambda a, b: a.union(b), [subgames.cut([s]).shape for s in states]).rounded()
+  shape = rounded(functools.reduce(lambda a, b: a.union(b), [subgames.cut([s]).shape for s in states]))
   for s in states:
     alone = subgames.cut([s], fit=lambda own: shape)
     own = ranges_at(alone, reach)
@@ -155,10 +155,10 @@ def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
       found.append([np.asarray(tree.leaves(i, leaf[1 - i], leaf[i])[-1]) for i in (0, 1)])
       state = cfr.solve(tree, state, 1, skip, rule=rule, alternating=False)
     for i in (0, 1):
-      total, weight = state.players[i].values
       weights = [t**rule.gamma if t > skip else 0 for t in range(1, 5)]
       expected = np.average([f[i] for f in found], 0, weights)
-      np.testing.assert_allclose(total / weight, expected, rtol=0, atol=1e-12)
+      (average,) = cfr.average_record(state.players[i])
+      np.testing.assert_allclose(average, expected, rtol=0, atol=1e-12)
     assert max(np.ptp([f[i] for f in found], axis=0).max() for i in (0, 1)) > 0.01  # they do change
 
 

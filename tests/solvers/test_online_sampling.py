@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
-from test_mccfr import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
+from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
 
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, load_policy, mccfr
 from ps_cfr_spiel.device import jit
@@ -35,7 +35,7 @@ def pennies():
 
 def targets(game, kind):
   """Sets of histories, bool[N], aimed at in one game: all infostates, or a player's pairs of them."""
-  cell, acts = np.asarray(game.nodes.cell), np.asarray(game.nodes.kind) < CHANCE_NODE
+  cell, acts = np.asarray(game.nodes.cell), np.asarray(game.nodes.actor) < CHANCE_NODE
   size = 1 if kind == "infostate" else 3
   step = max(size, game.nodes.cells // 8)
   for first in range(0, game.nodes.cells - size + 1, step):
@@ -61,8 +61,8 @@ def follow(nodes, regrets, learned, way, traverser, target, delta, baseline):
   known = paths.oracle_values(nodes, regrets, (zeros, zeros)) if baseline.oracle else learned
   updates = paths.ascend(nodes, steps, end, (zeros, zeros), traverser, baseline, known)
   keep = jnp.tile(probability > 0, len(updates.cells) // len(probability))
-  clean = [jnp.where(keep[None], x, 0) for x in (updates.values, updates.regrets, updates.averages)]
-  return updates._replace(values=clean[0], regrets=clean[1], averages=clean[2]), probability
+  clean = [jnp.where(keep[None], x, 0) for x in (updates.regrets, updates.averages)]
+  return updates._replace(regrets=clean[0], averages=clean[1]), probability
 
 
 @pytest.mark.parametrize(
@@ -88,20 +88,19 @@ def test_aimed_estimates_are_unbiased(name, kind, baseline):
         game.nodes, game.regrets, learned, way, jnp.int32(player), target, jnp.float64(DELTA), baseline
       )
       assert abs(probability.sum() - 1) < 1e-12
-      values, regrets, averages = expected(game.nodes, updates, probability)
-      exact_values, exact_regrets, _ = exact(game, player)
-      np.testing.assert_allclose(values, exact_values, atol=1e-10)
+      regrets, averages = expected(game.nodes, updates, probability)
+      exact_regrets, _ = exact(game, player)
       np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
       # The opponent's strategy, times the probability that chance deals the infostate.
-      acts = np.asarray(game.nodes.kind) == 1 - player
+      acts = np.asarray(game.nodes.actor) == 1 - player
       dealt = np.bincount(np.asarray(game.nodes.cell), reached * acts, game.nodes.cells)
-      np.testing.assert_allclose(averages, exact(game, 1 - player)[2] * dealt, atol=1e-12)
+      np.testing.assert_allclose(averages, exact(game, 1 - player)[1] * dealt, atol=1e-12)
 
 
 def sampled_by_hand(nodes, regrets, target, player):
   """Probabilities [Z] of trajectories without and with a target, each by its own walk through the tree."""
   policy, even = (np.asarray(x) for x in paths.matched(regrets, nodes.legal))
-  kind, first, count, cell = (np.asarray(x) for x in (nodes.kind, nodes.first, nodes.count, nodes.cell))
+  kind, first, count, cell = (np.asarray(x) for x in (nodes.actor, nodes.first, nodes.count, nodes.cell))
   target, found = np.asarray(target), {}
 
   def through(node):
@@ -216,11 +215,11 @@ def test_tabularised_policy_is_what_is_played(target):
   method = OnlineOutcomeSampling(kuhn(), 300, target, seed=5, dtype="float64")
   policy = method.tabularise()
   assert policy.labels.histories == 58
-  for (player, infostate), cell in method._cells.items():
+  for (player, infostate), cell in method.cells.items():
     single = method.single_run_policy(player, infostate)
     assert policy.at(player, infostate) == pytest.approx(single.at(player, infostate), abs=1e-9)
     state = kuhn().new_initial_state()
-    for action in method.tree.labels.source.path(method.tree.labels, method._decisions[cell], 0):
+    for action in method.tree.labels.path(method.decisions[cell], 0):
       state.apply_action(action)
     assert method.action_probabilities(state) == pytest.approx(policy.at(player, infostate), abs=1e-9)
   exact_value = openspiel_exploitability.exploitability(kuhn(), policy.to_tabular())

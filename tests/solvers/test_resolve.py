@@ -102,7 +102,7 @@ def test_asked_out_of_the_blue(name, options):
   for k in rng.permutation(len(asked))[:40]:
     d, h, infostate = asked[k]
     state = game.new_initial_state()
-    for action in made.labels.source.path(made.labels, d, h):
+    for action in made.labels.path(d, h):
       state.apply_action(action)
     found, expected = policy.action_probabilities(state), table.at(d.player, infostate)
     assert found == policy.action_probabilities(state, d.player) == made.at(d.player, infostate)
@@ -222,12 +222,10 @@ def test_what_to_expect_of_the_opponent():
   """What the first search that looked so far ahead says of each of their infostates; uniform beyond."""
   made = resolving("leduc_poker", 50, lookahead=1, value_function=CFRValues(10))
   first = made.start(0)
-  (state, *_) = made.searcher.states(0, 1)
+  (state, *_) = made.searcher.levels.states(0, 1)
   second = made.search(state)
   new = 0
-  for before, after, level in zip(
-    first.tables[1], second.tables[1], made.searcher._levels_of[1], strict=True
-  ):
+  for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._seen_at[1], strict=True):
     uniform = 1 / len(before)
     np.testing.assert_array_equal(after[:, level <= 1], before[:, level <= 1])
     assert (before[:, level > 1] == uniform).all() and (after[:, level > 2] == uniform).all()
@@ -317,7 +315,7 @@ def test_actions_left_out_are_promised_what_was_there_before():
   off_tree = 0
   for s in states:
     subgame = subgames.cut([s], actions=KEPT)
-    promises = made.searcher._promises(search, subgame, padded=False)
+    promises = made.searcher.promises.values(search, subgame, lambda own: own)
     action = made.labels.public_states[s].action
     if action in KEPT:
       expected = at_roots(game, subgames, 0, subgame.roots[0], truth)
@@ -340,7 +338,7 @@ def test_actions_left_out_one_after_the_other():
   """In Leduc without raises the opponent may raise before and after the card: bounds below bounds."""
   game = load("leduc_poker")
   made = ContinualResolving(game, 50, actions=[0, 1])
-  assert len(set(made.searcher.depth[list(made.searcher.anchors.values())])) > 1
+  assert len(made.searcher.promises.asked(decisions(made.searcher.subgames))) > 2  # anchors of two depths
   policy = made.tabularise()
   strategies = [block for blocks in policy.strategies for block in blocks]
   assert all(np.isfinite(block).all() for block in strategies)

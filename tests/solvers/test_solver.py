@@ -99,7 +99,7 @@ def test_every_rule_converges(name, game):
 
 @pytest.mark.parametrize("name", sorted(set(RULES) - {"nrm"}))
 def test_simultaneous_updates_converge(name):
-  """More slowly; NRM is for alternating updates, as its docstring says."""
+  """More slowly; NRM, which may cycle, is for alternating updates alone."""
   solver = PSCFRSolver(pyspiel.load_game(TINY), name, alternating=False)
   start = solver.exploitability()
   solver.run(3000)

@@ -5,13 +5,14 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, known_at, levels, ranges_at, reaches, values_at_roots
+from cuts import at_roots, common_shape, known_at, levels, ranges_at, reaches, rounded, values_at_roots
 from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
 from ps_cfr_spiel import RMPlus, Subgames, build_tree, cfr
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.subgames import GADGETS, cfr_d, max_margin, unsafe
+from ps_cfr_spiel.subgames.ranged_leaves import GadgetLeaves
 from ps_cfr_spiel.tree import best_response_values, sequence_reach
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
@@ -56,7 +57,7 @@ def judge(tree, strategies, range_):
   best = [best_response_values(tree, i, strategies[1 - i])[1] for i in (0, 1)]
   forest = tree.players[chooser]
   left = forest.leaf.pull(sequence_reach(forest, strategies[chooser]))[-1]
-  other = (best[1 - chooser] * range_).sum() - (left * tree.leaves.bounds).sum()
+  other = (best[1 - chooser] * range_).sum() - (left * tree.leaves.terminate).sum()
   return best[chooser].sum() + other, best[chooser].sum()
 
 
@@ -64,7 +65,7 @@ def judge(tree, strategies, range_):
 def _solve(tree, range_, iterations):
   state = cfr.iterate(tree, cfr.init(tree, RMPlus(), "float64"), iterations, rule=RMPlus())
   average = [cfr.average_strategy(p) for p in state.players]
-  return average, judge(tree, average, range_) if tree.leaves.chooser >= 0 else (0, 0)
+  return average, judge(tree, average, range_) if isinstance(tree.leaves, GadgetLeaves) else (0, 0)
 
 
 def solve(tree, range_, iterations):
@@ -168,7 +169,7 @@ def test_many_roots_at_once(name, gadget):
     states = levels(subgames, player)[-1][:6]
     together = tables_of(subgames.tree, profile)[player]
     alone = [block.copy() for block in together]
-    shape = common_shape(subgames, [[s] for s in states])(None).rounded()
+    shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     for group, table in ((states, together), *(([s], alone) for s in states)):
       fit = None if table is together else lambda own, shape=shape: shape
       subgame, ranges, promises = prepare(name, profile, group, player, fit)
@@ -185,7 +186,7 @@ def test_margins_of_many_roots_at_once(name):
   profile = game.random(5)
   for player in (0, 1):
     states = levels(subgames, player)[-1][:6]
-    shape = common_shape(subgames, [[s] for s in states])(None).rounded()
+    shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     found = []
     for group in (states, *([s] for s in states)):
       fit = None if group is states else lambda own, shape=shape: shape

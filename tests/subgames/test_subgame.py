@@ -7,11 +7,12 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, values_at_roots
+from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, rounded, values_at_roots
 from random_games import random_game
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import Subgames, build_tree
+from ps_cfr_spiel.compiler import split_types
 from ps_cfr_spiel.search import SolvedValues
 from ps_cfr_spiel.search.value_functions import FrozenValues
 
@@ -115,7 +116,7 @@ def test_gather_and_scatter(name, leaves):
       np.testing.assert_array_equal(copy, block)
   rng = np.random.default_rng(0)
   for s in decisions(subgames)[1::5]:
-    subgame = subgames.cut([s], fit=lambda own: own.rounded())
+    subgame = subgames.cut([s], fit=rounded)
     below = {s}
     for t, state in enumerate(subgames.labels.public_states):
       if state.parent in below:
@@ -246,7 +247,7 @@ def test_weights_by_chance(name):
   profile, _, reach = played(name)
   own = game.reach(profile)
   for s in decisions(subgames)[::5]:
-    subgame = subgames.cut([s], fit=lambda shape: shape.rounded())
+    subgame = subgames.cut([s], fit=rounded)
     ranges = ranges_at(subgame, reach)
     for i in (0, 1):
       weight = {}
@@ -320,3 +321,34 @@ def test_trees_without_public_states():
   game = pyspiel.load_game("kuhn_poker")
   with pytest.raises(ValueError, match="Subgames need public states; build the tree with"):
     Subgames(build_tree(game, public_states="none"))
+  with pytest.raises(ValueError, match="Subgames need public states; build the tree with"):
+    Subgames.of(game, public_states="none")
+
+
+def test_types_are_split_without_another_walk():
+  """Where types hide what players know, the tree is the one that a walk with leaves='sparse' gives."""
+  game = pyspiel.load_game("leduc_poker")
+  found = split_types(game, build_tree(game, leaves="dense"))
+  expected = build_tree(game, leaves="sparse")
+  assert found.labels.decisions == expected.labels.decisions
+  assert found.labels.public_states == expected.labels.public_states
+  np.testing.assert_array_equal(found.leaves.utility, expected.leaves.utility)
+  for one, other in zip(found.players, expected.players, strict=True):
+    assert one.block_shapes == other.block_shapes
+    np.testing.assert_array_equal(one.leaf.index, other.leaf.index)
+
+
+@pytest.mark.parametrize("fault, kind", [(None, "dense"), ("knows more", "sparse")])
+def test_a_game_is_walked_and_its_nodes_are_found_once(fault, kind, monkeypatch):
+  from ps_cfr_spiel.compiler import build
+  from ps_cfr_spiel.subgames import nodes
+
+  walk, find, calls = build.walk, nodes._nodes, []
+  monkeypatch.setattr(build, "walk", lambda *given: calls.append("walk") or walk(*given))
+  monkeypatch.setattr(nodes, "_nodes", lambda tree: calls.append("nodes") or find(tree))
+  monkeypatch.setattr(nodes, "types_fault", lambda tree: calls.append("types") or fault)
+  subgames = Subgames.of(pyspiel.load_game("kuhn_poker"), limit=100)
+  assert calls == ["walk", "types", "nodes"]
+  assert subgames.tree.leaves.kind == kind
+  made_again = build_tree(pyspiel.load_game("kuhn_poker"), **subgames.options)
+  assert made_again.labels.decisions == subgames.labels.decisions

@@ -83,5 +83,5 @@ def test_full_ranges_agree_in_both_precisions():
 
 
 def test_unknown_evaluator_is_named():
-  with pytest.raises(ValueError, match=r"'fast'.*'auto', 'dense', 'showdown', 'sparse'"):
+  with pytest.raises(ValueError, match=r"'fast'.*'auto', 'dense', 'showdown', 'native', 'sparse'"):
     ps_cfr_spiel.build_tree(pyspiel.load_game("river_subgame"), "fast")

@@ -1,0 +1,166 @@
+"""What a search leaves to the next: its strategies, from which ranges follow, and what it promised."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.search.value_functions import FrozenValues
+from ps_cfr_spiel.subgames import Fit, Ranges, Subgame, Subgames, unsafe
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, best_response_values, sequence_reach
+
+NEVER = 1e-30  # reach that is as good as none: values divided by less leave the range of float32
+
+Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
+
+_reach = jit()(sequence_reach)
+_best_response = jit(static_argnames="player")(
+  lambda tree, opponent_strategy, player: best_response_values(tree, player, opponent_strategy)[1]
+)
+
+
+class Search(NamedTuple):
+  """What a search leaves to the next.
+
+  Attributes:
+    player: who searches.
+    level: own public states of the player above the roots.
+    tables: for each player a strategy of the whole game. The player's is final above the roots, and below is
+      what this search found, uniform where no search came. The opponent's is a prediction of the opponent's
+      play: found by the first search that looked that far ahead, or by the last if that was unsafe.
+    frontier: public states where the lookahead ended.
+    promised: the opponent's values there, [H] for each infostate's number; those of earlier searches too.
+    seconds: what this search took.
+  """
+
+  player: int
+  level: int
+  tables: tuple[Table, Table]
+  frontier: tuple[int, ...]
+  promised: Mapping[int, np.ndarray]
+  seconds: float
+
+
+class Promises:
+  """Reads off a search what the next one needs.
+
+  Attributes:
+    subgames: of the game.
+    anchors: for public states right after an action that searches leave out, the one before it.
+    actions: OpenSpiel actions that searches consider; all if None.
+    dtype: "float32" or "float64".
+  """
+
+  def __init__(self, subgames: Subgames, actions: frozenset[int] | None, dtype: str):
+    """See the class; ValueError if actions are left out that cannot be."""
+    self.subgames, self.actions, self.dtype = subgames, actions, dtype
+    self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
+    self._depth = _depths(subgames.labels)
+    with precision(dtype):
+      self._players = to_device(subgames.tree.players, dtype)
+
+  def ranges(self, search: Search, subgame: Subgame) -> Ranges:
+    """Both players' ranges at the roots, by the tables of the last search.
+
+    A player who would as good as never come to a public state gets the same range for every infostate there,
+    since the tables say nothing about it.
+    """
+    ranges = []
+    for i, standing in enumerate(subgame.roots):
+      with precision(self.dtype):
+        reach = _reach(self._players[i], to_device(search.tables[i], self.dtype))
+        range_ = np.concatenate([np.asarray(part, float) for part in reach])[standing.sequence]
+      range_[len(standing.public) :] = 0  # padding
+      for s in np.unique(standing.public):
+        here = np.flatnonzero(standing.public == s)
+        if range_[here].max() < NEVER:
+          range_[here] = 1.0
+      ranges.append(range_)
+    return ranges[0], ranges[1]
+
+  def values(self, search: Search, subgame: Subgame, fit: Fit) -> np.ndarray:
+    """What the last search promised the opponent at the roots: [roots, H].
+
+    These are counterfactual best response values. If the opponent has taken an action that the search left
+    out, they are those of the public state before: no action is worth more (Schmid 2021, Section 21.2).
+    """
+    opponent = 1 - search.player
+    standing, nodes = subgame.roots[opponent], self.subgames.nodes
+    promises = np.zeros((subgame.shape.roots[opponent], self.subgames.tree.players[opponent].types))
+    for asked, states in self.asked(subgame.public_states):
+      knowledge, values = self._responses(search, asked, fit)
+      rows = np.flatnonzero(np.isin(standing.public, states))
+      node = standing.node[rows] if asked == states else nodes.parent[standing.node[rows]]
+      promises[rows] = values[knowledge.find(nodes.knowledge[opponent][node])]
+    return promises
+
+  def asked(self, public_states: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Where promises are asked for: pairs (public states asked, for which public states).
+
+    Anchors come by depth, since one may lie below another; those asked at once do not overlap.
+    """
+    groups: dict[int, list[int]] = {}
+    for s in public_states:
+      groups.setdefault(int(self._depth[self.anchors[s]]) if s in self.anchors else -1, []).append(s)
+    return [(sorted({self.anchors.get(s, s) for s in states}), states) for states in groups.values()]
+
+  def _responses(self, search: Search, public_states: Sequence[int], fit: Fit):
+    """The opponent's infostates at public states, and their best response values there, [R, H]."""
+    player, opponent = search.player, 1 - search.player
+    subgame = self.subgames.cut(public_states, search.frontier, self.actions, fit)
+    frontier = self._frozen(search, subgame) if subgame.limited else None
+    tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier)
+    strategy = subgame.gather(player, search.tables[player])
+    with precision(self.dtype):
+      tree, strategy = to_device((tree, strategy), self.dtype)
+      values = np.asarray(_best_response(tree, strategy, player=opponent), float)
+    return subgame.roots[opponent], values
+
+  def _frozen(self, search: Search, subgame: Subgame) -> FrozenValues:
+    """The opponent's values where the last search's lookahead ended; the player's are not needed."""
+    opponent = 1 - search.player
+    shapes = zip(subgame.shape.frontier, self.subgames.tree.players, strict=True)
+    first, second = (np.zeros((n, player.types)) for n, player in shapes)
+    values = (first, second)
+    for n, k in enumerate(subgame.frontier[opponent].knowledge.tolist()):
+      if k in search.promised or self.actions is None:
+        values[opponent][n] = search.promised[k]
+      # Otherwise it comes after an own action that searches leave out, which the player never takes.
+    return FrozenValues(values)
+
+
+def _depths(labels: Labels) -> np.ndarray:
+  """int[P]: how many public states there are above each one."""
+  depth = np.zeros(len(labels.public_states), int)
+  for s, state in enumerate(labels.public_states):
+    depth[s] = depth[state.parent] + 1 if state.parent >= 0 else 0
+  return depth
+
+
+def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
+  """See `Promises.anchors`.
+
+  An action must lead to one public state, or its value bounds that of several, and the other player must
+  act next, or nothing bounds the values there (Schmid 2021, Section 21.2).
+
+  Raises:
+    ValueError: an action cannot be left out.
+  """
+  states, anchors = labels.public_states, {}
+  later = [state for state in states if state.parent >= 0 and state.player != TERMINAL]
+  moves = [(state.parent, state.action) for state in later if states[state.parent].player >= 0]
+  if len(set(moves)) < len(moves) or any(action < 0 for _, action in moves):
+    raise ValueError(f"actions: {labels.game} has hidden moves, so that searches cannot leave out any.")
+  for s, state in enumerate(states):
+    mover = states[state.parent].player
+    if state.parent < 0 or mover < 0 or state.action in actions:
+      continue
+    if state.player == 1 - mover:
+      anchors[s] = state.parent
+    elif state.player >= 0 or state.player == CHANCE:
+      raise ValueError(
+        f"actions: {state.action} cannot be left out, since in {labels.game} the opponent does not act "
+        f"right after it (public state {s}), so that nothing would bound what it is worth."
+      )
+  return anchors

@@ -1,0 +1,60 @@
+"""An OpenSpiel bot that solves when it is asked, and draws its action from what it finds."""
+
+import time
+from abc import abstractmethod
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.policy import check_turn
+
+
+class SolvingBot(pyspiel.Bot):
+  """What all bots of this package share; a subclass says how likely each action is.
+
+  Attributes:
+    player: whom it plays.
+    seconds: what each of its decisions so far took.
+  """
+
+  def __init__(self, player: int, seed: int | None):
+    """See the class; `seed` is that of the choice among actions, None for one of its own."""
+    super().__init__()
+    self.player = player
+    self.seconds: list[float] = []
+    self._random = np.random.default_rng(seed)
+
+  @abstractmethod
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """Probability of every legal action at a state in which it is the player's turn."""
+
+  def provides_policy(self) -> bool:
+    """Always: a solver knows its probabilities."""
+    return True
+
+  def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
+    """(action, probability) for every legal action; ValueError if it is not the player's turn."""
+    check_turn(state, self.player)
+    return list(self.probabilities(state).items())
+
+  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
+    """Solves; the probabilities, and an action drawn by them."""
+    began = time.perf_counter()
+    policy = self.get_policy(state)
+    self.seconds.append(time.perf_counter() - began)
+    actions, probabilities = zip(*policy, strict=True)
+    return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
+
+  def step(self, state: pyspiel.State) -> int:
+    """Solves; an action."""
+    return self.step_with_policy(state)[1]
+
+  def restart(self) -> None:
+    """A new match begins; nothing to do unless a subclass remembers the last."""
+
+  def restart_at(self, state: pyspiel.State) -> None:
+    """A new match begins at a state; the next decision needs nothing but the state it is asked about."""
+    self.restart()
+
+  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
+    """Nothing to do: no time is spent on the opponent's turn."""

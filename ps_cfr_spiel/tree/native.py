@@ -1,0 +1,138 @@
+"""Card games on CPUs, natively: `ShowdownLeaves` as one sweep over sorted hands in C++ (`sweep.cc`).
+
+The library is built when the package is installed and a C++ compiler is at hand; `obstacle` says what is in
+its way. It needs no Python of a certain version, so it is loaded by ctypes and not imported.
+"""
+
+import ctypes
+import dataclasses
+import functools
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.tree.leaves import pick, two_parts_sampled
+from ps_cfr_spiel.tree.public_tree import Array, Parts
+from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand
+
+HANDLERS = {"float32": "Sweep32", "float64": "Sweep64"}  # by dtype, in the library and in XLA alike
+
+
+def obstacle() -> str:
+  """Why the native evaluator cannot be used here, "" if it can."""
+  if jax.default_backend() != "cpu":
+    return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
+  return _load()
+
+
+@functools.cache
+def _load() -> str:
+  """Hands the library to XLA; what went wrong, which is said once, or ""."""
+  path = Path(__file__).with_name("_sweep.abi3.so")
+  try:
+    library = ctypes.CDLL(str(path))
+    jax.local_devices(backend="cpu")  # XLA is running: it says now if it cannot work with the library
+    for name in HANDLERS.values():
+      jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
+  except (OSError, AttributeError, RuntimeError) as error:
+    reason = f"its library cannot be used ({error})" if path.exists() else "it was not built"
+    logging.getLogger(__name__).info("No native leaf evaluator: %s. 'showdown' does its work.", reason)
+    return reason
+  return ""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _View:
+  """What one player needs to value their H hands against the opponent's G hands.
+
+  The hands are listed from weakest to strongest. Each array may have axes in front, `jax.vmap`'s or one for
+  boards; where they are of length 1, all share it.
+
+  Attributes:
+    scale: [H] own weight over Z.
+    weight: [G] the opponent's weight.
+    opponent: int32[3, G]: hand, its two cards.
+    own: int32[6, H]: hand, its two cards, the number of opponent hands that are weaker, of those not
+      stronger, the opponent's index of the same hand (G if it has none).
+  """
+
+  scale: Array
+  weight: Array
+  opponent: Array
+  own: Array
+
+  @classmethod
+  def create(cls, form, player: int, total: float) -> "_View":
+    """Tables for `player`; `total` is Z, the sum of w0 w1 over compatible pairs."""
+    order = [np.argsort(strength, kind="stable") for strength in form.strength]
+    strength = [s[o] for s, o in zip(form.strength, order, strict=True)]
+    distinct = np.unique(np.concatenate([cards.ravel() for cards in form.cards]))
+    cards = [np.searchsorted(distinct, c[o]).T for c, o in zip(form.cards, order, strict=True)]
+    own, other = player, 1 - player
+    counts = [np.searchsorted(strength[other], strength[own], side) for side in ("left", "right")]
+    same = same_hand(form.cards[own], form.cards[other])[order[own]]
+    return cls(
+      scale=form.weights[own] / total,
+      weight=form.weights[other],
+      opponent=np.stack([order[other], *cards[other]]).astype(np.int32),
+      own=np.stack([order[own], *cards[own], *counts, same]).astype(np.int32),
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class NativeLeaves:
+  """Card games where the stronger hand wins, by a sweep over sorted hands: O(H0 + H1) for each leaf.
+
+  Kovařík et al. 2021, Theorem 4 and Appendix B; Johanson et al. 2011. Values and parts are those of
+  `ShowdownLeaves`, the tables 50 kB for 1,081 hands.
+
+  Attributes:
+    views: tables of the two players.
+    stake, constant: as in `DenseLeaves`.
+  """
+
+  kind: ClassVar[str] = "native"
+  views: tuple[_View, _View]
+  stake: Array
+  constant: Array
+
+  @classmethod
+  def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "NativeLeaves":
+    """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves.
+
+    Raises:
+      ValueError: there is no native evaluator here.
+    """
+    if reason := obstacle():
+      raise ValueError(
+        f"leaves='native' cannot be had: {reason}. Use 'auto' or 'showdown', or install a C++ compiler and "
+        "then this package again (docs/leaf_evaluators.md)."
+      )
+    total = compatible_weight(form)
+    return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    view = self.views[player]
+    floats = (*opponent_reach, self.stake, (1 - 2 * player) * self.constant, view.weight, view.scale)
+    dtype = jnp.result_type(*floats)
+    values = [jax.ShapeDtypeStruct((len(reach), view.own.shape[1]), dtype) for reach in opponent_reach]
+    call = jax.ffi.ffi_call(HANDLERS[dtype.name], values, vmap_method="expand_dims")
+    return list(call(*(jnp.asarray(x, dtype) for x in floats), view.opponent, view.own))
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return two_parts_sampled(self, player, leaf, reach)
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "NativeLeaves":
+    """See `tree.LeafEvaluator`."""
+    return dataclasses.replace(
+      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
+    )

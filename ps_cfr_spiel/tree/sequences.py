@@ -1,0 +1,101 @@
+"""How sequences, cells and rows are numbered: the one place that knows.
+
+*Sequences* of one player: the roots (empty sequences) first, then block by block, and inside a block action
+by action, so that a block's values [A, rows, H] are its sequences [A * rows, H] without a copy:
+
+  number(block, row, action) = roots + sequences of all blocks before + action * rows + row.
+
+With `roots=0` the count starts at the first of the blocks given, as a link between two levels wants it.
+
+*Cells* are the infostates in which a player decides, of both players: block by block, player 0's first, and
+inside a block row by row, so that a block is a slice [A, rows * H] of a table [A, cells]:
+
+  number(block, row, type) = cells of all blocks before + row * H + type.
+
+Functions take the *shapes* of blocks, (A, rows) or (A, rows, H) of each, as `PlayerTree.block_shapes` gives
+them, or a `PublicTree` with labels, and return NumPy arrays; D is the number of `Labels.decisions`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ps_cfr_spiel.tree.public_tree import PublicTree
+
+Shapes = Sequence[tuple[int, ...]]  # of each block (A, rows, ...)
+
+
+def sequence_starts(shapes: Shapes, roots: int = 1) -> np.ndarray:
+  """int[blocks + 1]: the number of each block's first sequence; the last entry counts all sequences."""
+  return roots + np.cumsum([0, *(shape[0] * shape[1] for shape in shapes)])
+
+
+def sequence_numbers(shapes: Shapes, block, row, action, roots: int = 1) -> np.ndarray:
+  """The numbers of sequences (block, row in the block, action), integers or arrays that broadcast."""
+  rows = np.array([shape[1] for shape in shapes], int)
+  return sequence_starts(shapes, roots)[block] + action * rows[block] + row
+
+
+def split_types(numbers: np.ndarray, types: int) -> np.ndarray:
+  """int[m * H]: sequences int[m] once every row of H types has become H rows, type after type.
+
+  A block (A, rows, H) turns into (A, rows * H, 1), and whatever had the number s has s * H + type.
+  """
+  return (numbers[:, None] * types + np.arange(types)).ravel()
+
+
+def decision_sequences(tree: PublicTree) -> np.ndarray:
+  """int[D, A]: the sequences of every decision, each numbered in the forest of its own player.
+
+  A is the most actions of any decision; what stands beyond a decision's own actions means nothing.
+  """
+  decisions = tree.names.decisions
+  numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
+  for player, forest in enumerate(tree.players):
+    own = [n for n, d in enumerate(decisions) if d.player == player]
+    block = np.array([decisions[n].block for n in own], int)[:, None]
+    row = np.array([decisions[n].row for n in own], int)[:, None]
+    if own:
+      numbers[own] = sequence_numbers(forest.block_shapes, block, row, np.arange(numbers.shape[1]))
+  return numbers
+
+
+def sequence_choices(tree: PublicTree, player: int) -> np.ndarray:
+  """int[S, 2]: the choice (decision, number of the action) that each of a player's sequences ends with.
+
+  (-1, -1) for the empty sequence. The inverse of `decision_sequences`.
+  """
+  numbers = decision_sequences(tree)
+  choices = np.full((sequence_starts(tree.players[player].block_shapes)[-1], 2), -1)
+  for n, decision in enumerate(tree.names.decisions):
+    if decision.player == player:
+      actions = np.arange(len(decision.legal_actions))
+      choices[numbers[n, actions]] = np.stack([np.full(len(actions), n), actions], 1)
+  return choices
+
+
+def cell_starts(players: Sequence[Shapes]) -> tuple[np.ndarray, ...]:
+  """For each player int[blocks + 1]: the number of each block's first cell, and the first after them all."""
+  starts, total = [], 0
+  for shapes in players:
+    starts.append(total + np.cumsum([0, *(rows * types for _, rows, types in shapes)]))
+    total = starts[-1][-1]
+  return tuple(starts)
+
+
+def first_cells(tree: PublicTree) -> list[int]:
+  """The cell of type 0 in each of the D decisions; the other types follow it."""
+  starts = cell_starts([player.block_shapes for player in tree.players])
+  return [int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.names.decisions]
+
+
+def ranks(groups: np.ndarray) -> np.ndarray:
+  """int[n]: how many elements before each one have its group, int[n], not negative.
+
+  Gives the row in its block to each row, or the number of an action to each choice of a row.
+  """
+  order = np.argsort(groups, kind="stable")
+  count = np.bincount(groups)
+  rank = np.empty(len(groups), int)
+  rank[order] = np.arange(len(groups)) - np.repeat(np.cumsum(count) - count, count)
+  return rank

@@ -1,0 +1,184 @@
+"""The default rule where it is hardest: games found by search, and the bound of docs/regret_rules.md."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from random_games import random_game
+
+from ps_cfr_spiel import NRM, NRMPlus, PSCFRSolver, RMPlus, cfr
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.tree import evaluate
+
+DEFAULT = NRMPlus()
+CYCLES = np.array(  # NRM cycles here; which way round and from where depends on rounding
+  [
+    [[0.624, 0.56, 0.548], [0.686, 0.561, 0.481], [0, 0.703, 1]],
+    [[0.645, 0.602, 1], [0.789, 0.946, 0], [0.709, 0.699, 0.648]],
+  ]
+)
+FOUND = np.array(  # the worst for NRMPlus that benchmarks/adversarial_rules.py found, after 1,000 and 10,000
+  [
+    [[0.6176, 0.2837, 0.2774], [0, 1, 0.9781], [0.6335, 0.2588, 0.2715]],
+    [[0, 0.03284, 0.03699], [1, 0.009525, 0.03391], [0.01787, 0.03455, 0.03179]],
+  ]
+)
+
+
+def every_way_round(games):
+  """Games [B, m, m] as each player sees them and with each player first, [4 B, m, m]."""
+  swapped = games.transpose(0, 2, 1)
+  return np.concatenate([games, 1 - games, swapped, 1 - swapped])
+
+
+def matrix_game(rows, columns):
+  """A matrix game of nothing, moved in turns."""
+  names = [[f"{kind}{k}" for k in range(count)] for kind, count in (("r", rows), ("c", columns))]
+  zeros = np.zeros((rows, columns)).tolist()
+  return pyspiel.convert_to_turn_based(pyspiel.create_matrix_game("m", "m", *names, zeros, zeros))
+
+
+@functools.cache
+def player(rows, columns, rule, alternating):
+  """The first state, and a jitted function: games [B, L, 1] and states to later states, exploitability."""
+  tree = build_tree(matrix_game(rows, columns), leaves="sparse")
+
+  def play(utility, state, iterations):
+    leaves = dataclasses.replace(tree.leaves, utility=utility)
+    game = dataclasses.replace(tree, leaves=leaves)
+    state = cfr.iterate(game, state, iterations, rule=rule, alternating=alternating)
+    return state, evaluate(game, tuple(cfr.average_strategy(p) for p in state.players)).exploitability
+
+  start = functools.partial(cfr.init, tree, rule)
+  return start, jax.jit(jax.vmap(play, in_axes=(0, 0, None)))
+
+
+def course(games, rule, marks, dtype="float64", alternating=True):
+  """Exploitability as a share of the span, [marks, B]."""
+  start, play = player(*games.shape[1:], rule, alternating)
+  span = np.ptp(games, axis=(1, 2))
+  found = []
+  with precision(dtype):
+    utility = to_device(games.reshape(len(games), -1, 1), dtype)
+    state = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(games), *x.shape)), start(dtype))
+    for before, mark in zip([0, *marks], marks, strict=False):
+      state, exploitability = play(utility, state, mark - before)
+      found.append(np.asarray(exploitability) / span)
+  return np.array(found)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_cycling_games_fall(dtype):
+  worst = course(every_way_round(CYCLES), DEFAULT, [100_000], dtype).max()
+  assert worst < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_games_found_fall(dtype):
+  early, late = course(every_way_round(FOUND), DEFAULT, [10_000, 100_000], dtype).max(1)
+  assert early < 2e-4 and late < 2e-5
+
+
+def test_the_cycling_games_are_hard():
+  """Among slightly moved copies NRM stays where it is; the default does not."""
+  moved = CYCLES[:, None] + 1e-4 * np.random.default_rng(5).normal(size=(2, 16, 3, 3))
+  games = every_way_round(moved.reshape(-1, 3, 3))
+  assert course(games, NRM(), [20_000]).max() > 1e-4
+  assert course(games, DEFAULT, [20_000]).max() < 1e-4
+
+
+def test_the_solver_of_the_user_falls_too():
+  payoffs = CYCLES[0].tolist(), (-CYCLES[0]).tolist()
+  game = pyspiel.convert_to_turn_based(
+    pyspiel.create_matrix_game("m", "m", list("abc"), list("xyz"), *payoffs)
+  )
+  solver = PSCFRSolver(game, dtype="float64")
+  solver.run(100_000)
+  assert solver.exploitability() < 1e-6
+
+
+def test_many_actions_of_which_few_are_good():
+  """Diagonal games with entries exp(2 z), where steps that shrink as 1 / t stall: within 3 times of CFR+."""
+  diagonal = np.exp(2 * np.random.default_rng(0).normal(size=(12, 30)))
+  games = diagonal[:, :, None] * np.eye(30)
+  medians = [np.median(course(games, rule, [50_000])[-1]) for rule in (DEFAULT, RMPlus())]
+  assert medians[0] <= 3 * medians[1]
+
+
+def regrets_against(rng, strategy, shape):
+  """Regrets [A, rows, H] for `strategy`, each row by another adversary."""
+  actions, _, types = shape
+  noise, rare = rng.normal(size=(actions, types)), rng.random(types) < 0.2
+  first, seldom = np.arange(actions)[:, None] == 0, rng.random(types) < 0.5
+  adversaries = [
+    noise,
+    noise * np.exp(4 * rng.normal(size=(actions, types))),  # now and then enormous
+    -strategy[:, 2] * np.exp(2 * noise[:1]),  # whatever is played is bad
+    -1.0 * (strategy[:, 3] == strategy[:, 3].max(0)),  # what is played most is bad
+    np.where(rare, noise / (strategy[:, 4] + 1e-3), 0),  # seldom; what is hardly played matters most
+    np.where(first, -1, 1e-3) * seldom,  # one action is far worse than the others
+  ]
+  values = np.stack(adversaries, 1)
+  return values - (values * strategy).sum(0)
+
+
+RULES_WITH_THE_BOUND = [
+  DEFAULT,
+  NRMPlus(phi=0.9, kappa=0.05),
+  NRMPlus(fade=5.0, kappa=2.0, tau=1.0),
+  NRMPlus(fade=0.0, phi=0.0),
+  NRMPlus(gamma=1.0, fade=1.0, tau=1e12),
+]
+
+
+@pytest.mark.parametrize("rule", RULES_WITH_THE_BOUND, ids=str)
+def test_lemmas_of_the_bound(rule):
+  """Lemmas 1 to 3 and (3) of docs/regret_rules.md, on regrets chosen against the strategy; names as there."""
+  rng, shape = np.random.default_rng(7), (4, 6, 30)
+  update = jax.jit(rule.update)
+  state, strategy = jax.tree.map(jnp.asarray, rule.init(shape, "float64")), np.full(shape, 1 / 4)
+  weighted, largest_u, largest_x, phi = np.zeros(shape), 0.0, 0.0, rule.phi
+  before_p, before_g = np.zeros(shape), np.zeros(shape)
+  for t in range(1, 400):
+    x = regrets_against(rng, strategy, shape)
+    state, strategy = update(state, jnp.asarray(x), jnp.asarray(t))
+    regrets, strategy = np.asarray(state[0] * state[1]), np.asarray(strategy)
+    p, u = np.maximum(regrets, 0), np.maximum(x, 0).sum(0)
+    size = t * rule.kappa / np.sqrt(1 + t / rule.tau)
+    weighted = ((t - 1) / t) ** rule.gamma * weighted + x  # sum of w_s x_s over w_t
+    scale = 1e-9 * (np.abs(x).max(0) + p.max(0) + np.abs(weighted).max(0))
+    assert (weighted <= regrets + scale).all()  # Lemma 1
+    largest_u, largest_x = np.maximum(largest_u, u), np.maximum(largest_x, np.linalg.norm(x, axis=0))
+    bound = (size + 1) ** 2 * largest_u**2 + (1 + 2 * phi) * largest_x**2 * t
+    assert ((p**2).sum(0) <= bound * (1 + 1e-9)).all()  # Lemma 2
+    past = np.maximum(((t - 1) / t) ** rule.fade * before_p.sum(0), size * u)
+    assert (p.sum(0) >= (1 - phi) / (1 + phi) * past / 2 - scale).all()  # (3); sqrt(A) = 2
+    g = np.clip(x, -np.minimum(p, u), np.minimum(p, u))
+    theta, known = (p + phi * g).sum(0), before_p.sum(0) > 0
+    d = np.divide(past, before_p.sum(0), out=np.zeros_like(past), where=known)
+    harm = phi**2 / 4 * d**2 * (before_g**2).sum(0) / np.where(theta > 0, theta, 1)
+    assert ((strategy * x).sum(0) >= -harm - scale).all()  # Lemma 3
+    before_p, before_g = p, g
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_certificate(seed):
+  """(2): with simultaneous updates the regrets in the solver's state bound exploitability at any time."""
+  solver = PSCFRSolver(random_game(seed), DEFAULT, alternating=False, dtype="float64")
+  for iterations in (1, 2, 7, 40, 450):
+    solver.run(iterations)
+    t, gamma = np.arange(1, solver.iteration + 1), DEFAULT.gamma
+    owed = sum(
+      np.maximum(np.asarray(z * n), 0).max(0).sum() for p in solver._state.players for z, n in p.rule
+    )
+    assert 2 * solver.exploitability() <= owed * solver.iteration**gamma / (t**gamma).sum() + 1e-9
+
+
+def test_a_bound_needs_the_average_to_forget_as_fast_as_the_regrets():
+  with pytest.raises(ValueError, match=r"NRMPlus: fade must be a number from 0 to 1\.0"):
+    NRMPlus(gamma=1.0)

@@ -1,0 +1,98 @@
+"""Searches do not depend on those before them: their shapes are counted once, from the game alone."""
+
+import functools
+import itertools
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames
+from ps_cfr_spiel.search import searcher
+
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
+RIVER = "river_subgame(board=KhKd8c4s2h,bets=0.5 1 2 a,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+AHEAD = {"lookahead": 1, "value_function": CFRValues(1)}
+CASES = [
+  ("leduc_poker", {}),
+  ("leduc_poker", AHEAD),
+  ("leduc_poker", {"actions": (0, 1)}),
+  ("glasses", {}),
+  (GOOFSPIEL, {}),
+  (RIVER, {"lookahead": 1, "actions": (0, 1, 3, 5)}),
+]
+
+
+@functools.cache
+def load(name):
+  return pyspiel.load_game(name)
+
+
+@pytest.fixture
+def cuts(monkeypatch):
+  """Every subgame that is cut."""
+  found, cut = [], Subgames.cut
+
+  def listening(*arguments, **options):
+    found.append(cut(*arguments, **options))
+    return found[-1]
+
+  monkeypatch.setattr(Subgames, "cut", listening)
+  return found
+
+
+@pytest.fixture
+def given(monkeypatch):
+  """Every tree that the solver gets; strategies stay uniform."""
+  found = []
+  monkeypatch.setattr(searcher.cfr, "solve", lambda tree, state, *_, **__: found.append(tree) or state)
+  monkeypatch.setattr(searcher.cfr, "average_strategy", lambda state: state.strategy)
+  monkeypatch.setattr(searcher.cfr, "average_record", lambda state: [np.zeros(state.recorded[0].shape)])
+  return found
+
+
+@pytest.mark.parametrize("name, options", CASES)
+def test_no_subgame_is_cut_before_the_first_search(name, options, cuts, given):
+  """And then one for each search, one for what it was promised, one for what is beyond its frontier."""
+  made = ContinualResolving(load(name), 1, **options)
+  assert not cuts
+  player = next(s.player for s in made.labels.public_states if s.player >= 0)
+  made.start(player)
+  ahead = 1 + ("lookahead" in options)
+  assert len(cuts) == ahead
+  made.search(made.searcher.levels.states(player, 1)[0])
+  assert len(cuts) <= 2 * ahead + 1
+
+
+@pytest.mark.parametrize("name, options", CASES)
+def test_every_search_of_a_level_has_one_shape(name, options, given):
+  """At every fifth public state: what the solver gets has the shape of the level, whatever came before."""
+  made = ContinualResolving(load(name), 1, **options)
+  for player in (0, 1):
+    made.start(player)
+  shapes = {}
+  places = [s for s, state in enumerate(made.labels.public_states) if state.player >= 0]
+  for s in sorted(places[::5], key=lambda s: -s):  # the deepest first: smaller subgames before larger ones
+    given.clear()
+    made.search(s)
+    player = made.labels.public_states[s].player
+    if given:
+      level = made.searcher.levels.level[player][s]
+      shapes.setdefault((player, int(level)), set()).add(str(jax.tree.map(np.shape, given[-1])))
+  assert len(shapes) > 1
+  assert {len(found) for found in shapes.values()} == {1}
+
+
+@pytest.mark.parametrize("name, options", [("leduc_poker", AHEAD), (GOOFSPIEL, {})])
+def test_a_search_is_the_same_whatever_came_before(name, options):
+  """Bit for bit, in an object that has searched elsewhere and in one that has not."""
+  fresh, used = (ContinualResolving(load(name), 3, **options) for _ in range(2))
+  states = fresh.searcher.levels.states(1, 1)
+  for s in (states[-1], states[len(states) // 2]):
+    used.search(s)
+  assert fresh.searcher.fits.keys() == used.searcher.fits.keys()
+  first, second = fresh.search(states[0]), used.search(states[0])
+  for i in (0, 1):
+    for a, b in itertools.zip_longest(first.tables[i], second.tables[i]):
+      np.testing.assert_array_equal(a, b)

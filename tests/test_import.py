@@ -1,0 +1,81 @@
+"""The package can be imported from any folder, installed or not, and loads no more than it must."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ps_cfr_spiel
+
+PACKAGE = Path(ps_cfr_spiel.__file__).parent
+GAMES = Path(ps_cfr_spiel.games.__file__).parent
+WITHOUT_EDITABLE = (  # the finder of an editable install would find the games for any copy
+  "import sys; sys.meta_path[:] = [f for f in sys.meta_path if f.__module__.startswith('_frozen_')]; "
+)
+USE = (
+  "import pickle, pyspiel, ps_cfr_spiel; from ps_cfr_spiel.games.cheat import bots; "
+  "assert pickle.loads(pickle.dumps(bots.NaiveBot)) is bots.NaiveBot; "
+  "pyspiel.load_game('river_subgame'), pyspiel.load_game('glasses'); "
+  "print(ps_cfr_spiel.__file__, ps_cfr_spiel.games.__file__, ps_cfr_spiel.__version__, sep='\\n')"
+)
+
+
+def python(*words, cwd, path=None):
+  """What Python prints, in a process of its own that finds modules in its folder and in `path` first."""
+  environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
+  environment.pop("PYTHONPATH", None)
+  if path is not None:
+    environment["PYTHONPATH"] = str(path)
+  result = subprocess.run(
+    [sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, timeout=120
+  )
+  assert result.returncode == 0, result
+  return result.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+  """The package as in a checkout, games beside it, version 9.9; as installed, games inside; and neither."""
+  top = tmp_path_factory.mktemp("folders")
+  for name, games in (("checkout", "games"), ("installed", "ps_cfr_spiel/games")):
+    ignore = shutil.ignore_patterns("__pycache__", *(["games"] if GAMES.parent == PACKAGE else []))
+    shutil.copytree(PACKAGE, top / name / "ps_cfr_spiel", ignore=ignore)
+    shutil.copytree(GAMES, top / name / games, ignore=shutil.ignore_patterns("__pycache__"))
+  (top / "checkout" / "ps_cfr_spiel" / "version.py").write_text('__version__ = "9.9"\n')
+  (top / "elsewhere").mkdir()
+  return top
+
+
+@pytest.mark.parametrize(
+  ("cwd", "path", "found"),
+  [
+    ("checkout", None, "checkout"),
+    ("checkout", "installed", "checkout"),
+    ("elsewhere", "checkout", "checkout"),
+    ("elsewhere", "installed", "installed"),
+  ],
+)
+def test_the_package_is_found_with_its_games(cwd, path, found, folders):
+  """Without an install, with one that the folder at hand shadows, by PYTHONPATH, and installed."""
+  out = python("-c", WITHOUT_EDITABLE + USE, cwd=folders / cwd, path=path and folders / path)
+  package, games, version = out
+  place = folders / found
+  assert Path(package) == place / "ps_cfr_spiel" / "__init__.py"
+  inside = place / "ps_cfr_spiel" if found == "installed" else place
+  assert Path(games) == inside / "games" / "__init__.py"
+  assert version == ("9.9" if found == "checkout" else ps_cfr_spiel.__version__)
+
+
+def test_python_m_is_the_program(folders):
+  assert python("-m", "ps_cfr_spiel", "--version", cwd=folders / "checkout") == ["ps-cfr-spiel", "9.9"]
+
+
+def test_the_library_loads_neither_the_program_nor_pictures(folders):
+  code = "import ps_cfr_spiel, sys; print(*sys.modules)"
+  loaded = set(python("-c", code, cwd=folders / "checkout"))
+  assert "ps_cfr_spiel.views" in loaded
+  for name in ("ps_cfr_spiel.commands", "ps_cfr_spiel.pictures", "matplotlib", "scipy.sparse.csgraph"):
+    assert name not in loaded

@@ -1,0 +1,265 @@
+"""The native leaf evaluator: equal to a double loop over hands and to the others; what happens without it.
+
+Where it is not built its tests are skipped; `.ci/run` makes sure that it is built there.
+"""
+
+import _ctypes
+import concurrent.futures
+import dataclasses
+import logging
+import shutil
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from cuts import common_shape, decisions
+from test_leaves import brute_force
+from test_subgame import TINY, check_values, subgames_of
+
+from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, native
+
+MISSING = "it was not built"
+needs_library = pytest.mark.skipif(native.obstacle() != "", reason=native.obstacle() or "it is there")
+WIDE = "river_subgame(stack=500,ranges=22+ A2s+ K2s+ A2o+ K9o+;55+ A2s+ Q8s+ T8s+ A8o+)"
+
+
+def random_form(rng, deck, hands, levels):
+  """Types of a card game: `hands` numbers of hands from `deck` cards, of strengths below `levels`."""
+  pairs = np.array([(c, d) for c in range(deck) for d in range(c)], np.int32)
+  strength = rng.integers(0, levels, len(pairs)).astype(np.int32)
+  chosen = [rng.permutation(len(pairs))[:n] for n in hands]
+  return types.SimpleNamespace(
+    types=tuple(tuple(map(str, pairs[c])) for c in chosen),
+    weights=tuple(rng.random(len(c)) * (rng.random(len(c)) > 0.2) + 1e-3 for c in chosen),
+    cards=tuple(7 + 3 * rng.permuted(pairs[c], axis=1) for c in chosen),  # of any numbers, in any order
+    strength=tuple(strength[c] for c in chosen),
+  )
+
+
+def random_reach(rng, leaves, hands):
+  """[leaves, hands] in [0, 1]: a third are zero, a third tiny, and one leaf is not reached at all."""
+  reach = rng.random((leaves, hands)) * rng.choice([0, 1e-9, 1], (leaves, hands))
+  reach[leaves // 2 : leaves // 2 + 1] = 0
+  return reach
+
+
+def close(found, expected, tolerance):
+  """Equal to rounding, which is relative to the largest value of a part."""
+  for f, e in zip(found, expected, strict=True):
+    np.testing.assert_allclose(f, e, rtol=0, atol=tolerance * max(np.abs(e).max(initial=0), 1e-30))
+
+
+FORMS = {
+  # deck, numbers of hands, strengths, leaves
+  "one hand each": (9, (1, 1), 3, (2, 1)),
+  "one hand against many": (9, (1, 36), 4, (5, 3)),
+  "many against one": (9, (30, 1), 4, (1, 9)),
+  "all hands tie": (8, (28, 28), 1, (4, 4)),
+  "no ties": (10, (45, 45), 1000, (8, 4)),
+  "few cards": (4, (6, 5), 3, (3, 3)),
+  "three cards block all but nothing": (3, (3, 3), 2, (3, 3)),
+  "unequal": (12, (50, 23), 9, (17, 12)),
+  "no showdown": (10, (20, 30), 5, (0, 9)),
+  "no fold": (10, (20, 30), 5, (9, 0)),
+  "many leaves": (11, (55, 40), 12, (37, 70)),
+}
+
+
+def some_leaves(name):
+  """A form, stakes and constants of its leaves, reaches of both players."""
+  deck, hands, levels, leaves = FORMS[name]
+  rng = np.random.default_rng(len(name))
+  form = random_form(rng, deck, hands, levels)
+  if name.startswith("three"):  # in a deck of three every two hands meet, so player 1 gets one more hand
+    more = [np.array([[100, 101]]), np.array([1]), np.array([0.5])]
+    form.cards = (form.cards[0], np.concatenate([form.cards[1], more[0]]))
+    form.strength = (form.strength[0], np.concatenate([form.strength[1], more[1]]))
+    form.weights = (form.weights[0], np.concatenate([form.weights[1], more[2]]))
+    form.types = (form.types[0], (*form.types[1], "more"))
+  stake, constant = rng.normal(size=leaves[0]), rng.normal(size=leaves[1])
+  reach = [[random_reach(rng, n, len(form.types[i])) for n in leaves] for i in (0, 1)]
+  return form, stake, constant, reach
+
+
+@needs_library
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("player", [0, 1])
+def test_equals_brute_force_and_the_others(name, player):
+  form, stake, constant, reach = some_leaves(name)
+  truth = brute_force(form, player, reach[1 - player], stake, constant)
+  everyone = [(kind, "float64", 1e-12) for kind in (NativeLeaves, DenseLeaves, ShowdownLeaves)]
+  for kind, dtype, tolerance in (*everyone, (NativeLeaves, "float32", 2e-6)):
+    with precision(dtype):
+      leaves = to_device(kind.create(form, stake, constant), dtype)
+      values = leaves(player, to_device(reach[1 - player], dtype))
+      assert all(v.dtype == dtype for v in values)
+      close(values, truth, tolerance)
+
+
+@needs_library
+@pytest.mark.parametrize("hands", [(1081, 1081), (700, 90)])
+def test_wide_ranges(hands):
+  """Of a whole deck, where float32 has most to add up."""
+  rng = np.random.default_rng(5)
+  form = random_form(rng, 47, hands, 200)
+  stake, constant = rng.normal(size=19), rng.normal(size=18)
+  for dtype, tolerance in (("float64", 1e-12), ("float32", 4e-6)):
+    with precision(dtype):
+      leaves = [
+        to_device(kind.create(form, stake, constant), dtype) for kind in (NativeLeaves, ShowdownLeaves)
+      ]
+      for player in (0, 1):
+        reach = to_device([random_reach(rng, n, hands[1 - player]) for n in (19, 18)], dtype)
+        close(*[found(player, reach) for found in leaves], tolerance)
+
+
+@needs_library
+def test_jit_and_vmap():
+  """Over reaches, over stakes, over both in turn, and over boards, each with tables of its own."""
+  _, stake, constant, reach = some_leaves("unequal")
+  rng = np.random.default_rng(8)
+  forms = [random_form(rng, 12, (50, 23), 9) for _ in range(3)]
+  boards = [to_device(NativeLeaves.create(form, stake, constant), "float64") for form in forms]
+  leaves, reach = boards[0], to_device(reach[1], "float64")
+  weights = jnp.asarray(rng.random((2, 3, 1, 23)))
+
+  def alone(leaves, weight):
+    return leaves(0, [weight * r for r in reach])
+
+  def with_stake(stake, weight):
+    return alone(dataclasses.replace(leaves, stake=stake), weight)
+
+  one = jax.jit(alone)
+  over_reach = jax.jit(jax.vmap(alone, (None, 0)))(leaves, weights[0])
+  twice = jax.jit(jax.vmap(jax.vmap(alone, (None, 0)), (None, 0)))(leaves, weights)
+  stakes = jnp.stack([leaves.stake * k for k in (1.0, 2.0, 3.0)])
+  over_stakes = jax.vmap(with_stake)(stakes, weights[1])
+  crossed = jax.vmap(jax.vmap(with_stake, (None, 0)), (0, None))(stakes, weights[1])
+  stacked = jax.tree.map(lambda *x: jnp.stack(x), *boards)
+  over_boards = jax.jit(jax.vmap(alone))(stacked, weights[0])
+  for k in range(3):
+    close([v[k] for v in over_reach], one(leaves, weights[0, k]), 0)
+    close([v[1, k] for v in twice], one(leaves, weights[1, k]), 0)
+    close([v[k] for v in over_stakes], jax.jit(with_stake)(stakes[k], weights[1, k]), 0)
+    close([v[k, 2] for v in crossed], jax.jit(with_stake)(stakes[k], weights[1, 2]), 0)
+    close([v[k] for v in over_boards], one(boards[k], weights[0, k]), 0)
+
+
+@needs_library
+def test_some_of_the_leaves():
+  form, stake, constant, reach = some_leaves("many leaves")
+  leaves = NativeLeaves.create(form, stake, constant)
+  chosen, sizes = [np.array([30, 2, 3]), np.array([69])], (5, 4)
+  fewer = leaves.take(chosen, sizes)
+  given = [np.ones((size, reach[0][0].shape[1])) for size in sizes]
+  for rows, part, c in zip(given, reach[0], chosen, strict=True):
+    rows[: len(c)] = part[c]
+  for whole, part, c in zip(leaves(1, reach[0]), fewer(1, given), chosen, strict=True):
+    np.testing.assert_array_equal(part[: len(c)], whole[c])
+    assert not np.asarray(part[len(c) :]).any()
+
+
+@needs_library
+def test_threads_do_not_meet():
+  """Calls of other sizes at the same time, each again and again."""
+  cases = [some_leaves(name) for name in FORMS]
+  evaluators = [NativeLeaves.create(form, stake, constant) for form, stake, constant, _ in cases]
+  expected = [e(0, reach[1]) for e, (*_, reach) in zip(evaluators, cases, strict=True)]
+
+  def again(k):
+    return all(
+      np.array_equal(v, e)
+      for _ in range(40)
+      for v, e in zip(evaluators[k](0, cases[k][3][1]), expected[k], strict=True)
+    )
+
+  with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    assert all(pool.map(again, list(range(len(cases))) * 2))
+
+
+@needs_library
+def test_values_in_subgames():
+  """Cut, padded, best responses too, against plain Python."""
+  states = decisions(subgames_of(TINY, "native"))
+  fit = common_shape(subgames_of(TINY, "native"), [[s] for s in states])
+  check_values(TINY, "native", states, fit)
+  check_values(TINY, "native", states[::3], fit, best=True)
+
+
+@needs_library
+def test_solvers():
+  """What one finds with it is as good when looked at without; sampled lines of bets do with it as well."""
+  solver = PSCFRSolver(pyspiel.load_game(WIDE), leaves="native")
+  solver.run(100)
+  found = solver.exploitability()
+  assert 0 < found < 1  # of a pot of 200
+  policy = solver.average_policy()
+  assert abs(evaluate_policy(solver.game, policy, leaves="showdown").exploitability - found) < 1e-3
+  sampling = VRMCCFRSolver(
+    pyspiel.load_game(TINY), plus=True, batch=8, trajectories="public", leaves="native"
+  )
+  start = sampling.exploitability()
+  sampling.run(600)
+  assert 0 < sampling.exploitability() < 0.3 * start
+
+
+@needs_library
+def test_auto_takes_it_for_wide_ranges():
+  assert build_tree(pyspiel.load_game(WIDE)).leaves.kind == "native"
+  assert "evaluator 'native'" in build_tree(pyspiel.load_game(WIDE)).summary()
+  assert build_tree(pyspiel.load_game(TINY)).leaves.kind == "dense"
+
+
+def test_without_it_auto_takes_another(monkeypatch):
+  monkeypatch.setattr(native, "_load", lambda: MISSING)
+  assert build_tree(pyspiel.load_game("river_subgame")).leaves.kind == "showdown"
+  assert build_tree(pyspiel.load_game(WIDE)).leaves.kind in ("dense", "showdown")
+
+
+def test_without_it_the_error_says_what_to_do(monkeypatch):
+  monkeypatch.setattr(native, "_load", lambda: MISSING)
+  with pytest.raises(ValueError, match=r"leaves='native' cannot be had: it was not built.*C\+\+ compiler"):
+    build_tree(pyspiel.load_game(TINY), "native")
+
+
+def test_on_other_devices_it_is_refused(monkeypatch):
+  monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+  with pytest.raises(ValueError, match="CPUs only, and JAX's default device is a gpu"):
+    build_tree(pyspiel.load_game(TINY), "native")
+  assert build_tree(pyspiel.load_game("river_subgame")).leaves.kind == "dense"
+
+
+def test_games_without_a_form_are_refused():
+  with pytest.raises(ValueError, match=r"'native' needs a game with a bayesian_form\(\)"):
+    build_tree(pyspiel.load_game("kuhn_poker"), "native")
+
+
+def test_library_that_cannot_be_loaded(monkeypatch, tmp_path, caplog):
+  """None, one that is none, one of something else; each is said in one line."""
+  monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
+  caplog.set_level(logging.INFO, native.__name__)
+  assert native._load.__wrapped__() == MISSING
+  (tmp_path / "_sweep.abi3.so").write_text("no library")
+  assert "cannot be used" in native._load.__wrapped__()
+  shutil.copy(_ctypes.__file__, tmp_path / "_sweep.abi3.so")
+  assert "Sweep32" in native._load.__wrapped__()
+  assert [record.levelname for record in caplog.records] == ["INFO"] * 3
+  assert caplog.records[0].getMessage().startswith("No native leaf evaluator: it was not built.")
+
+
+def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):
+  solver = PSCFRSolver(pyspiel.load_game(WIDE))
+  solver.run(4)
+  solver.save(tmp_path / "run.npz")
+  monkeypatch.setattr(native, "_load", lambda: MISSING)
+  resumed = load_solver(tmp_path / "run.npz")
+  assert resumed.tree.leaves.kind != "native"
+  before = resumed.exploitability()
+  assert abs(before - solver.exploitability()) < 1e-3
+  resumed.run(20)
+  assert 0 < resumed.exploitability() < before
