@@ -2,9 +2,15 @@
 
 PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own decisions, leaf
 values from the opponent's reach, values up, regrets to the rule.
+
+Between calls a player's tables come in blocks, one for each level and number of actions, as everywhere
+else. Inside the loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that
+rules and averages run once for a bucket, however many levels there are: small games are many small kernels,
+and the fewer the faster they run and compile.
 """
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -68,15 +74,30 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
+def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerState) -> PlayerState:
+  """The state with its tables of blocks as tables of buckets, or back: `PlayerTree.join` or `split`."""
+  strategy, average, excess = (tuple(regroup(x)) for x in (state.strategy, state.average, state.excess))
+  if not state.rule:
+    return state
+  # A rule's state is a tree of tables for each block: the first tables of all blocks regroup, the second, ...
+  tables = zip(*(jax.tree.leaves(rule) for rule in state.rule), strict=True)
+  regrouped = zip(*(regroup(column) for column in tables), strict=True)
+  structure = jax.tree.structure(state.rule[0])
+  rule = tuple(jax.tree.unflatten(structure, table) for table in regrouped)
+  return state._replace(strategy=strategy, average=average, excess=excess, rule=rule)
+
+
 def _regrets(tree, player, strategy, reach) -> tuple[list[Array], tuple[Array, ...]]:
-  """Instantaneous counterfactual regrets, [A, rows, H] for each block, and what the leaves record."""
-  values, _, leaf_values = action_values(tree, player, strategy, reach)
+  """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
+  own = tree.players[player]
+  values, _, leaf_values = action_values(tree, player, own.split(strategy), reach)
+  values = own.join(values)
   regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
   return regrets, record_of(tree.leaves, player, leaf_values)
 
 
 def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
-  """Puts the current strategy into the average and asks the rule for the next.
+  """Puts the current strategy into the average and asks the rule for the next; all tables are of buckets.
 
   The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
   growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1). The sum is compensated: late
@@ -88,8 +109,8 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
   faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / time)) if rule.gamma else jnp.zeros((), dtype)
   counts = (t > skip).astype(dtype)
   average, excess = [], []
-  for s, c, r in zip(state.average, state.excess, reach[1:], strict=True):
-    change = counts * r.reshape(s.shape) - faded * s - c
+  for s, c, r in zip(state.average, state.excess, reach, strict=True):
+    change = counts * r - faded * s - c
     total = s + change
     average.append(total)
     excess.append((total - s) - change)
@@ -131,15 +152,19 @@ def iterate(
     for turn in turns:
       steps = {i: _regrets(tree, i, players[i].strategy, reach) for i in turn}
       for i in turn:
-        players[i] = _advance(players[i], reach[i], steps[i], rule, t, skip)
-        reach[i] = sequence_reach(tree.players[i], players[i].strategy)
+        own = tree.players[i]
+        played = [r.reshape(shape) for r, shape in zip(reach[i][1:], own.block_shapes, strict=True)]
+        players[i] = _advance(players[i], own.join(played), steps[i], rule, t, skip)
+        reach[i] = sequence_reach(own, own.split(players[i].strategy))
     return t, tuple(players), tuple(reach)
 
   reach = tuple(
     sequence_reach(player, p.strategy) for player, p in zip(tree.players, state.players, strict=True)
   )
-  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
-  return SolverState(t, players)
+  joined = tuple(_regroup(tree.players[i].join, state.players[i]) for i in (0, 1))
+  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, joined, reach))
+  first, second = (_regroup(tree.players[i].split, players[i]) for i in (0, 1))
+  return SolverState(t, (first, second))
 
 
 solve = jit(static_argnames=("rule", "alternating"))(iterate)

@@ -13,6 +13,7 @@ import dataclasses
 import math
 from typing import Any, Protocol
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -40,10 +41,11 @@ class Rule(Protocol):
     ...
 
   def init(self, shape: Shape, dtype: Any) -> Any:
-    """The state before the first iteration: any pytree of NumPy arrays.
+    """The state before the first iteration: any pytree of NumPy arrays [*, rows, H].
 
     Args:
-      shape: (A, rows, H) of a block; every (row, type) is a decision of its own.
+      shape: (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
+        them apart again (`PlayerTree.join`), so every array of a state has its rows on axis 1.
       dtype: of floats.
     """
     ...
@@ -66,6 +68,8 @@ class Rule(Protocol):
 
 def normalise(weights: Array) -> Array:
   """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero."""
+  # Else XLA's CPU backend computes all that led to the weights anew for each action that it adds up.
+  weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
   positive = total > 0
   scale = jnp.where(positive, 1 / jnp.where(positive, total, 1), 0)

@@ -122,6 +122,29 @@ class PlayerTree:
     """(A, rows, H) of every block, in the order that all per-block tuples of this package follow."""
     return [(a, n, self.types) for level in self.levels for a, n in level.shapes]
 
+  @property
+  def buckets(self) -> list[list[int]]:
+    """The blocks of each number of actions, over all levels: a *bucket*, by ascending A."""
+    actions = [a for a, _, _ in self.block_shapes]
+    return [[k for k, a in enumerate(actions) if a == bucket] for bucket in sorted(set(actions))]
+
+  def join(self, blocks: Sequence[Array]) -> list[Array]:
+    """The tables of all blocks, [*, rows, H], as one for each bucket: its blocks' rows in order."""
+    return [
+      jnp.concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
+      for bucket in self.buckets
+    ]
+
+  def split(self, tables: Sequence[Array]) -> list[Array]:
+    """The tables of all buckets as one for each block; the inverse of `join`."""
+    shapes = self.block_shapes
+    blocks: dict[int, Array] = {}
+    for bucket, table in zip(self.buckets, tables, strict=True):
+      starts = np.cumsum([0, *(shapes[k][1] for k in bucket)]).tolist()
+      for k, start in zip(bucket, starts[:-1], strict=True):
+        blocks[k] = table[:, start : start + shapes[k][1]]
+    return [blocks[k] for k in range(len(shapes))]
+
 
 class LeafEvaluator(Protocol):
   """Counterfactual values of the leaves, the only game-specific step of PS-CFR.

@@ -89,7 +89,7 @@ def test_float64_and_rules(alternating):
     (RIVER, {"dtype": "float64"}),
     (RIVER, {"lookahead": 2}),
     (CHASE, {}),
-    ("leduc_poker", {}),
+    ("leduc_poker", {"dtype": "float64"}),
   ],
 )
 def test_asked_out_of_the_blue(name, options):
