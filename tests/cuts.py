@@ -1,11 +1,19 @@
 """Subgames in tests: ranges and values by the package, what stands at the roots by `reference_subgames`."""
 
-import numpy as np
+import functools
 
+import numpy as np
+import pyspiel
+from random_games import random_game
+from reference_subgames import Game, tables_of
+
+from ps_cfr_spiel import Subgames, build_tree
 from ps_cfr_spiel.compiler import Walked
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.subgames import Shape, unsafe
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
+
+TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
 
 def decisions(subgames):
@@ -128,3 +136,38 @@ def common_shape(subgames, groups, **options):
   for other in shapes[1:]:
     shape = shape.union(other)
   return lambda own: shape
+
+
+@functools.cache
+def whole(name):
+  """A game's histories in plain Python."""
+  return Game(random_game(int(name)) if name.isdigit() else pyspiel.load_game(name))
+
+
+@functools.cache
+def subgames_of(name, leaves="auto"):
+  game = random_game(int(name)) if name.isdigit() else pyspiel.load_game(name)
+  return Subgames(build_tree(game, leaves=leaves))
+
+
+@functools.cache
+def played(name, leaves="auto", seed=1):
+  """A random profile with everything that is to know of it."""
+  profile = whole(name).random(seed)
+  tables = tables_of(subgames_of(name, leaves).tree, profile)
+  return profile, tables, reaches(subgames_of(name, leaves).tree, tables)
+
+
+def check_values(name, leaves, public_states, fit=None, best=False):
+  """Values at each of these roots, cut alone, against plain Python."""
+  subgames, game = subgames_of(name, leaves), whole(name)
+  profile, tables, reach = played(name, leaves)
+  truth = [game.responses(profile, i) for i in (0, 1)] if best else game.values(profile)
+  for s in public_states:
+    subgame = subgames.cut([s], fit=fit)
+    found = values_at_roots(subgame, tables, ranges_at(subgame, reach), best=best)
+    for i in (0, 1):
+      expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
+      if subgames.labels.public_states[s].player < 0:  # before the deal there is one infostate, of all types
+        expected, found[i] = expected[:, 0], found[i].sum(1)
+      np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)

@@ -1,22 +1,31 @@
 """Subgames: cut where one likes, the values at their roots are those of the whole game, counted history by
 history."""
 
-import functools
-
 import jax
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, decisions, levels, ranges_at, reaches, rounded, values_at_roots
-from random_games import random_game
-from reference_subgames import Game, tables_of
+from cuts import (
+  TINY,
+  at_roots,
+  check_values,
+  common_shape,
+  decisions,
+  levels,
+  played,
+  ranges_at,
+  rounded,
+  subgames_of,
+  values_at_roots,
+  whole,
+)
+from reference_subgames import tables_of
 
 from ps_cfr_spiel import Subgames, build_tree
 from ps_cfr_spiel.compiler import split_types
 from ps_cfr_spiel.search import SolvedValues
 from ps_cfr_spiel.search.value_functions import FrozenValues
 
-TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 DICE = "liars_dice(dice_sides=3)"
 NAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, DICE, "glasses", TINY]
@@ -24,41 +33,6 @@ FORMS = [(name, "auto") for name in NAMES] + [
   ("kuhn_poker", "sparse"), ("leduc_poker", "sparse"), (DICE, "sparse"),
   (TINY, "dense"), (TINY, "showdown"), (TINY, "sparse"),
 ]  # fmt: skip
-
-
-@functools.cache
-def whole(name):
-  """A game's histories in plain Python."""
-  return Game(random_game(int(name)) if name.isdigit() else pyspiel.load_game(name))
-
-
-@functools.cache
-def subgames_of(name, leaves="auto"):
-  game = random_game(int(name)) if name.isdigit() else pyspiel.load_game(name)
-  return Subgames(build_tree(game, leaves=leaves))
-
-
-@functools.cache
-def played(name, leaves="auto", seed=1):
-  """A random profile with everything that is to know of it."""
-  profile = whole(name).random(seed)
-  tables = tables_of(subgames_of(name, leaves).tree, profile)
-  return profile, tables, reaches(subgames_of(name, leaves).tree, tables)
-
-
-def check_values(name, leaves, public_states, fit=None, best=False):
-  """Values at each of these roots, cut alone, against plain Python."""
-  subgames, game = subgames_of(name, leaves), whole(name)
-  profile, tables, reach = played(name, leaves)
-  truth = [game.responses(profile, i) for i in (0, 1)] if best else game.values(profile)
-  for s in public_states:
-    subgame = subgames.cut([s], fit=fit)
-    found = values_at_roots(subgame, tables, ranges_at(subgame, reach), best=best)
-    for i in (0, 1):
-      expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
-      if subgames.labels.public_states[s].player < 0:  # before the deal there is one infostate, of all types
-        expected, found[i] = expected[:, 0], found[i].sum(1)
-      np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("name, leaves", FORMS)

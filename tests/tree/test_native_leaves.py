@@ -15,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
-from cuts import common_shape, decisions
+from cuts import TINY, check_values, common_shape, decisions, subgames_of
 from test_leaves import brute_force
-from test_subgame import TINY, check_values, subgames_of
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
 from ps_cfr_spiel.device import precision, to_device
