@@ -35,7 +35,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import RULES, RMPlus, make_rule
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.subgames import GADGETS
-from ps_cfr_spiel.tree import best_response_values, sequence_reach
+from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 LARGEST = "0.25 0.5 0.75 1 2 3 10 a;1 a"
 # Bets as of `river_subgame`; Schmid 2021, Table 21.3: betting, size, L1, L2, Linf
@@ -84,7 +84,7 @@ def values(tree, averages, player: int):
   """[2, 1081], in the order of `VALUES`."""
   best = best_response_values(tree, player, averages[1 - player])[1][0]
   reach = [sequence_reach(p, s) for p, s in zip(tree.players, averages, strict=True)]
-  return jnp.stack([best, cfr.action_values(tree, player, averages[player], reach)[1][0]])
+  return jnp.stack([best, action_values(tree, player, averages[player], reach)[1][0]])
 
 
 def errors(situation: rivers.Situation, width: int, solving: Solving, options) -> dict[str, dict]:

@@ -9,7 +9,7 @@ OVER = int(pyspiel.PlayerId.TERMINAL)
 
 
 class Form:
-  """The public states start, check, bet, bet and fold, bet and call; see `bayesian.BayesianForm`."""
+  """The public states start, check, bet, bet and fold, bet and call; see `compiler.BayesianForm`."""
 
   parent = np.array([-1, 0, 0, 2, 2])
   action = np.array([-1, 0, 1, 0, 1])
@@ -18,7 +18,7 @@ class Form:
   stake = np.array([0.0, 1.0, 0.0, 0.0, 2.0])  # to the player with the stronger card
   types = (("0", "1", "2"),) * 2
   weights = (np.ones(3),) * 2
-  cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy, no-one else's
+  cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy, nobody else's
   strength = (CARDS,) * 2
   first, answer = (tuple(f"card ({card},), then {line}" for card in CARDS) for line in ("()", "(1,)"))
   infostates = (first, (), answer, (), ())

@@ -12,7 +12,7 @@ Source: Schmid (2021), Search in Imperfect Information Games, Section 12.4 (grap
 Section 12.4.1: unlike in poker, actions are not public, and how many states a player can be in varies
 through the game. The drawing of the thesis's map of 11 nodes is lost, and no map and rules that fit its
 text have all the sizes of its Table 13.3 as far as we could search. So the graph and the rules that the
-text leaves open are our own: sizes and convergence must not be compared with the thesis's Glasses.
+text leaves open are our own: sizes and convergence cannot be compared with the thesis's Glasses.
 
 Parameters (`ValueError` for any other value); all but the first may be "preset", turns -1, for the
 value that the preset has:

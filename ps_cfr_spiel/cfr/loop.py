@@ -56,7 +56,11 @@ class SolverState(NamedTuple):
 
 
 def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
-  """The state before the first iteration: uniform strategies."""
+  """The state before the first iteration: uniform strategies.
+
+  Raises:
+    ValueError: the rule's state is not of arrays [n, rows, H].
+  """
 
   def player_state(i, player):
     shapes = player.block_shapes
@@ -66,7 +70,7 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
       strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
       average=tuple(np.zeros(shape, dtype) for shape in shapes),
       excess=tuple(np.zeros(shape, dtype) for shape in shapes),
-      rule=tuple(rule.init(shape, dtype) for shape in shapes),
+      rule=tuple(_checked(rule, shape, dtype) for shape in shapes),
       recorded=tuple(np.zeros(shape, dtype) for shape in (*(x.shape for x in record), ())) if record else (),
     )
 
@@ -74,16 +78,27 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
+def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
+  """The rule's first state for a block; see `init`."""
+  state = rule.init(shape, dtype)
+  for array in jax.tree.leaves(state):
+    if np.shape(array)[1:] != shape[1:]:
+      raise ValueError(
+        f"{type(rule).__name__}.init(shape={shape}) must return arrays [n, {shape[1]}, {shape[2]}], which "
+        f"the loop can put beside those of other rows; got one of shape {np.shape(array)}."
+      )
+  return state
+
+
 def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerState) -> PlayerState:
   """The state with its tables of blocks as tables of buckets, or back: `PlayerTree.join` or `split`."""
-  strategy, average, excess = (tuple(regroup(x)) for x in (state.strategy, state.average, state.excess))
   if not state.rule:
     return state
+  strategy, average, excess = (tuple(regroup(x)) for x in (state.strategy, state.average, state.excess))
   # A rule's state is a tree of tables for each block: the first tables of all blocks regroup, the second, ...
-  tables = zip(*(jax.tree.leaves(rule) for rule in state.rule), strict=True)
-  regrouped = zip(*(regroup(column) for column in tables), strict=True)
+  tables = [regroup(column) for column in zip(*map(jax.tree.leaves, state.rule), strict=True)]
   structure = jax.tree.structure(state.rule[0])
-  rule = tuple(jax.tree.unflatten(structure, table) for table in regrouped)
+  rule = tuple(jax.tree.unflatten(structure, [table[k] for table in tables]) for k in range(len(strategy)))
   return state._replace(strategy=strategy, average=average, excess=excess, rule=rule)
 
 

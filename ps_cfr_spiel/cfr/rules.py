@@ -1,12 +1,7 @@
 """Regret rules: how counterfactual regrets become the next strategy.
 
-A rule is a small frozen dataclass (hashable, so that jit compiles once for each rule). It has
-  init(shape, dtype) -> state            NumPy arrays for a block of rows, shape = (A, rows, H)
-  update(state, regret, t) -> (state, strategy)
-  gamma                                  iteration t enters the average strategy with weight t ** gamma
-where `regret` is the instantaneous counterfactual regret of iteration t = 1, 2, ..., an array of `shape`, and
-`strategy`, of the same shape, sums to one over A. The first strategy is uniform. To add a rule, write
-a class here; `RULES` lists the ones that the command line offers by name.
+The contract is `Rule`'s docstring. To add a rule, write a class here; `RULES` lists the ones that the command
+line offers by name.
 """
 
 import dataclasses
@@ -19,13 +14,14 @@ import numpy as np
 
 from ps_cfr_spiel.tree import Array, sum_actions
 
-Shape = tuple[int, int, int]
+BlockShape = tuple[int, int, int]
 
 
 class Rule(Protocol):
   """A regret rule: a frozen dataclass (hashable, so that `jit` compiles once for each rule).
 
   The solver guarantees:
+
   - regrets include chance and the opponent's reach, are in the game's utility, and are not normalised; they
     are zero where the opponent never comes;
   - with alternating updates (the default) player 1's regrets are against player 0's newest strategy,
@@ -40,8 +36,8 @@ class Rule(Protocol):
     """Iteration t enters the average strategy with weight t ** gamma."""
     ...
 
-  def init(self, shape: Shape, dtype: Any) -> Any:
-    """The state before the first iteration: any pytree of NumPy arrays [*, rows, H].
+  def init(self, shape: BlockShape, dtype: Any) -> Any:
+    """The state before the first iteration: any pytree of NumPy arrays [n, rows, H].
 
     Args:
       shape: (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
@@ -52,6 +48,8 @@ class Rule(Protocol):
 
   def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]:
     """One iteration, in pure JAX with static shapes; nothing may depend on the values of `state` or `t`.
+
+    It is given all rows with the same number of actions at once, and treats each (row, type) on its own.
 
     Args:
       state: of `init` or of the last update.
@@ -269,6 +267,9 @@ class NRM:
     return (z, m), normalise(positive_part(z + self.phi * step * regret if self.phi else z))
 
 
+LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity could never come back
+
+
 @dataclasses.dataclass(frozen=True)
 class NRMPlus:
   """The default: regret matching whose past counts at least s(t) times the positive regret that comes.
@@ -278,12 +279,13 @@ class NRMPlus:
   u = sum_a max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
     N <- max((1 - 1/t) ** fade * n, s(t) * u)                  what the past shall count
     y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
-    n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0
+    n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0 (or too small to divide by)
     strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)
   starting from z uniform and n = 0. Regrets n * z fade no faster than the average's weights, as a bound
-  needs; no infostate steps further than 1 / s(t), which makes it fast; and 1 / s(t) shrinks as 1 / t for some
-  tau iterations and as 1 / sqrt(t) later, which ends all cycles. Keeping z and n apart makes float32 safe:
-  the strategy is known even where the opponent hardly ever comes.
+  needs; the positive regret that comes never counts more than 1 / s(t) of the past, which makes it fast; and
+  1 / s(t) shrinks as 1 / t for some tau iterations and as 1 / sqrt(t) later, so that no cycle can hold up the
+  average. Keeping z and n apart makes float32 safe: the strategy is known even where the opponent hardly ever
+  comes. There z is kept above `LOWEST`, which takes nothing from the bound.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.
@@ -299,7 +301,7 @@ class NRMPlus:
   gamma: float = 5.0
 
   def __post_init__(self):
-    _check(self, kappa=(0, 1e6), gamma=(0, 100), phi=(0, 0.99), tau=(1e-3, 1e12))
+    _check(self, kappa=(1e-6, 1e6), gamma=(0, 100), phi=(0, 0.99), tau=(1e-3, 1e12))
     _check(self, fade=(0, self.gamma))
 
   def init(self, shape, dtype):
@@ -318,7 +320,7 @@ class NRMPlus:
     n = sum_actions(positive_part(y))
     heard = n >= jnp.finfo(n.dtype).tiny
     unit = jnp.where(heard, 1 / jnp.where(heard, n, 1), 0)
-    z = jnp.where(heard, y * unit, z)
+    z = jnp.where(heard, jnp.maximum(y * unit, LOWEST), z)
     weights = positive_part(z)
     bound = jnp.minimum(weights, up * unit)
     return (z, n), normalise(weights + self.phi * jnp.clip(regret * unit, -bound, bound))

@@ -8,7 +8,7 @@ that a game must keep are in `game_laws` and `history_laws`, and `check` reports
 from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
-from ps_cfr_spiel.compiler.from_histories import split_types
+from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
@@ -31,7 +31,7 @@ __all__ = [
   "last_choices",
   "layers",
   "load_game",
+  "one_row_per_infostate",
   "quiet_stderr",
-  "split_types",
   "walked",
 ]

@@ -69,6 +69,6 @@ def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str)
   if count > limit:
     raise TooManyHistories(
       f"{game} has more than {limit:,} histories, the limit on what is walked, and {option} would walk all "
-      f"{count:,}. Use public_states='closure' with leaves='auto', 'dense' or 'showdown', which compile its "
-      f"Bayesian form without a walk, or raise the limit."
+      f"{count:,}. Use public_states='closure' with leaves='auto', 'dense', 'showdown' or 'native', which "
+      f"compile its Bayesian form without a walk, or raise the limit."
     )

@@ -88,7 +88,7 @@ def build_general(
   return _assemble(game, histories, partition, choices, layout)
 
 
-def split_types(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
+def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
   """The tree that `build_tree(game, leaves="sparse")` gives, made from the histories of another tree."""
   labels = tree.names
   source = walked(labels)

@@ -53,8 +53,7 @@ class Exploitability:
     """Builds the tree and a state of every infostate, for policies that know only states."""
     self._game = game
     self._tree: PublicTree = build_tree(game)
-    labels = self._tree.labels
-    assert labels is not None
+    labels = self._tree.names
     self._states = {name: make_state(labels, game, row, h) for row, h, name in labels.infostates()}
 
   def __call__(self, policy: Any) -> float:

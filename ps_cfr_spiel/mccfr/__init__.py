@@ -7,7 +7,7 @@ May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; 
 
 from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
-from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree, first_cells
+from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
 from ps_cfr_spiel.mccfr.external import ExternalSampling
 from ps_cfr_spiel.mccfr.loop import (
   Sampler,
@@ -48,7 +48,6 @@ __all__ = [
   "build_public_sampling_tree",
   "build_sampling_tree",
   "current_strategy",
-  "first_cells",
   "init",
   "iterate",
   "merged",

@@ -36,11 +36,10 @@ from ps_cfr_spiel.mccfr import (
   Situation,
   ZeroBaseline,
   build_sampling_tree,
-  first_cells,
 )
 from ps_cfr_spiel.policy import TreePolicy, acting_player, strategies_of
 from ps_cfr_spiel.solvers.bots import SolvingBot
-from ps_cfr_spiel.tree import Decision
+from ps_cfr_spiel.tree import Decision, first_cells
 
 TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited
@@ -126,10 +125,9 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
-    assert self.tree.labels is not None
     self.decisions: dict[int, Decision] = {}
     self.cells: dict[tuple[int, str], int] = {}
-    for decision, cell in zip(self.tree.labels.decisions, first_cells(self.tree), strict=True):
+    for decision, cell in zip(self.tree.names.decisions, first_cells(self.tree), strict=True):
       (name,) = decision.infostates
       assert name is not None
       self.decisions[cell], self.cells[decision.player, name] = decision, cell
@@ -211,7 +209,6 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
     """A table [A, S] as a policy."""
-    assert self.tree.labels is not None
     names = ("iterations", "delta", "exploration", "seed", "dtype", "public_states", "limit")
     header = {
       "solver": type(self).__name__,
@@ -219,7 +216,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       "leaves": "sparse",
     }
     header |= {name: getattr(self, name) for name in names}
-    return TreePolicy(self.game, self.tree.labels, self.runs.situation.tree.blocks(table), header | info)
+    return TreePolicy(self.game, self.tree.names, self.runs.situation.tree.blocks(table), header | info)
 
   def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
     """A player of matches.

@@ -21,7 +21,7 @@ from ps_cfr_spiel.compiler import (
   components,
   last_choices,
   layers,
-  split_types,
+  one_row_per_infostate,
   walked,
 )
 from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
@@ -110,7 +110,7 @@ def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, SubgameNo
   if fault:
     raise ValueError(fault)
   if types_fault(tree):
-    tree, options = split_types(game, tree), {**options, "leaves": "sparse"}
+    tree, options = one_row_per_infostate(game, tree), {**options, "leaves": "sparse"}
   return tree, _nodes(tree), options
 
 

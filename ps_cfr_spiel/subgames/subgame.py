@@ -3,8 +3,8 @@
 A subgame is cut from a compiled game by `cut.Subgames`. It is a `PublicTree` like any other, with two
 differences. It begins in several infostates of each player, its *roots* (`PlayerTree.roots`), so the values
 that come up are those of the public state's infostates, unnormalised. And its leaves count the opponent's
-reach from the range at those roots (`ranged_leaves`). A player's own range does not enter the own values,
-so infostates that a player would never come to get a sensible strategy too.
+reach from the range at those roots (`ranged_leaves`). A player's own range does not affect that player's own
+values, so infostates that a player would never come to get a sensible strategy too.
 
 Several public states may be roots at once, unless one lies below another: such subgames have nothing in
 common, and one run of the solver solves them all.

@@ -33,6 +33,12 @@ def dot(a: Array, b: Array) -> Array:
   return jnp.matmul(a, b, precision=HIGHEST)
 
 
+def two_parts_take(leaves: Any, numbers: Sequence[np.ndarray], sizes: Sequence[int]) -> Any:
+  """`LeafEvaluator.take` of an evaluator of showdowns and folds, with `stake` and `constant`."""
+  stake, constant = pick(leaves.stake, numbers[0], sizes[0]), pick(leaves.constant, numbers[1], sizes[1])
+  return dataclasses.replace(leaves, stake=stake, constant=constant)
+
+
 def two_parts_sampled(leaves: Any, player: int, leaf: Array, reach: Array) -> Array:
   """`LeafEvaluator.sampled` of an evaluator of showdowns and folds, with `stake` and `constant`.
 
@@ -65,7 +71,7 @@ class DenseLeaves:
 
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "DenseLeaves":
-    """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves."""
+    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves."""
     prior = deal_weights(form)
     prior /= prior.sum()
     sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
@@ -88,9 +94,7 @@ class DenseLeaves:
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "DenseLeaves":
     """See `tree.LeafEvaluator`."""
-    return dataclasses.replace(
-      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
-    )
+    return two_parts_take(self, leaves, sizes)
 
 
 @jax.tree_util.register_dataclass

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.leaves import pick, two_parts_sampled
+from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand
 
@@ -105,15 +105,15 @@ class NativeLeaves:
 
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "NativeLeaves":
-    """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves.
+    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
 
     Raises:
       ValueError: there is no native evaluator here.
     """
     if reason := obstacle():
       raise ValueError(
-        f"leaves='native' cannot be had: {reason}. Use 'auto' or 'showdown', or install a C++ compiler and "
-        "then this package again (docs/leaf_evaluators.md)."
+        f"leaves='native' is not available: {reason}. Use 'auto' or 'showdown', or install a C++ compiler "
+        "and then this package again (docs/leaf_evaluators.md)."
       )
     total = compatible_weight(form)
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
@@ -133,6 +133,4 @@ class NativeLeaves:
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "NativeLeaves":
     """See `tree.LeafEvaluator`."""
-    return dataclasses.replace(
-      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
-    )
+    return two_parts_take(self, leaves, sizes)

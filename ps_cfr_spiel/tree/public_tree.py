@@ -129,7 +129,7 @@ class PlayerTree:
     return [[k for k, a in enumerate(actions) if a == bucket] for bucket in sorted(set(actions))]
 
   def join(self, blocks: Sequence[Array]) -> list[Array]:
-    """The tables of all blocks, [*, rows, H], as one for each bucket: its blocks' rows in order."""
+    """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order."""
     return [
       jnp.concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
       for bucket in self.buckets

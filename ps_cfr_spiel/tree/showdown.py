@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.leaves import dot, pick, two_parts_sampled
+from ps_cfr_spiel.tree.leaves import dot, two_parts_sampled, two_parts_take
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
 
@@ -111,7 +111,7 @@ class ShowdownLeaves:
 
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "ShowdownLeaves":
-    """From the types of a `BayesianForm` (see `build`) and the utilities of its leaves."""
+    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves."""
     total = compatible_weight(form)
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
@@ -130,9 +130,7 @@ class ShowdownLeaves:
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
     """See `tree.LeafEvaluator`."""
-    return dataclasses.replace(
-      self, stake=pick(self.stake, leaves[0], sizes[0]), constant=pick(self.constant, leaves[1], sizes[1])
-    )
+    return two_parts_take(self, leaves, sizes)
 
 
 def compatible_weight(form) -> float:

@@ -114,12 +114,13 @@ def regrets_against(rng, strategy, shape):
   """Regrets [A, rows, H] for `strategy`, each row by another adversary."""
   actions, _, types = shape
   noise, rare = rng.normal(size=(actions, types)), rng.random(types) < 0.2
-  first, seldom = np.arange(actions)[:, None] == 0, rng.random(types) < 0.5
+  order = np.arange(actions)[:, None]
+  first, seldom = order == 0, rng.random(types) < 0.5
   adversaries = [
     noise,
     noise * np.exp(4 * rng.normal(size=(actions, types))),  # now and then enormous
-    -strategy[:, 2] * np.exp(2 * noise[:1]),  # whatever is played is bad
-    -1.0 * (strategy[:, 3] == strategy[:, 3].max(0)),  # what is played most is bad
+    (0.01 * noise - strategy[:, 2]) * np.exp(2 * noise[:1]),  # whatever is played is bad
+    -1.0 * (order == strategy[:, 3].argmax(0)),  # what is played most is bad
     np.where(rare, noise / (strategy[:, 4] + 1e-3), 0),  # seldom; what is hardly played matters most
     np.where(first, -1, 1e-3) * seldom,  # one action is far worse than the others
   ]
@@ -142,7 +143,7 @@ def test_lemmas_of_the_bound(rule):
   rng, shape = np.random.default_rng(7), (4, 6, 30)
   update = jax.jit(rule.update)
   state, strategy = jax.tree.map(jnp.asarray, rule.init(shape, "float64")), np.full(shape, 1 / 4)
-  weighted, largest_u, largest_x, phi = np.zeros(shape), 0.0, 0.0, rule.phi
+  weighted, largest_u, largest_x, phi, size_before = np.zeros(shape), 0.0, 0.0, rule.phi, 0.0
   before_p, before_g = np.zeros(shape), np.zeros(shape)
   for t in range(1, 400):
     x = regrets_against(rng, strategy, shape)
@@ -163,7 +164,12 @@ def test_lemmas_of_the_bound(rule):
     d = np.divide(past, before_p.sum(0), out=np.zeros_like(past), where=known)
     harm = phi**2 / 4 * d**2 * (before_g**2).sum(0) / np.where(theta > 0, theta, 1)
     assert ((strategy * x).sum(0) >= -harm - scale).all()  # Lemma 3
-    before_p, before_g = p, g
+    if t > 1:
+      q = (1 - phi) / (1 + phi)
+      least = phi**2 * 32 / (4 * (1 - phi) * q**3) * past / size_before**2  # 32 = A^(5/2)
+      assert (harm <= least * (1 + 1e-9) + scale).all()  # Lemma 3, how small the harm is
+    before_p, before_g, size_before = p, g, size
+  assert (largest_x > 0).all()  # every adversary does something
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -5,9 +5,10 @@ import math
 
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 import pytest
 
-from ps_cfr_spiel import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, PSCFRSolver, RMPlus
 from ps_cfr_spiel.cfr import make_rule, normalise, rule_header
 
 
@@ -142,3 +143,31 @@ def test_bad_rules_are_named():
     NRM(kappa=-1)
   with pytest.raises(ValueError, match="gamma must be a number"):
     RM(gamma=math.nan)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stubborn:
+  """A rule without state, which always plays uniformly; `shape` of a state that is of no use."""
+
+  state: tuple[int, ...] | None = None
+  gamma: float = 0.0
+
+  def init(self, shape, dtype):
+    return () if self.state is None else np.zeros(self.state, dtype)
+
+  def update(self, state, regret, t):
+    return state, normalise(jnp.ones_like(regret))
+
+
+def test_a_rule_without_state():
+  game = pyspiel.load_game("leduc_poker")
+  solver = PSCFRSolver(game, Stubborn(), dtype="float64")
+  start = solver.exploitability()
+  solver.run(5)
+  assert solver.exploitability() == pytest.approx(start, rel=1e-12)
+
+
+@pytest.mark.parametrize("state", [(), (3,), (3, 1, 1)])
+def test_the_state_of_a_rule_has_an_entry_for_every_row(state):
+  with pytest.raises(ValueError, match=r"Stubborn.init\(shape=.*must return arrays"):
+    PSCFRSolver(pyspiel.load_game("leduc_poker"), Stubborn(state))

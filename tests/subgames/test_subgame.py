@@ -22,7 +22,7 @@ from cuts import (
 from reference_subgames import tables_of
 
 from ps_cfr_spiel import Subgames, build_tree
-from ps_cfr_spiel.compiler import split_types
+from ps_cfr_spiel.compiler import one_row_per_infostate
 from ps_cfr_spiel.search import SolvedValues
 from ps_cfr_spiel.search.value_functions import FrozenValues
 
@@ -302,7 +302,7 @@ def test_trees_without_public_states():
 def test_types_are_split_without_another_walk():
   """Where types hide what players know, the tree is the one that a walk with leaves='sparse' gives."""
   game = pyspiel.load_game("leduc_poker")
-  found = split_types(game, build_tree(game, leaves="dense"))
+  found = one_row_per_infostate(game, build_tree(game, leaves="dense"))
   expected = build_tree(game, leaves="sparse")
   assert found.labels.decisions == expected.labels.decisions
   assert found.labels.public_states == expected.labels.public_states

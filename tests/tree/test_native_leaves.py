@@ -222,7 +222,7 @@ def test_without_it_auto_takes_another(monkeypatch):
 
 def test_without_it_the_error_says_what_to_do(monkeypatch):
   monkeypatch.setattr(native, "_load", lambda: MISSING)
-  with pytest.raises(ValueError, match=r"leaves='native' cannot be had: it was not built.*C\+\+ compiler"):
+  with pytest.raises(ValueError, match=r"leaves='native' is not available: it was not built.*C\+\+ compiler"):
     build_tree(pyspiel.load_game(TINY), "native")
 
 
