@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyspiel
 import pytest
+from cuts import rounded
 from open_spiel.python.algorithms import exploitability
 from reference import sequence_form_value
 
@@ -135,7 +136,7 @@ def test_the_leaf_evaluator_is_cut():
   roots = [n for n, state in enumerate(dense.labels.public_states) if state.player == 1][:1]
   values = []
   for made in (dense, low_rank(dense)):
-    cut = Subgames(made).cut(roots, fit=lambda shape: shape.rounded())
+    cut = Subgames(made).cut(roots, fit=rounded)
     tree = unsafe(cut, 0, [np.ones((cut.shape.roots[i], made.players[i].types)) for i in (0, 1)])
     uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
     values.append(evaluate(tree, uniform))
