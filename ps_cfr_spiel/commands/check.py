@@ -21,7 +21,7 @@ def check(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if not words:
     raise UserError("check needs a game, such as kuhn_poker, or your own with --module.")
-  report = check_game(load_game(words), values.public_states, values.limit, progress=True)
+  report = check_game(load_game(words), values.public_states, values.limit, True, values.memory)
   print(report)
   return FIT if report.fit else UNFIT
 

@@ -71,6 +71,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       dtype=values.dtype,
       public_states=values.public_states,
       limit=values.limit,
+      memory=values.memory,
     )
     if not values.quiet:
       method = report({"method": resolving.description})

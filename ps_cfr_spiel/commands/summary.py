@@ -28,7 +28,7 @@ def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   game = load_game(words)
   with user_errors():
     pictures = load_pictures() if values.png else None
-    tree = build_tree(game, values.leaves, values.public_states, values.limit, progress=True)
+    tree = build_tree(game, values.leaves, values.public_states, values.limit, True, values.memory)
     print(tree.summary())
     if values.tree:
       print("\n" + certificate(game, tree, values.depth, infostates=values.infostates))
