@@ -49,13 +49,14 @@ def estimate(game: pyspiel.Game, most: float) -> Estimate:
   sizes: list[float] = []
   fortune = 0.0  # its logarithm
   while len(sizes) < PROBES and (len(sizes) < FEWEST or time.perf_counter() < start + SECONDS):
-    sizes.append(_probe(game.new_initial_state(), rng, ENOUGH * most))
+    sizes.append(probe(game.new_initial_state(), rng, ENOUGH * most))
     fortune += math.log(1 - STAKE + STAKE * sizes[-1] / most)
   cut = max(sizes) >= ENOUGH * most
   return Estimate(statistics.fmean(sizes), len(sizes), cut, fortune >= math.log(FORTUNE))
 
 
-def _probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
+def probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
+  """The estimate of one probe, or the first of its sums above `enough`; the root's `state` goes the way."""
   size = width = 1.0
   while size < enough:
     player = state.current_player()
