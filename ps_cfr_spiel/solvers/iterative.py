@@ -55,6 +55,14 @@ class IterativeSolver(abc.ABC):
   def _options(self) -> dict[str, Any]:
     """The constructor's arguments after the game, as JSON values; saved in files."""
 
+  def _kept(self) -> Any:
+    """What files keep of the state."""
+    return self._state
+
+  def _taken_up(self, kept: Any) -> Any:
+    """The state with what a file has kept; the solver has just been made."""
+    return kept
+
   @property
   def name(self) -> str:
     """What to call the method in a line or a legend."""
@@ -167,8 +175,12 @@ class IterativeSolver(abc.ABC):
   def _policy(self, average: bool) -> TreePolicy:
     with precision(self.dtype):
       strategies = self._strategies(average)
+    own = [  # without dead types
+      [np.asarray(block)[..., : player.types] for block in blocks]
+      for player, blocks in zip(self.tree.players, strategies, strict=True)
+    ]
     info = {**self._header(), "policy": "average" if average else "current"}
-    return TreePolicy(self.game, self.tree.names, strategies, info)
+    return TreePolicy(self.game, self.tree.names, own, info)
 
   def _header(self) -> dict[str, Any]:
     options = self._options()
@@ -186,7 +198,7 @@ class IterativeSolver(abc.ABC):
     Raises:
       OSError: the file cannot be written; an earlier one is left as it was.
     """
-    leaves = jax.tree.leaves(self._state)
+    leaves = jax.tree.leaves(self._kept())
     storage.write(path, "solver", self._header(), {f"state{i}": leaf for i, leaf in enumerate(leaves)})
 
   @classmethod
@@ -217,12 +229,12 @@ class IterativeSolver(abc.ABC):
 
   def _restore(self, leaves: list[np.ndarray], iteration: int) -> None:
     """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
-    expected, structure = jax.tree.flatten(self._state)
+    expected, structure = jax.tree.flatten(self._kept())
     shapes = [(leaf.shape, leaf.dtype) for leaf in leaves]
     if shapes != [(leaf.shape, leaf.dtype) for leaf in expected] or not leaves:
       raise ValueError("The saved arrays do not fit the game and the options that the file names.")
     with precision(self.dtype):
-      self._state = jax.tree.unflatten(structure, to_device(leaves, self.dtype))
+      self._state = to_device(self._taken_up(jax.tree.unflatten(structure, leaves)), self.dtype)
     if self.iteration != iteration:
       raise ValueError(f"The file names iteration {iteration}, its arrays are of iteration {self.iteration}.")
 

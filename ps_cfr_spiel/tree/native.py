@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
+from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand
 
@@ -84,6 +85,17 @@ class _View:
       own=np.stack([order[own], *cards[own], *counts, same]).astype(np.int32),
     )
 
+  def widen(self, hands: int, opponents: int) -> "_View":
+    """With dead hands: behind all others, of the first card, with no weight and no scale."""
+    had_hands, had_opponents = self.own.shape[1], self.opponent.shape[1]
+    opponent, own = fill(self.opponent, opponents), fill(self.own, hands)
+    opponent[0, had_opponents:] = np.arange(had_opponents, opponents)
+    own[0, had_hands:] = np.arange(had_hands, hands)
+    own[3:5, had_hands:] = had_opponents  # whom it would beat does not matter, only that they come in order
+    own[5] = np.where(own[5] == had_opponents, opponents, own[5])  # nobody's hand has a new number
+    own[5, had_hands:] = opponents
+    return _View(fill(self.scale, hands), fill(self.weight, opponents), opponent, own)
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -134,3 +146,8 @@ class NativeLeaves:
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "NativeLeaves":
     """See `tree.LeafEvaluator`."""
     return two_parts_take(self, leaves, sizes)
+
+  def widen(self, types: Sequence[int]) -> "NativeLeaves":
+    """See `tree.pad_types`."""
+    first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
+    return dataclasses.replace(self, views=(first, second))
