@@ -5,14 +5,22 @@ themselves, `walk` and `from_histories` all others; `public_states` finds what i
 that a game must keep are in `game_laws` and `history_laws`, and `check` reports on all of them.
 """
 
-from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
+from ps_cfr_spiel.compiler.build import LEAVES, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
+from ps_cfr_spiel.compiler.histories import (
+  Histories,
+  Walked,
+  choice_rows,
+  last_choices,
+  layers,
+  walked,
+)
+from ps_cfr_spiel.compiler.limits import LIMIT
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
-from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, layers, walked
 
 __all__ = [
   "LEAVES",
