@@ -1,10 +1,13 @@
-"""Flags that say how a game is compiled, the same for all commands."""
+"""Flags that several commands share: how a game is compiled, and results as JSON."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from absl import flags
 
 from ps_cfr_spiel.compiler import LEAVES, LIMIT, SOURCES
+from ps_cfr_spiel.reports import report
 
 
 def define_tree(values: flags.FlagValues) -> None:
@@ -21,7 +24,18 @@ def define_walk(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
 
 
+def define_json(values: flags.FlagValues) -> None:
+  """Defines the flag by which programs read a command's result."""
+  flags.DEFINE_bool("json", False, _HELP["json"], flag_values=values)
+
+
+def say(values: flags.FlagValues, facts: Mapping[str, Any]) -> None:
+  """Prints facts as one line of JSON if --json asks for it, else as a report."""
+  print(json.dumps(facts) if values.json else report(facts))
+
+
 _HELP = {
+  "json": "Print the result as JSON, in one line, and nothing else.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
   "(for poker with many hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "

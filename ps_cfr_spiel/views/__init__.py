@@ -5,15 +5,17 @@ text, `certificate` does so with a public tree, `glasses` with beliefs about the
 single games' parameters is in `units`.
 """
 
+from ps_cfr_spiel.policy import action_name
 from ps_cfr_spiel.views import charts, glasses
-from ps_cfr_spiel.views.certificate import action_name, certificate, labels_of
+from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-from ps_cfr_spiel.views.spots import Spot, has_spots, spot
+from ps_cfr_spiel.views.spots import Spot, SpotWorth, has_spots, spot, spot_after, worth_at
 from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, with_unit
 
 __all__ = [
   "CHASER",
   "Spot",
+  "SpotWorth",
   "action_name",
   "board_of",
   "certificate",
@@ -25,6 +27,8 @@ __all__ = [
   "number_text",
   "pot_of",
   "spot",
+  "spot_after",
   "unit_of",
   "with_unit",
+  "worth_at",
 ]
