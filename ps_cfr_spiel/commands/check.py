@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_walk
+from ps_cfr_spiel.commands.flags import define_json, define_walk, say
 from ps_cfr_spiel.commands.user_input import UserError, load_game
 from ps_cfr_spiel.compiler import check_game
 
@@ -15,6 +15,7 @@ FIT, UNFIT = 0, 1  # exit codes
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
   define_walk(values)
+  define_json(values)
 
 
 def check(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -22,7 +23,10 @@ def check(values: flags.FlagValues, words: Sequence[str]) -> int:
   if not words:
     raise UserError("check needs a game, such as kuhn_poker, or your own with --module.")
   report = check_game(load_game(words), values.public_states, values.limit, progress=True)
-  print(report)
+  if values.json:
+    say(values, report.facts())
+  else:
+    print(report)
   return FIT if report.fit else UNFIT
 
 

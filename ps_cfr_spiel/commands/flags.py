@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pyspiel
 from absl import flags
 
 from ps_cfr_spiel.compiler import LEAVES, LIMIT, SOURCES
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.views import pot_of, unit_of
 
 
 def define_tree(values: flags.FlagValues) -> None:
@@ -29,9 +31,24 @@ def define_json(values: flags.FlagValues) -> None:
   flags.DEFINE_bool("json", False, _HELP["json"], flag_values=values)
 
 
-def say(values: flags.FlagValues, facts: Mapping[str, Any]) -> None:
-  """Prints facts as one line of JSON if --json asks for it, else as a report."""
-  print(json.dumps(facts) if values.json else report(facts))
+def say(
+  values: flags.FlagValues, facts: Mapping[str, Any], lines: Mapping[str, object] | None = None
+) -> None:
+  """Prints a result.
+
+  Args:
+    values: of the command.
+    facts: what --json prints, in one line.
+    lines: what people read instead; the facts themselves by default.
+  """
+  print(json.dumps(facts) if values.json else report(facts if lines is None else lines))
+
+
+def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str, Any]:
+  """For --json: exploitability, its unit, and where there is a pot its share in percent."""
+  pot = pot_of(game)
+  share = {"exploitability_percent_of_pot": 100 * exploitability / pot} if pot else {}
+  return {"exploitability": exploitability, "unit": unit_of(game), **share}
 
 
 _HELP = {

@@ -30,16 +30,16 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "at": "Where to look: the public moves so far, such as 'check, bet 200', 'x b200' for short, or OpenSpiel's "
-  "numbers such as '1 2'; or a public state that summary --tree lists, such as '#12'. In glasses, "
-  "'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the start of the game.",
-  "history": "Where to look, by a whole history instead: all moves from the start, those of chance and hidden "
-  "ones included, such as '0 1 pass' in kuhn_poker.",
+  "at": "Where to look: the public moves so far, such as 'check, bet 200', 'x b200' for short, or "
+  "OpenSpiel's numbers such as '1 2'; or a public state that summary --tree lists, such as '#12'. In "
+  "glasses, 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the start of the game.",
+  "history": "Where to look, by a whole history instead: all moves from the start, those of chance and "
+  "hidden ones included, such as '0 1 pass' in kuhn_poker.",
   "hand": "Show a table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all "
   "suits. In games without a chart, a table of the information states that contain this text.",
   "csv": "Write the strategy to this file, a row for every action of every information state, with values "
-  "(EV), reach and equity: all of it, or with --at or --history that place alone. JSON lines if the name ends "
-  "in .jsonl.",
+  "(EV), reach and equity: all of it, or with --at or --history that place alone. JSON lines if the name "
+  "ends in .jsonl.",
 }
 
 

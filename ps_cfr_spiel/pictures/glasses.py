@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
+import scipy.sparse.csgraph
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
@@ -47,20 +48,17 @@ def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np
     place = inverse @ (pull @ place)
   _, axes = np.linalg.eigh(place.T @ place)
   place = place @ axes[:, ::-1]
-  first = place[[0, np.abs(place[:, 1]).argmax()], [0, 1]]  # node 0 to the left, the farthest aside on top
+  # Node 0 to the left; on top the farthest aside, of several equally far ones the first.
+  aside = np.abs(place[:, 1])
+  first = place[[0, np.flatnonzero(aside > aside.max() - 1e-6)[0]], [0, 1]]
   return place * np.where(first * (-1, 1) < -1e-9, -1.0, 1.0)
 
 
 def _distances(neighbours: tuple[tuple[int, ...], ...]) -> np.ndarray:
   """Number of edges between every two nodes, float64[n, n]."""
-  count = len(neighbours)
-  distance = np.full((count, count), np.inf)
-  np.fill_diagonal(distance, 0)
-  for node, near in enumerate(neighbours):
-    distance[node, list(near)] = 1
-  for node in range(count):
-    distance = np.minimum(distance, distance[:, node, None] + distance[node])
-  return distance
+  rows = np.repeat(np.arange(len(neighbours)), [len(near) for near in neighbours])
+  edges = scipy.sparse.coo_array((np.ones(len(rows)), (rows, np.concatenate(neighbours))))
+  return scipy.sparse.csgraph.shortest_path(edges.tocsr(), unweighted=True)
 
 
 def position(

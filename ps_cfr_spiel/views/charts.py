@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy, action_names
+from ps_cfr_spiel.policy import TreePolicy, action_names, letters
 from ps_cfr_spiel.tree import CHANCE
-from ps_cfr_spiel.views.paths import letters
 from ps_cfr_spiel.views.spots import Spot, SpotWorth
 from ps_cfr_spiel.views.units import number_text
 

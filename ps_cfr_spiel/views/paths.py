@@ -1,31 +1,9 @@
 """From what people type to a place in a game: "check, bet 200", "x b200", "1 2", "#12"."""
 
-import re
-from collections.abc import Sequence
-
 import pyspiel
 
-from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, line
+from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_action, line, split_words
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
-
-
-def find_one_action(text: str, names: Sequence[str], ids: Sequence[int], history: Sequence[str] = ()) -> int:
-  """Which of some actions a name, abbreviation or number means.
-
-  Args:
-    text: what somebody typed.
-    names: of the legal actions.
-    ids: their OpenSpiel numbers.
-    history: the moves so far, for messages.
-
-  Raises:
-    ValueError: none of them, several, or more than one action.
-  """
-  words = _words(text)
-  choice, used = _find_action(words, names, ids, history)
-  if used < len(words):
-    raise ValueError(f"{text!r} is more than one action.")
-  return choice
 
 
 def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str, ...]]:
@@ -34,13 +12,13 @@ def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str
   Raises:
     ValueError: a move is unknown or illegal.
   """
-  state, words, names = game.new_initial_state(), _words(moves), ()
+  state, words, names = game.new_initial_state(), split_words(moves), ()
   while words:
     if state.is_terminal():
       raise ValueError(f"The game is over after {', '.join(names)}; {' '.join(words)!r} cannot follow.")
     ids = state.legal_actions()
     legal = [state.action_to_string(state.current_player(), action) for action in ids]
-    choice, used = _find_action(words, legal, ids, names)
+    choice, used = find_action(words, legal, ids, names)
     state.apply_action(ids[choice])
     words, names = words[used:], (*names, legal[choice])
   return state, names
@@ -48,11 +26,7 @@ def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str
 
 def find_public_state(policy: TreePolicy, path: str) -> int:
   """The public state to which public moves lead; see `spots.spot`."""
-  return _walk(policy, _words(path))
-
-
-def _words(text: str) -> list[str]:
-  return text.replace(",", " ").split()
+  return _walk(policy, split_words(path))
 
 
 def _walk(policy: TreePolicy, words: list[str]) -> int:
@@ -89,7 +63,7 @@ def _without_hidden(policy: TreePolicy, index: int, words: list[str]) -> list[st
     decision = policy.labels.decisions[number]
     names = action_names(policy.game, policy.labels, decision)
     try:
-      return words[_find_action(words, names, decision.legal_actions, ())[1] :]
+      return words[find_action(words, names, decision.legal_actions, ())[1] :]
     except ValueError:
       continue
   return words
@@ -105,7 +79,7 @@ def _next(
     moves.setdefault(labels.public_states[child].action, []).append(child)
   ids = list(moves)
   names = [action_name(policy.game, labels, moves[action][0]) for action in ids]
-  choice, used = _find_action(words, names, ids, history)
+  choice, used = find_action(words, names, ids, history)
   found = moves[ids[choice]]
   # What happens after one action may depend on what is hidden: whether the game ends, or what is then seen.
   goes_on = [child for child in found if labels.public_states[child].player != TERMINAL] or found[:1]
@@ -113,58 +87,3 @@ def _next(
     several = " or ".join(f"#{child}" for child in goes_on)
     raise ValueError(f"{names[choice]!r} leads to several public states; write {several} instead.")
   return names[choice], goes_on[0], words[used:]
-
-
-def letters(actions: Sequence[str]) -> tuple[str, ...]:
-  """A letter for each action: its first one; where several begin alike, the next free ones."""
-  reserved = {name[0].lower() for name in actions}
-  found: list[str] = []
-  for name in actions:
-    letter = name[0].lower()
-    if letter in found:
-      after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
-      letter = next((other for other in after[2] + after[0] if other not in reserved | set(found)), "?")
-    found.append(letter)
-  return tuple(found)
-
-
-def _find_action(
-  words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
-) -> tuple[int, int]:
-  """Reads one action off the front of `words`: (which of `names`, words used)."""
-  for used in range(min(len(words), max(len(_words(name)) for name in names)), 0, -1):
-    text = [word.lower() for word in words[:used]]
-    found = [k for k, name in enumerate(names) if _words(name.lower()) == text]
-    if found:
-      return found[0], used
-  word = words[0].lower() if words else ""
-  if word.isdecimal() and int(word) in ids:
-    return ids.index(int(word)), 1
-  if word in letters(names):
-    return letters(names).index(word), 1
-  for matches in (_is_abbreviation, _is_amount):
-    found = [k for k, name in enumerate(names) if matches(word, name.lower())]
-    if len(found) == 1:
-      return found[0], 1
-    if found:
-      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}.")
-  known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
-  where = f"after {', '.join(history)}" if history else "at the start"
-  raise ValueError(f"Unknown action {' '.join(words[:1])!r} {where}; choose one of {known}.")
-
-
-def _letters_and_numbers(text: str) -> tuple[str, list[str]]:
-  return re.sub("[^a-z]", "", text), re.findall("[0-9]+", text)
-
-
-def _is_abbreviation(word: str, name: str) -> bool:
-  """B200 or bet for Bet 200; x for Check, as betting lines are written."""
-  (letters, numbers), (full, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
-  letters = "check" if letters == "x" else letters
-  return bool(letters) and full.startswith(letters) and numbers in ([], amount)
-
-
-def _is_amount(word: str, name: str) -> bool:
-  """19900 or r19900 for All-in 19900."""
-  (letters, numbers), (_, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
-  return len(letters) < 2 and bool(numbers) and numbers == amount
