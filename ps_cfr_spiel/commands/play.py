@@ -10,6 +10,7 @@ from absl import flags
 from open_spiel.python.bots.policy import PolicyBot
 
 from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_game
 from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import BOTS, table
@@ -26,6 +27,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("opponent", None, _HELP["opponent"], **into)
   flags.DEFINE_integer("seat", 0, "Which player you are.", 0, **into)
   flags.DEFINE_integer("seed", None, "Seed of chance and of the bots; the same seed repeats a game.", **into)
+  define_game(values)
 
 
 _HELP = {
@@ -37,7 +39,7 @@ _HELP = {
 
 def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
-  game = load_game(words)
+  game = load_game(words, values)
   kind = game.get_type()
   if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not kind.provides_information_state_string:
     raise UserError(

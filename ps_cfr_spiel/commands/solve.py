@@ -14,8 +14,15 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, define_tree, exploitability_facts, say
-from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures, make_folder, user_errors
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, exploitability_facts, say
+from ps_cfr_spiel.commands.user_input import (
+  RIVER_FLAGS,
+  UserError,
+  load_game,
+  load_pictures,
+  make_folder,
+  user_errors,
+)
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
@@ -58,6 +65,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
   flags.DEFINE_integer("seed", 0, "Sampling: seed of the random numbers.", **least)
   define_tree(values)
+  define_game(values)
   define_json(values)
 
 
@@ -187,7 +195,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
 
 
 def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  game = load_game(words)
+  game = load_game(words, values)
   kind, own = SOLVERS[values.solver]
   foreign = sorted(set(_OWN) - set(own))
   wrong = [f"--{name}" for name in foreign if values[name].present]
@@ -201,7 +209,7 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  fixed = [f"--{name}" for name in _FIXED if values[name].present]
+  fixed = [f"--{name}" for name in (*_FIXED, *RIVER_FLAGS) if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
@@ -362,6 +370,7 @@ COMMAND = Command(
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
+    "solve --board='Kh Kd 8c 4s 2h' --pot=100 --stack=500 --bets='50%, 100%, a' --ranges='AA, KQs; TT+, AQ'",
     "solve --target=0.01% --output=exact",
     "solve --resume=exact/run.npz --iterations=1000",
   ),

@@ -12,7 +12,8 @@ RULES = {  # of OpenSpiel's games, which carry no text
   "Bet may be called by Bet or given up by Pass. At the end the higher card wins the pot.",
   "leduc_poker": "Six cards: three ranks, two of each; card numbers 2k and 2k+1 have the same rank. Both "
   "players put one chip in and get a card; raises are 2 chips in the first round and 4 in the second, at "
-  "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher rank.",
+  "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher "
+  "rank.",
   "liars_dice": "Both players roll in secret and in turns make rising bids: 2-3 says that all dice together "
   "show at least two threes; the highest face is wild. Liar ends the game: who was wrong loses.",
   "goofspiel": "Prize cards come up one by one. Each player bids a card of their own hand for it; the higher "
