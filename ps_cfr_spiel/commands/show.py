@@ -81,7 +81,7 @@ def _place(values: flags.FlagValues, policy: TreePolicy) -> Spot:
 def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
   """What is printed."""
   placed = values.at or values.history
-  if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and not values.action:
+  if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and "#" not in values.at:
     return _belief_text(values, policy)
   if placed or (has_spots(policy) and charts.has_hands(spot(policy))):
     return _spot_text(values, policy)

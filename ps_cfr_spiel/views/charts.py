@@ -12,6 +12,7 @@ from ps_cfr_spiel.views.spots import Spot, SpotWorth
 from ps_cfr_spiel.views.units import number_text
 
 RANKS = "AKQJT98765432"
+WIDEST = 120  # characters of a table's line; a wider one has a line for each action instead
 RARE = 1e-3  # of the most frequent kind's presence; a chart leaves out hands that come here less often
 
 
@@ -107,10 +108,13 @@ def heading_text(spot: Spot) -> str:
   """Where a spot is and how often the player comes there."""
   where = f"After {', '.join(spot.history)}: player" if spot.history else "At the start: player"
   share = spot.weight.sum()
-  often = (
-    f", who plays to here with {100 * share:.3g}% of the hands dealt" if spot.history and share < 1 else ""
-  )
-  return f"{where} {spot.player} acts{often}."
+  often = ""
+  if spot.history and share < 1:
+    often = (
+      f", who plays to here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'what is'} dealt"
+    )
+  number = "" if has_hands(spot) else f" (public state #{spot.public_state})"
+  return f"{where} {spot.player} acts{number}{often}."
 
 
 def actions_text(spot: Spot) -> str:
@@ -190,9 +194,21 @@ def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
     equity = [] if worth.equity is None else [_percent(worth.equity[h])]
     lines.append([spot.types[h], *cells, _percent(spot.reach[h]), *equity])
   widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+  if sum(widths) + 2 * len(widths) > WIDEST:
+    return "\n\n".join(_type_text(head, cells) for cells in lines[1:])
   return "\n".join(
     "  ".join([f"{row[0]:{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in lines
   )
+
+
+def _type_text(head: Sequence[str], cells: Sequence[str]) -> str:
+  """One type of a table that is too wide: a line for each of its actions."""
+  end = 1 + 2 * head.count("EV")  # each action has a column, and another for its EV
+  actions = [(head[k], cells[k], cells[k + 1]) for k in range(1, end, 2) if cells[k]]
+  width = max(len(action) for action, _, _ in actions)
+  rest = ", ".join(f"{head[k]} {cells[k]}" for k in range(end, len(head)))
+  lines = [f"  {action:{width}}  {p:>8}  EV {value}" for action, p, value in actions]
+  return "\n".join([f"{cells[0]} ({rest})", *lines])
 
 
 def _value_text(value: float) -> str:

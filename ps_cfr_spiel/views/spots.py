@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ps_cfr_spiel.compiler import walked
-from ps_cfr_spiel.policy import TreePolicy, action_names, find_one_action, line
+from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_one_action, line
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
 from ps_cfr_spiel.views.paths import find_public_state, play_moves
 
@@ -114,7 +114,7 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
   if not has_spots(policy):
     raise ValueError(f"{policy.labels.game} was solved without public states, so there are none to look at.")
   number = find_public_state(policy, path)
-  return _spot(policy, number)
+  return spot_of(policy, number)
 
 
 def spot_after(policy: TreePolicy, history: str) -> Spot:
@@ -134,16 +134,19 @@ def spot_after(policy: TreePolicy, history: str) -> Spot:
       f"No player acts after {', '.join(names) or 'nothing'}: it is the turn of chance or nobody."
     )
   decision, _ = policy.labels.find(player, state.information_state_string(player))
-  return _spot(policy, decision.public_state)
+  return spot_of(policy, decision.public_state)
 
 
-def _spot(policy: TreePolicy, number: int) -> Spot:
+def spot_of(policy: TreePolicy, number: int) -> Spot:
   """The spot of a public state in which a player acts."""
   labels = policy.labels
   state = labels.public_states[number]
   history = line(policy.game, labels, number)
+  if state.player == CHANCE:
+    moves = ", ".join(action_name(policy.game, labels, child) for child in labels.children[number])
+    raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
   if state.player < 0:
-    raise ValueError(f"The game is over after {', '.join(history)}; nobody has a decision there.")
+    raise ValueError(f"The game is over {_after(history)}; nobody has a decision there.")
   decisions = [labels.decisions[n] for n in state.decisions]
   cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
   names = {a: name for d in decisions for a, name in _actions(policy, d)}
@@ -167,6 +170,10 @@ def _spot(policy: TreePolicy, number: int) -> Spot:
     dealt=np.array([reach[d].dealt[h] for d, h in cells]),
     reach=np.array([reach[d].own[h] for d, h in cells]),
   )
+
+
+def _after(history: tuple[str, ...]) -> str:
+  return f"after {', '.join(history)}" if history else "at the start"
 
 
 def _actions(policy: TreePolicy, decision: Decision) -> list[tuple[int, str]]:
@@ -196,7 +203,7 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
   """Names without the words that all of them begin with, and end with; whole if there is only one."""
   if len(set(names)) < 2:
     return tuple(names)
-  words = [re.findall(r"[A-Za-z0-9]+|[^A-Za-z0-9]", name) for name in names]
+  words = [re.findall(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]", name) for name in names]
   start = _shared(words)
   ends = _shared([row[start:][::-1] for row in words])
   return tuple("".join(row[start : len(row) - ends]).strip() or "-" for row in words)
