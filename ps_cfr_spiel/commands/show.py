@@ -47,6 +47,8 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if len(words) != 1:
     raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
+  if values.at and values.history:
+    raise UserError("--at and --history both say where to look; give one of them.")
   pictures = load_pictures() if values.png else None
   policy = load_saved_policy(words[0])
   if values.csv or values.json:
@@ -73,8 +75,6 @@ def _export(values: flags.FlagValues, policy: TreePolicy) -> int:
 
 def _place(values: flags.FlagValues, policy: TreePolicy) -> Spot:
   """The spot that --at or --history names."""
-  if values.at and values.history:
-    raise UserError("--at and --history both say where to look; give one of them.")
   return spot_after(policy, values.history) if values.history else spot(policy, values.at)
 
 
