@@ -49,8 +49,8 @@ def build_tree(
   Raises:
     TypeError: `game` is not a game.
     ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
-      (`check_game` tells all that is wrong with it); it has more than `limit` histories, needs
-      more than `memory` bytes, or has no valid public states; or an option is unknown or does not fit the game.
+      (`check_game` tells all that is wrong with it); it has more than `limit` histories, needs more than
+      `memory` bytes or has no valid public states; or an option is unknown or does not fit the game.
   """
   check_kind(game)
   limits = Limits.create(limit, memory)
@@ -65,7 +65,7 @@ def build_tree(
   histories = walk(game, limits, progress, observe)
   choices = own_choices(str(game), histories)
   found = None if public_states == "none" else partition(str(game), histories, choices, public_states)
-  return build_general(game, histories, choices, found, leaves)
+  return build_general(game, histories, choices, found, leaves, limits.memory)
 
 
 def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:

@@ -44,7 +44,9 @@ def check_game(
     game: from `pyspiel.load_game`.
     public_states: as for `build_tree`: "closure", "observer" or "none". Public states that are not asked for
       are reported in a note, but not required.
-    limit, progress, memory: as for `build_tree`.
+    limit: most histories to walk.
+    progress: show a progress bar while walking; as for `build_tree`.
+    memory: most bytes to take; as for `build_tree`.
 
   Returns:
     The report; `str` of it has a line for each law.

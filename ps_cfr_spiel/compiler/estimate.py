@@ -1,47 +1,62 @@
 """How large a game is, before it is walked: estimates from random ways through it.
 
 A *probe* goes from the root to an end and chooses uniformly among the children of each state. The sum over
-its states of the product of the numbers of choices before them is an unbiased estimate of the number of
-histories (Knuth 1975, "Estimating the Efficiency of Backtrack Programs", Theorem 1). Its spread can be
-enormous, but not towards large values: being unbiased and positive, an estimate of a game of N histories is
-c N or more with a probability of at most 1 / c (Markov). All of at least half of K probes are so large only
-with a probability below 2^K / c^(K/2), for K = 64 and c = 16 below 10^-19: that refutes a size.
+its states of the product of the numbers of choices before them is an unbiased estimate X of the number N of
+histories (Knuth 1975, "Estimating the Efficiency of Backtrack Programs", Theorem 1). Most probes fall far
+below N and few far above it, so that a mean of them says little about its own error. A bet does: who believes
+in N <= n and stakes the share s of a fortune on every X being at most n, pays (1 - s) + s X / n in turn,
+which is at most 1 on average. So the fortune of the other side grows to f with a probability of at most 1 / f
+if N <= n (Ville's inequality), whatever X is distributed like: a large one refutes n.
 """
 
+import dataclasses
+import math
 import random
 import statistics
 import time
-from collections.abc import Sequence
 
 import pyspiel
 
 from ps_cfr_spiel.compiler import game_laws
 
-PROBES, FEWEST = 64, 16
-SECONDS = 2.0  # for all probes together, if `FEWEST` of them are done
-SURE = 16  # c
+PROBES, FEWEST = 256, 16
+SECONDS = 0.5  # for all probes together, once `FEWEST` of them are done
+STAKE = 0.25  # s
+FORTUNE = 1e9  # that refutes: one wrong refusal in 10^9
+ENOUGH = 1e6  # a probe ends when its estimate is so many times n: it is far too large however it goes on
 
 
-def probe_sizes(game: pyspiel.Game, enough: float) -> list[float]:
-  """The estimates of `PROBES` probes, or of fewer if states are slow; the same in every call.
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+  """How many histories a game has.
 
-  Args:
-    game: the game.
-    enough: a probe ends when its estimate, which grows on its way, has come to so much.
+  Attributes:
+    count: the mean of the probes.
+    probes: their number.
+    cut: whether one of them was ended early, so that `count` is a lower bound at best.
+    exceeds: whether they refute that there are at most as many as `estimate` was asked about.
   """
+
+  count: float
+  probes: int
+  cut: bool
+  exceeds: bool
+
+
+def estimate(game: pyspiel.Game, most: float) -> Estimate:
+  """Estimates how many histories a game has, and whether there are surely more than `most`."""
   rng, start = random.Random(0), time.perf_counter()
   sizes: list[float] = []
+  fortune = 0.0  # its logarithm
   while len(sizes) < PROBES and (len(sizes) < FEWEST or time.perf_counter() < start + SECONDS):
-    sizes.append(_probe(game.new_initial_state(), rng, enough))
-  return sizes
+    sizes.append(probe(game.new_initial_state(), rng, ENOUGH * most))
+    fortune += math.log(1 - STAKE + STAKE * sizes[-1] / most)
+  cut = max(sizes) >= ENOUGH * most
+  return Estimate(statistics.fmean(sizes), len(sizes), cut, fortune >= math.log(FORTUNE))
 
 
-def surely_exceeds(sizes: Sequence[float], count: float) -> bool:
-  """Do the probes show that there are more than `count` histories?"""
-  return statistics.median_low(sizes) >= SURE * count
-
-
-def _probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
+def probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
+  """The estimate of one probe, or the first of its sums above `enough`; the root's `state` goes the way."""
   size = width = 1.0
   while size < enough:
     player = state.current_player()

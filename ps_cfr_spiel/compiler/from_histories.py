@@ -14,7 +14,8 @@ import pyspiel
 
 from ps_cfr_spiel.compiler.histories import Histories, Walked, choice_rows, last_choices, walked
 from ps_cfr_spiel.compiler.history_laws import acting, actions_fault, recall_fault
-from ps_cfr_spiel.compiler.numbering import first_members, is_constant, number
+from ps_cfr_spiel.compiler.limits import TooLarge, readable_bytes
+from ps_cfr_spiel.compiler.numbering import first_members, is_constant, number_rows, one_to_one
 from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
 from ps_cfr_spiel.tree import (
   TERMINAL,
@@ -58,7 +59,7 @@ class Layout:
     """The layout with these rows and types, a pair each; finds the leaves."""
     ends = np.flatnonzero(histories.player == TERMINAL)
     keys = [choice_rows(choices[player][ends], row[player]) for player in (0, 1)]
-    leaf = number(*keys[0].T, *keys[1].T)
+    leaf = number_rows(*keys[0].T, *keys[1].T)
     first = first_members(leaf)
     return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, (keys[0][first], keys[1][first]))
 
@@ -82,6 +83,7 @@ def build_general(
   choices: Choices,
   partition: Partition | None,
   leaves: str = "auto",
+  memory: float = math.inf,
 ) -> PublicTree:
   """Compiles the histories of a game.
 
@@ -91,8 +93,10 @@ def build_general(
     choices: of `own_choices`.
     partition: its public states, or None to do without.
     leaves: "auto", "dense" (types share a row) or "sparse" (each infostate has its own).
+    memory: most bytes for the utilities of the leaves.
 
   Raises:
+    TooLarge: the leaves take more than `memory`.
     ValueError: `leaves` does not fit the game.
   """
   layout = None
@@ -102,6 +106,13 @@ def build_general(
     needs = "a Bayesian game with public states" if leaves == "dense" else "a game with a bayesian_form()"
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories, choices)
+  size = 8 * len(layout.last[0]) * math.prod(layout.types)
+  if size > memory:
+    raise TooLarge(
+      f"{game}: {leaves=} needs {readable_bytes(size)} for the utilities of {len(layout.last[0]):,} leaves "
+      f"with {layout.types[0]:,} x {layout.types[1]:,} types each, more than {readable_bytes(memory)}, the "
+      f"limit on what is compiled. Use leaves='auto', or raise the limit: memory=... or --memory."
+    )
   return _assemble(game, histories, partition, choices, layout)
 
 
@@ -125,7 +136,7 @@ def _sparse_layout(histories: Histories, choices: Choices) -> Layout:
   rows = []
   for player in (0, 1):
     _, first = acting(histories, player)
-    rows.append(np.where(first >= 0, np.cumsum(first >= 0) - 1, -1))
+    rows.append(np.where(first >= 0, np.cumsum(first >= 0, dtype=np.int32) - 1, -1))
   zeros = np.zeros(len(histories.parent), np.int32)
   return Layout.create(histories, choices, rows, (zeros, zeros), (1, 1))
 
@@ -144,28 +155,28 @@ def _typed_layout(
     origin = np.where(start >= 0, knowledge[start], 0)
     root = np.where(start >= 0, partition.of[start], -1)
     public = partition.of[acts]
-    if not _one_to_one(public, knowledge[acts], origin[acts]):
+    if not one_to_one(public, knowledge[acts], origin[acts]):
       return None
     # The player's rows are the public states in which the player acts; all histories of one must allow the
     # same actions and have the same last choice of the player before them.
-    row_of_public = np.full(len(partition.parent), -1)
+    row_of_public = np.full(len(partition.parent), -1, np.int32)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
-    row = np.full(len(histories.names[player]), -1)
+    row = np.full(len(histories.names[player]), -1, np.int32)
     row[histories.infostate[player][acts]] = row_of_public[public]
     past = choice_rows(choices[player][acts], row)
     if not all(is_constant(public, column) for column in (histories.legal[acts], *past.T)):
       return None
     # Number the types within each public state of first decisions; rows must be filled well enough.
     type_, size = _ranks(root, origin)
-    if number(knowledge[acts]).max(initial=-1) + 1 < least_fill * len(own) * size:
+    if number_rows(knowledge[acts]).max(initial=-1) + 1 < least_fill * len(own) * size:
       return None
     rows.append(row)
     types.append(type_)
     sizes.append(size)
   # Leaves hold a matrix over pairs of types each; these must be filled well enough, too.
   layout = Layout.create(histories, choices, rows, types, sizes)
-  cells = number(layout.leaf, *(type_[layout.ends] for type_ in types)).max() + 1
+  cells = number_rows(layout.leaf, *(type_[layout.ends] for type_ in types)).max() + 1
   return layout if cells >= least_fill * len(layout.last[0]) * sizes[0] * sizes[1] else None
 
 
@@ -179,14 +190,9 @@ def _first_decisions(histories: Histories) -> np.ndarray:
   return start
 
 
-def _one_to_one(group: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
-  """Within each group, does each a go with one b and each b with one a?"""
-  return is_constant(number(group, a), b) and is_constant(number(group, b), a)
-
-
 def _ranks(group: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, int]:
   """Rank of each value among the distinct values of its group, and the most that a group has."""
-  pair = number(group, values)
+  pair = number_rows(group, values)
   group_of_pair = group[first_members(pair)]  # ascending, as pairs are numbered
   rank = np.arange(len(group_of_pair), dtype=np.int32) - np.searchsorted(group_of_pair, group_of_pair)
   return rank[pair].astype(np.int32), int(rank.max(initial=0)) + 1

@@ -131,5 +131,5 @@ def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
 def layers(depth: np.ndarray) -> tuple[np.ndarray, ...]:
   """The histories, or any nodes, of each depth: int[n] to arrays of numbers, ascending."""
   small = depth.astype(np.int16) if depth.max(initial=0) < 2**15 else depth  # which NumPy sorts by counting
-  order = np.argsort(small, kind="stable")
+  order = np.argsort(small, kind="stable").astype(np.int32)
   return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))

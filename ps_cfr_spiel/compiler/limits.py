@@ -3,24 +3,22 @@
 import contextlib
 import dataclasses
 import os
-import statistics
-import sys
 import time
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyspiel
-from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import is_integer, is_number
-from ps_cfr_spiel.compiler.estimate import probe_sizes, surely_exceeds
+from ps_cfr_spiel.compiler.estimate import Estimate, estimate
+from ps_cfr_spiel.reports import progress_bar
 
 LIMIT = 5_000_000  # histories: some 1 GB and half a minute for a game written in C++
 SHARE = 0.5  # of the memory that is free, which is the limit if none is given
-BYTES = 150  # that a history takes at the peak of walking and compiling, its strings apart
+BYTES = 170  # that a history takes at the peak of walking and compiling, its strings apart
 EVERY = 256  # histories from one look to the next
 PATIENCE = 0.5  # seconds of walking before the game's size is estimated
-ENOUGH = 1e6  # times the limit: no estimate is followed further
+HOPELESS = 100  # times the limit: raising it will not do
 
 
 class TooLarge(ValueError):  # noqa: N818
@@ -74,60 +72,52 @@ class Watch:
   def __init__(self, game: pyspiel.Game, limits: Limits, progress: bool | None):
     self.game, self.limits = game, limits
     self.start = time.perf_counter()
-    self.sizes: list[float] = []
     self.most = min(limits.histories, limits.memory / BYTES)  # histories that can be walked at all
-    self.bar = progress_bar(progress, unit=" histories", desc="Walking", unit_scale=True)
+    self.size: Estimate | None = None
+    self.bar = progress_bar(
+      progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
+    )
 
   def look(self, count: int, walk: Walk) -> int:
     """Looks at a walk after `count` histories; returns after how many to look again, or raises TooLarge."""
     taken = count * BYTES + walk.key_bytes()
-    if not self.bar.disable and count:
+    if count and not self.bar.disable:
       share = walk.share()
       self.bar.total = round(count / share) if share > 1e-9 else None
       self.bar.set_postfix_str(readable_bytes(taken), refresh=False)
       self.bar.update(count - self.bar.n)
     over = count >= self.limits.histories or taken > self.limits.memory
-    if not self.sizes and (over or time.perf_counter() > self.start + PATIENCE):
-      self.sizes = probe_sizes(self.game, ENOUGH * self.most)
-      over = over or surely_exceeds(self.sizes, self.most)
-    if over:
-      raise TooLarge(self._refusal(count, taken))
+    if over or (self.size is None and time.perf_counter() > self.start + PATIENCE):
+      self.size = self.size or estimate(self.game, self.most)
+      if over or self.size.exceeds:
+        raise TooLarge(self._refusal(self.size, count, taken))
     return min(count + EVERY, self.limits.histories)
 
-  def _refusal(self, count: int, taken: float) -> str:
+  def _refusal(self, size: Estimate, count: int, taken: float) -> str:
     """Which limit is exceeded, by how much, and what to change."""
-    size = max(statistics.fmean(self.sizes), count)
-    bytes_ = size * max(taken / max(count, 1), BYTES)
-    beyond = "more than " if size >= ENOUGH * self.most / len(self.sizes) else "about "
-    if (count < self.limits.histories and taken > self.limits.memory) or self.most < self.limits.histories:
+    if self.most < self.limits.histories or taken > self.limits.memory:
       what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit on what is compiled"
       name = "memory"
     else:
       what = f"has more than {self.limits.histories:,} histories, the limit on what is walked"
       name = "limit"
-    return (
-      f"{self.game} {what}: {beyond}{readable_count(size)} histories in {readable_bytes(bytes_)}, as "
-      f"{len(self.sizes)} random ways through the game suggest. Choose smaller parameters of the game, or "
-      f"raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...) or --{name}."
+    expected = max(size.count, count)
+    each = max(taken / max(count, 1), BYTES)
+    about = (
+      f"more than {readable_count(expected)} histories"
+      if size.cut
+      else f"about {readable_count(expected)} histories in {readable_bytes(expected * each)}"
     )
+    change = "Choose smaller parameters of the game"
+    if expected < HOPELESS * self.most:
+      change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
+    return f"{self.game} {what}: {about}, as {size.probes} random ways through it suggest. {change}."
 
   def __enter__(self) -> "Watch":
     return self
 
   def __exit__(self, *_: object) -> None:
     self.bar.close()
-
-
-def progress_bar(progress: bool | None, **options: Any) -> tqdm:
-  """A bar that appears after two seconds and goes when it is done.
-
-  Args:
-    progress: show it, or not; None shows it to people: on a terminal or in a notebook.
-    options: tqdm's.
-  """
-  if progress is None:
-    progress = sys.stderr.isatty() or "ipykernel" in sys.modules
-  return tqdm(disable=not progress, delay=2, leave=False, **options)
 
 
 def readable_count(number: float) -> str:

@@ -15,7 +15,7 @@ from open_spiel.python import observation
 
 from ps_cfr_spiel.compiler.histories import Histories
 from ps_cfr_spiel.compiler.history_laws import movers_fault, split_fault, timing_fault
-from ps_cfr_spiel.compiler.numbering import first_members, number, number_by_appearance
+from ps_cfr_spiel.compiler.numbering import first_members, number_by_appearance, number_rows
 from ps_cfr_spiel.tree import TERMINAL
 
 SOURCES = ("closure", "observer", "none")
@@ -96,7 +96,7 @@ def _by_observer(histories: Histories) -> np.ndarray:
   numbered = 0
   for here in histories.layers:
     above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
-    of[here] = numbered + number(above, histories.public[here])
+    of[here] = numbered + number_rows(above, histories.public[here])
     numbered = of[here].max() + 1
   return of
 
@@ -122,7 +122,7 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
     below = here
   ends = np.flatnonzero(histories.player == TERMINAL)
   above = np.where(histories.parent[ends] >= 0, of[histories.parent[ends]], -1)
-  of[ends] = numbered + components(len(ends), [number(above, known[i][ends]) for i in (0, 1)])
+  of[ends] = numbered + components(len(ends), [number_rows(above, known[i][ends]) for i in (0, 1)])
   return of
 
 
@@ -131,7 +131,7 @@ def _knowledge(histories: Histories, choices: Sequence[np.ndarray], player: int)
 
   All numbers of one depth come before those of the next.
   """
-  return number(histories.depth, histories.infostate[player], *choices[player].T)
+  return number_rows(histories.depth, histories.infostate[player], *choices[player].T)
 
 
 def components(count, joined, members=(), groups=()) -> np.ndarray:
@@ -141,9 +141,9 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
   """
   from scipy.sparse import coo_matrix, csgraph  # a fifth of all modules, for games that are walked alone
 
-  rows = [np.arange(count)] * len(joined) + [np.asarray(members, int)]
+  rows = [np.arange(count, dtype=np.int32)] * len(joined) + [np.asarray(members, np.int32)]
   columns, offset = [], count
-  for numbers in (*joined, np.asarray(groups, int)):
+  for numbers in (*joined, np.asarray(groups, np.int32)):
     if len(numbers):  # numbers of one depth lie together, far from zero
       columns.append(offset + numbers - numbers.min())
       offset = int(columns[-1].max()) + 1
@@ -159,4 +159,4 @@ def augmented_infostates(histories: Histories, player: int) -> np.ndarray:
 
   Time, because a game's strings may stay the same while the opponent moves.
   """
-  return number(histories.infostate[player], histories.depth)
+  return number_rows(histories.infostate[player], histories.depth)

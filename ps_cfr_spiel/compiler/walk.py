@@ -128,7 +128,10 @@ class _Recorder:
       actions = state.legal_actions()
     else:
       self.on_fault("mover", state, game_laws.mover_text(acting))
-    self.legal.append(self._number(state, acting, tuple(actions)))
+    legal = tuple(actions)
+    if legal not in self.legal_sets or (acting >= 0 and not legal):
+      self._add_legal(state, acting, legal)
+    self.legal.append(self.legal_sets[legal])
     self.utility.append(value)
     self.parent.append(above)
     self.action.append(move)
@@ -138,15 +141,12 @@ class _Recorder:
     self.chance.append(chance)
     return actions, odds
 
-  def _number(self, state: pyspiel.State, acting: int, legal: tuple[int, ...]) -> int:
-    """The number of a set of legal actions, which is checked when it is first seen."""
-    known = len(self.choices)
-    number = self.legal_sets[legal]
-    if number == known:
-      self.choices.append(len(legal))
-    if acting in game_laws.PLAYERS and (number == known or not legal):
+  def _add_legal(self, state: pyspiel.State, acting: int, legal: tuple[int, ...]) -> None:
+    """Checks and numbers a set of legal actions."""
+    if acting in game_laws.PLAYERS:
       self._check("legal actions", state, game_laws.legal_fault(legal))
-    return number
+    if self.legal_sets[legal] == len(self.choices):
+      self.choices.append(len(legal))
 
   def _outcomes(self, state: pyspiel.State) -> tuple[list[int], list[float]]:
     outcomes = state.chance_outcomes()
