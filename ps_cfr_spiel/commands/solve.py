@@ -370,7 +370,7 @@ COMMAND = Command(
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
-    "solve --board='Kh Kd 8c 4s 2h' --pot=100 --stack=500 --bets='50%, 100%, a' --ranges='AA, KQs; TT+, AQ'",
+    "solve --board='Kh Kd 8c 4s 2h' --stack=500 --bets='50%, a' --ranges='AA, KQs; TT+, AQ'",
     "solve --target=0.01% --output=exact",
     "solve --resume=exact/run.npz --iterations=1000",
   ),
