@@ -15,7 +15,7 @@ from ps_cfr_spiel.policy.reach import Strategies
 from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.tree import Decision, Labels
 
-COLUMNS = (
+COLUMNS: tuple[str, ...] = (
   "player",
   "public_state",
   "line",
