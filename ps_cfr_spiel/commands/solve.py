@@ -37,7 +37,7 @@ from ps_cfr_spiel.solvers import (
   VRMCCFRSolver,
   load_solver,
 )
-from ps_cfr_spiel.views import charts, has_spots, number_text, pot_of, spot, unit_of, with_unit
+from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
 
 INTERRUPTED = 130  # exit code
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -352,7 +352,7 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
   name, game = run.solver.name, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
   policy = run.solver.average_policy()
-  if has_spots(policy) and charts.has_hands(spot(policy)):
+  if charts.deals_hands(policy):
     figures[STRATEGY] = pictures.hand_chart(policy)
   for name, figure in figures.items():
     figure.savefig(run.folder / name)

@@ -48,6 +48,11 @@ def has_hands(spot: Spot) -> bool:
   return all(map(is_hand, spot.types))
 
 
+def deals_hands(policy: TreePolicy) -> bool:
+  """Whether the policy's game deals hold'em hands, so that it has charts."""
+  return all(map(is_hand, (name for names in policy.labels.types for name in names)))
+
+
 def cell(hand: str) -> tuple[int, int]:
   """Row and column of a hand such as AhKd."""
   high, low = sorted((RANKS.index(hand[0]), RANKS.index(hand[2])))

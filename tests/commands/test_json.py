@@ -35,6 +35,17 @@ def test_solve_and_evaluate(tmp_path, capsys):
   assert measured["best_responses"] == pytest.approx(expected.best_response, abs=1e-9)
 
 
+def test_a_game_that_chance_begins_in_public(tmp_path, capsys):
+  """Who starts, or the first prize, is public: there is no one place to look at before."""
+  name = "turn_based_simultaneous_game(game=goofspiel(num_cards=2,imp_info=True,points_order=random))"
+  found, code = answer(capsys, "solve", name, "--iterations=2", "--noplot", f"--output={tmp_path}")
+  assert code == 0
+  assert program.run(["show", found["saved"][0]]) == 0
+  assert "player 0" in capsys.readouterr().out
+  assert program.run(["show", found["saved"][0], "--at= "]) == 2
+  assert "Chance moves at the start; choose one of" in capsys.readouterr().err
+
+
 def test_shares_of_the_pot(tmp_path, capsys):
   policy = random_policy("river_subgame(pot=100,stack=300,ranges=AA KK;QQ)")
   policy.save(tmp_path / "policy.npz")
