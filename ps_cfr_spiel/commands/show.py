@@ -10,7 +10,7 @@ from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.user_input import UserError, load_pictures, load_saved_policy, user_errors
 from ps_cfr_spiel.policy import TreePolicy, write_rows
-from ps_cfr_spiel.views import Spot, charts, glasses, has_spots, spot, spot_after, worth_at
+from ps_cfr_spiel.views import Spot, charts, glasses, spot, spot_after, worth_at
 
 
 def define(values: flags.FlagValues) -> None:
@@ -83,7 +83,7 @@ def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
   placed = values.at or values.history
   if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and "#" not in values.at:
     return _belief_text(values, policy)
-  if placed or (has_spots(policy) and charts.has_hands(spot(policy))):
+  if placed or charts.deals_hands(policy):
     return _spot_text(values, policy)
   if values.png or values.action:
     raise UserError(

@@ -37,7 +37,7 @@ from ps_cfr_spiel.solvers import (
   VRMCCFRSolver,
   load_solver,
 )
-from ps_cfr_spiel.views import charts, has_spots, number_text, pot_of, spot, unit_of, with_unit
+from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
 
 INTERRUPTED = 130  # exit code
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -352,7 +352,7 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
   name, game = run.solver.name, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
   policy = run.solver.average_policy()
-  if has_spots(policy) and charts.has_hands(spot(policy)):
+  if charts.deals_hands(policy):
     figures[STRATEGY] = pictures.hand_chart(policy)
   for name, figure in figures.items():
     figure.savefig(run.folder / name)
@@ -370,7 +370,7 @@ COMMAND = Command(
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
-    "solve --board='Kh Kd 8c 4s 2h' --pot=100 --stack=500 --bets='50%, 100%, a' --ranges='AA, KQs; TT+, AQ'",
+    "solve --board='Kh Kd 8c 4s 2h' --stack=500 --bets='50%, a' --ranges='AA, KQs; TT+, AQ'",
     "solve --target=0.01% --output=exact",
     "solve --resume=exact/run.npz --iterations=1000",
   ),

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pyspiel
 from absl import flags
@@ -45,7 +46,9 @@ def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> p
   """
   if len(words) > 1:
     raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
-  spot = {} if values is None else {n: values[n].value for n in RIVER_FLAGS if values[n].present}
+  spot: dict[str, Any] = (
+    {} if values is None else {n: values[n].value for n in RIVER_FLAGS if values[n].present}
+  )
   if spot:
     if words:
       raise UserError(f"--{', --'.join(spot)}: these describe a river, so leave out {words[0]!r}.")

@@ -4,18 +4,19 @@ import csv
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.policy.naming import action_names, line
-from ps_cfr_spiel.policy.reach import Strategies
+from ps_cfr_spiel.policy.reach import Reach
 from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.tree import Decision, Labels
 
-COLUMNS = (
+COLUMNS: tuple[str, ...] = (
   "player",
   "public_state",
   "line",
@@ -38,7 +39,8 @@ Row = dict[str, Any]
 def rows(
   game: pyspiel.Game,
   labels: Labels,
-  strategies: Strategies,
+  table: Callable[[Decision], np.ndarray],
+  reach: Callable[[Decision], Reach],
   worths: Worths,
   public_states: Collection[int] | None = None,
 ) -> Iterator[Row]:
@@ -47,8 +49,9 @@ def rows(
   Args:
     game: the game, to name actions.
     labels: of its tree.
-    strategies: for each player [A, rows, H] for each block.
-    worths: of the same profile.
+    table: the strategy of a row, [A, H].
+    reach: how often play comes to a row.
+    worths: what the actions of a row are worth.
     public_states: only these.
   """
   lines: dict[int, str] = {}
@@ -58,41 +61,19 @@ def rows(
       continue
     if number >= 0 and number not in lines:
       lines[number] = SEPARATOR.join(line(game, labels, number))
-    yield from _rows_of(decision, lines.get(number), game, labels, strategies, worths)
-
-
-def _rows_of(
-  decision: Decision,
-  line_: str | None,
-  game: pyspiel.Game,
-  labels: Labels,
-  strategies: Strategies,
-  worths: Worths,
-) -> Iterator[Row]:
-  """The rows of one decision."""
-  names, worth = action_names(game, labels, decision), worths.at(decision)
-  table = strategies[decision.player][decision.block][:, decision.row]
-  types = labels.types[decision.player]
-  for h, infostate in enumerate(decision.infostates):
-    if infostate is None:
-      continue
-    for a, (action, name) in enumerate(zip(decision.legal_actions, names, strict=True)):
-      values = (
-        decision.player,
-        decision.public_state if decision.public_state >= 0 else None,
-        line_,
-        types[h] if len(types) > 1 or types[h] else None,
-        infostate,
-        action,
-        name,
-        float(table[a, h]),
-        _number(worth.value[a, h]),
-        _number(worth.best[a, h]),
-        float(worth.reach.own[h]),
-        float(worth.reach.others[h]),
-        None if worth.reach.equity is None else _number(worth.reach.equity[h]),
-      )
-      yield dict(zip(COLUMNS, values, strict=True))
+    place = (decision.player, number, lines[number]) if number >= 0 else (decision.player, None, None)
+    actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
+    types = labels.types[decision.player]
+    strategy, worth, often = table(decision), worths.at(decision), reach(decision)
+    for h, infostate in enumerate(decision.infostates):
+      if infostate is None:
+        continue
+      type_ = types[h] or None
+      equity = None if often.equity is None else _number(often.equity[h])
+      for a, action in enumerate(actions):
+        values = float(strategy[a, h]), _number(worth.value[a, h]), _number(worth.best[a, h])
+        ends = float(often.own[h]), float(often.others[h]), equity
+        yield dict(zip(COLUMNS, (*place, type_, infostate, *action, *values, *ends), strict=True))
 
 
 def _number(value: float) -> float | None:

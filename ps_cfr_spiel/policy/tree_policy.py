@@ -124,7 +124,7 @@ class TreePolicy(openspiel_policy.Policy):
     """What every action is worth at every infostate, computed once, in float64."""
     if [[b.shape for b in bs] for bs in self.strategies] != [p.block_shapes for p in self.tree.players]:
       raise ValueError(f"{self.labels.game}: this policy's tables do not fit the tree that build_tree makes.")
-    return Worths(self.tree, self.strategies)
+    return Worths(self.tree, self.strategies, self.reach)
 
   def to_rows(self, public_states: Collection[int] | None = None) -> list[dict[str, Any]]:
     """The policy as a table: a dictionary for every action of every infostate.
@@ -147,7 +147,7 @@ class TreePolicy(openspiel_policy.Policy):
     Args:
       public_states: only these, by number; all by default.
     """
-    return list(rows(self.game, self.labels, self.strategies, self.worths, public_states))
+    return list(rows(self.game, self.labels, self.table, self.reach, self.worths, public_states))
 
   def to_csv(self, path: str | os.PathLike) -> None:
     """Writes `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot."""

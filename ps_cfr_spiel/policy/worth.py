@@ -1,11 +1,12 @@
 """What the actions of a policy are worth at every infostate, in the game's utility."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.policy.reach import Reach, Strategies, reaches
+from ps_cfr_spiel.policy.reach import Reach, Strategies
 from ps_cfr_spiel.tree import Decision, PublicTree, action_values, best_response_values, sequence_reach
 
 
@@ -16,12 +17,10 @@ class Worth(NamedTuple):
   they never do.
 
   Attributes:
-    reach: how often play comes here.
     value: float64[A, H], expected utility of an action if both players go on by the policy.
     best: float64[A, H], the same if the player goes on by a best response.
   """
 
-  reach: Reach
   value: np.ndarray
   best: np.ndarray
 
@@ -32,26 +31,24 @@ class Worths:
   Args:
     tree: the compiled game, on the host.
     strategies: for each player [A, rows, H] for each block.
+    reach: how often play comes to a row by these strategies.
   """
 
-  def __init__(self, tree: PublicTree, strategies: Strategies):
+  def __init__(self, tree: PublicTree, strategies: Strategies, reach: Callable[[Decision], Reach]):
     """Computes all of it at once, in float64."""
-    labels = tree.names
-    self._places = {(d.player, d.block, d.row): n for n, d in enumerate(labels.decisions)}
-    self._reaches = reaches(labels, strategies)
+    self._reach = reach
     with precision("float64"):
       values, best = _values(*to_device((tree, strategies), "float64"))
       self._values, self._best = ([[np.asarray(b) for b in bs] for bs in both] for both in (values, best))
 
   def at(self, decision: Decision) -> Worth:
     """The worth of one row."""
-    number = self._places[decision.player, decision.block, decision.row]
-    reach = self._reaches[number]
+    player, block, row = decision.player, decision.block, decision.row
+    others = self._reach(decision).others
     value, best = (
-      _for_each_visit(blocks[decision.player][decision.block][:, decision.row], reach.others)
-      for blocks in (self._values, self._best)
+      _for_each_visit(blocks[player][block][:, row], others) for blocks in (self._values, self._best)
     )
-    return Worth(reach, value, best)
+    return Worth(value, best)
 
 
 def _for_each_visit(values: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, has_spots, spot, spot_after, worth_at
-from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, with_unit
+from ps_cfr_spiel.views.units import board_of, grouped, number_text, pot_of, unit_of, with_unit
 
 __all__ = [
   "CHASER",
@@ -25,6 +25,7 @@ __all__ = [
   "evader_belief",
   "explore_page",
   "glasses",
+  "grouped",
   "has_spots",
   "labels_of",
   "number_text",

@@ -9,9 +9,10 @@ import numpy as np
 from ps_cfr_spiel.policy import TreePolicy, action_names, letters
 from ps_cfr_spiel.tree import CHANCE
 from ps_cfr_spiel.views.spots import Spot, SpotWorth
-from ps_cfr_spiel.views.units import number_text
+from ps_cfr_spiel.views.units import grouped, number_text
 
 RANKS = "AKQJT98765432"
+POSITIONS = ("out of position", "in position")  # of hold'em's two players, once the board is out
 WIDEST = 120  # characters of a table's line; a wider one has a line for each action instead
 RARE = 1e-3  # of the most frequent kind's presence; a chart leaves out hands that come here less often
 
@@ -45,6 +46,11 @@ def is_hand(name: str) -> bool:
 def has_hands(spot: Spot) -> bool:
   """Whether all types are hold'em hands."""
   return all(map(is_hand, spot.types))
+
+
+def deals_hands(policy: TreePolicy) -> bool:
+  """Whether the policy's game deals hold'em hands, so that it has charts."""
+  return all(map(is_hand, (name for names in policy.labels.types for name in names)))
 
 
 def cell(hand: str) -> tuple[int, int]:
@@ -106,24 +112,25 @@ def _hand_names(hand: str) -> set[str]:
 
 def heading_text(spot: Spot) -> str:
   """Where a spot is and how often the player comes there."""
-  where = f"After {', '.join(spot.history)}: player" if spot.history else "At the start: player"
+  where = f"After {', '.join(map(grouped, spot.history))}: player" if spot.history else "At the start: player"
   share = spot.weight.sum()
   often = ""
   if spot.history and share < 1:
     often = (
       f", who plays to here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'what is'} dealt"
     )
-  number = "" if has_hands(spot) else f" (public state #{spot.public_state})"
-  return f"{where} {spot.player} acts{number}{often}."
+  place = f" ({POSITIONS[spot.player]})" if has_hands(spot) else f" (public state #{spot.public_state})"
+  return f"{where} {spot.player} acts{place}{often}."
 
 
 def actions_text(spot: Spot) -> str:
   """How often each action is played over all types, a line each, and what comes next."""
-  width = max(map(len, spot.actions))
+  names = tuple(map(grouped, spot.actions))
+  width = max(map(len, names))
   return "\n".join(
     f"  {letter}  {name:{width}} {_percent(share):>9}   {_next(following)}"
     for letter, name, share, following in zip(
-      letters(spot.actions), spot.actions, spot.frequencies(), spot.next_player, strict=True
+      letters(spot.actions), names, spot.frequencies(), spot.next_player, strict=True
     )
   )
 
@@ -182,7 +189,7 @@ def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
     types: which of its types.
     worth: of the spot.
   """
-  head = ["", *(text for name in spot.actions for text in (name, "EV")), "comes here"]
+  head = ["", *(text for name in spot.actions for text in (grouped(name), "EV")), "comes here"]
   head += [] if worth.equity is None else ["equity"]
   lines = [head]
   for h in types:

@@ -83,12 +83,13 @@ class SpotWorth:
 
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
   """The worth of a spot's actions; the first call for a policy evaluates it everywhere."""
-  worths = [(policy.worths.at(decision), decision, h) for decision, h in here.cells]
   value, best = np.full((2, len(here.ids), len(here.cells)), np.nan)
-  for column, (worth, decision, h) in enumerate(worths):
+  shares = []
+  for column, (decision, h) in enumerate(here.cells):
+    worth, equity = policy.worths.at(decision), policy.reach(decision).equity
     rows = [here.ids.index(action) for action in decision.legal_actions]
     value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
-  shares = [None if w.reach.equity is None else w.reach.equity[h] for w, _, h in worths]
+    shares.append(None if equity is None else equity[h])
   return SpotWorth(value, best, None if None in shares else np.array(shares, float))
 
 

@@ -115,7 +115,7 @@ def test_the_page_of_the_default_river_is_small():
 
 def test_what_is_too_large_is_refused(monkeypatch):
   monkeypatch.setattr(explore_view, "MOST_NUMBERS", 10)
-  with pytest.raises(ValueError, match=r"kuhn_poker\(\) has 15 public states .* show --csv"):
+  with pytest.raises(ValueError, match=r"kuhn_poker\(\) has 11 public states .* show --csv"):
     explore_page(random_policy("kuhn_poker"))
 
 
