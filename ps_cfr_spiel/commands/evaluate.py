@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_limit
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.evaluation import evaluate_policy
@@ -12,12 +13,12 @@ from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import unit_of, with_unit
 
 
-def evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
+def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if not words:
     raise UserError("evaluate needs a file, such as runs/river_subgame/run.npz.")
   for number, path in enumerate(words):
-    policy = load_saved_policy(path)
+    policy = load_saved_policy(path, values.limit)
     with user_errors():
       value, best, exploitability = evaluate_policy(policy.game, policy)
     lines = {
@@ -39,6 +40,6 @@ COMMAND = Command(
   text="Prints the value of the game under each, what a best response of either player would win, and the "
   "exploitability, computed exactly, in float64.",
   examples=("evaluate runs/river_subgame/run.npz",),
-  define=lambda _: None,
+  define=define_limit,
   run=evaluate,
 )

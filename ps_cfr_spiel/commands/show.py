@@ -1,13 +1,21 @@
 """The command `ps-cfr-spiel show`: a saved strategy as a chart, a table, or a belief about hidden moves."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.user_input import UserError, load_pictures, load_saved_policy, user_errors
+from ps_cfr_spiel.commands.flags import define_limit
+from ps_cfr_spiel.commands.user_input import (
+  UserError,
+  load_pictures,
+  load_saved_policy,
+  picture_file,
+  user_errors,
+)
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views import charts, glasses, has_spots, spot
 
@@ -23,6 +31,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("png", None, "Also draw the chart, or the belief, into this file.", **into)
   flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
   flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
+  define_limit(values)
 
 
 _HELP = {
@@ -39,7 +48,8 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
   if len(words) != 1:
     raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   pictures = load_pictures() if values.png else None
-  policy = load_saved_policy(words[0])
+  file = picture_file(values.png) if values.png else None
+  policy = load_saved_policy(words[0], values.limit)
   in_glasses = policy.game.get_type().short_name == "glasses"
   if has_spots(policy):
     text = _spot_text(values, policy)
@@ -52,22 +62,23 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
     )
   else:
     player = None if values.player is None else int(values.player)
-    text = charts.infostates_text(policy, player, values.hand or "", values.rows)
+    with user_errors():
+      text = charts.infostates_text(policy, player, values.hand or "", values.rows)
   print(f"{policy.labels.game}\n{origin(policy)}\n\n{text}")
-  if pictures is not None:
-    _draw(pictures, policy, values)
+  if pictures is not None and file is not None:
+    _draw(pictures, policy, values, file)
   return 0
 
 
-def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues) -> None:
+def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, file: Path) -> None:
   """Draws what was printed."""
   with user_errors():
     if has_spots(policy):
       figure = pictures.hand_chart(policy, values.at)
     else:
       figure = pictures.glasses_position(glasses.after(policy.game, values.at), policy)
-    figure.savefig(values.png)
-  print(f"Drawn in {values.png}")
+    figure.savefig(file)
+  print(f"Drawn in {file}")
 
 
 def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:

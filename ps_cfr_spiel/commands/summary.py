@@ -7,7 +7,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_tree
-from ps_cfr_spiel.commands.user_input import load_game, load_pictures, user_errors
+from ps_cfr_spiel.commands.user_input import load_game, load_pictures, picture_file, user_errors
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import certificate
@@ -28,13 +28,14 @@ def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   game = load_game(words)
   with user_errors():
     pictures = load_pictures() if values.png else None
+    file = picture_file(values.png) if values.png else None
     tree = build_tree(game, values.leaves, values.public_states, values.limit, progress=True)
     print(tree.summary())
     if values.tree:
       print("\n" + certificate(game, tree, values.depth, infostates=values.infostates))
-    if pictures:
-      pictures.public_tree(game, tree, values.depth).savefig(values.png)
-      print(report({"saved": values.png}))
+    if pictures and file:
+      pictures.public_tree(game, tree, values.depth).savefig(file)
+      print(report({"saved": file}))
   return 0
 
 

@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.compiler.game_laws import scale_fault
 from ps_cfr_spiel.compiler.history_laws import actions_fault, recall_fault
 from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
 from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, walked
@@ -76,8 +77,11 @@ def build_general(
     leaves: "auto", "dense" (types share a row) or "sparse" (each infostate has its own).
 
   Raises:
-    ValueError: `leaves` does not fit the game.
+    ValueError: `leaves` does not fit the game, or its utilities are too large or too small.
   """
+  fault = scale_fault(histories.largest_value)
+  if fault:
+    raise ValueError(f"{game}: {fault}")
   layout = None
   if leaves in ("auto", "dense") and partition is not None:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)

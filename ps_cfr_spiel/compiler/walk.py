@@ -35,6 +35,7 @@ class Histories:
     legal: int32[N], number of the set of legal actions in `legal_sets`.
     legal_sets: the distinct sets of legal actions, ascending.
     public: int32[N], number of the string of the game's public observer, or None.
+    pruned: whether chance had outcomes of probability zero, which are left out.
   """
 
   parent: np.ndarray
@@ -49,6 +50,12 @@ class Histories:
   legal: np.ndarray
   legal_sets: list[tuple[int, ...]]
   public: np.ndarray | None
+  pruned: bool = False
+
+  @property
+  def largest_value(self) -> float:
+    """Of all utilities times chance, in absolute terms."""
+    return float(np.abs(self.chance * self.utility).max(initial=0))
 
   def path(self, history: int) -> list[int]:
     """The actions that lead to a history."""
@@ -73,6 +80,11 @@ class Walked:
   histories: Histories
   public: np.ndarray | None
   types: tuple[np.ndarray, np.ndarray]
+
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`."""
+    return self.histories.pruned
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `tree.Labels`."""
@@ -187,6 +199,7 @@ class _Recorder:
     self.chance, self.utility, self.info0, self.info1, self.legal, self.public = [], [], [], [], [], []
     self.names = (_Numbers(), _Numbers())
     self.legal_sets, self.public_strings = _Numbers(), _Numbers()
+    self.pruned = False
 
   def visit(self, state, above, move, number, length, probability) -> list[tuple[int, float]]:
     """Records a state; returns its moves with their probabilities, ascending, none at the end."""
@@ -223,7 +236,9 @@ class _Recorder:
   def _outcomes(self, state: pyspiel.State) -> list[tuple[int, float]]:
     outcomes = state.chance_outcomes()
     self._check("chance", state, game_laws.chance_fault(outcomes))
-    return sorted((a, q) for a, q in outcomes if q > 0)
+    possible = sorted((a, q) for a, q in outcomes if q > 0)
+    self.pruned |= len(possible) < len(outcomes)
+    return possible
 
   def _check(self, law: str, state: pyspiel.State, fault: str | None) -> None:
     if fault:
@@ -252,6 +267,7 @@ class _Recorder:
       legal=integers[7],
       legal_sets=list(self.legal_sets),
       public=np.array(self.public, np.int32) if self.observe is not None else None,
+      pruned=self.pruned,
     )
 
 
