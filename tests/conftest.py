@@ -13,8 +13,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # Property tests (tests/properties): the same few examples each time in CI; by hand as many new ones as there
 # is time for, with --hypothesis-profile=hour.
 QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
-settings.register_profile("ci", max_examples=10, derandomize=True, database=None, **QUIET)
-settings.register_profile("hour", max_examples=3000, **QUIET)
+settings.register_profile("ci", max_examples=5, derandomize=True, database=None, **QUIET)
+settings.register_profile("hour", max_examples=1500, **QUIET)
 settings.load_profile("ci")
 
 

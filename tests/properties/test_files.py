@@ -9,11 +9,14 @@ import json
 import numpy as np
 import pyspiel
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ps_cfr_spiel
+from ps_cfr_spiel.commands import show
+from ps_cfr_spiel.evaluation import points
 
+many = settings(max_examples=20 * settings().max_examples)  # for a file takes milliseconds
 json_values = st.recursive(
   st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
   lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -45,7 +48,7 @@ def loads_or_is_refused(folder, content):
   for block in [block for blocks in policy.strategies for block in blocks]:
     assert (block >= 0).all()
     np.testing.assert_allclose(block.sum(0), 1)
-  assert ps_cfr_spiel.commands.show.origin(policy)
+  assert show.origin(policy)
   return policy
 
 
@@ -61,11 +64,25 @@ def packed(header, arrays):
   return content.getvalue()
 
 
+@many
 @given(st.binary(max_size=400), st.booleans())
 def test_random_bytes(saved, content, zipped):
   assert loads_or_is_refused(saved[0], b"PK\x03\x04" * zipped + content) is None
 
 
+@many
+@given(st.binary(max_size=60) | st.text("0123456789.,-einfa\n", max_size=60).map(str.encode), st.booleans())
+def test_random_tables_of_measurements(saved, content, with_head):
+  path = saved[0] / "exploitability.csv"
+  head = b"iteration,seconds,exploitability,value\n"
+  path.write_bytes(head * with_head + content)
+  try:
+    assert all(type(point.iteration) is int for point in points.read_points(path, 10**9))
+  except ValueError as error:
+    assert "is not a table of this program" in str(error)
+
+
+@many
 @given(st.integers(0, 1), st.data())
 def test_random_edits_of_bytes(saved, which, data):
   content = bytearray(saved[1][which])
@@ -83,6 +100,7 @@ def test_random_edits_of_bytes(saved, which, data):
   loads_or_is_refused(saved[0], bytes(content))
 
 
+@many
 @given(st.integers(0, 1), st.data())
 def test_random_edits_of_headers(saved, which, data):
   header, arrays = unpacked(saved[1][which])
@@ -97,6 +115,7 @@ def test_random_edits_of_headers(saved, which, data):
   loads_or_is_refused(saved[0], packed(header, arrays))
 
 
+@many
 @given(st.integers(0, 1), st.data())
 def test_random_edits_of_arrays(saved, which, data):
   header, arrays = unpacked(saved[1][which])

@@ -301,3 +301,17 @@ def test_a_frontier_needs_values():
   subgame = subgames.cut([2], levels(subgames, 0)[1])
   with pytest.raises(ValueError, match="with a frontier needs a value function there; none was given"):
     unsafe(subgame, 0, (np.ones((1, 3)), np.ones((1, 3))))
+
+
+def test_rounding_brings_no_infostate_to_life():
+  """In max-margin an infostate that only a rounding error of the range can visit counts as never visited."""
+  _, subgames = load("kuhn_poker")
+  states = levels(subgames, 0)[-1][:1]
+  subgame, ranges, promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), states, 0)
+  exact = [np.array(range_) for range_ in ranges]
+  exact[0][:, 1:] = 0  # a jack, so that the opponent has none
+  rough = [np.where(range_ > 0, range_, 1e-17) for range_ in exact]
+  gadgets = [max_margin(subgame, 0, range_, promises).leaves for range_ in (exact, rough)]
+  assert subgame.prior.weight(1, rough[0])[0, 0] > 0 == subgame.prior.weight(1, exact[0])[0, 0]
+  for a, b in zip(*([leaves.terminate, *leaves.scale] for leaves in gadgets), strict=True):
+    np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -1,0 +1,98 @@
+"""Compiled code computes what the same code does step by step, with our compiler options and without.
+
+Users wrap our functions in `jax.jit` of their own, which has XLA's defaults.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from cuts import levels
+from game_shapes import Shape, game_of
+
+from ps_cfr_spiel import Subgames, build_tree, cfr
+from ps_cfr_spiel.device import compilation, to_device
+from ps_cfr_spiel.mccfr import (
+  ExternalSampling,
+  LearnedBaseline,
+  OracleBaseline,
+  OutcomeSampling,
+  PublicSampling,
+  ZeroBaseline,
+)
+from ps_cfr_spiel.subgames import GADGETS
+
+RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+LATE = [  # games whose chance moves come late
+  Shape(4, 0.0, 0.3, False, False, False, 0.5, True, 1, seed) for seed in (1, 2)
+]
+SAMPLERS = {
+  "zero": OutcomeSampling(ZeroBaseline()),
+  "learned": OutcomeSampling(LearnedBaseline()),
+  "oracle": OutcomeSampling(OracleBaseline()),
+  "external": ExternalSampling(),
+  "public": PublicSampling(LearnedBaseline()),
+}
+
+
+def load(game):
+  return pyspiel.load_game(game) if isinstance(game, str) else game_of(game)
+
+
+def check(function, *arguments):
+  """A function gives the same by steps, compiled by XLA's defaults, and compiled by our options."""
+  with jax.disable_jit():
+    expected = jax.tree.leaves(function(*arguments))
+  assert any(np.abs(np.asarray(x, float)).max(initial=0) > 0 for x in expected)
+  for options in (None, compilation.compiler_options()):
+    found = jax.tree.leaves(jax.jit(function, compiler_options=options)(*arguments))
+    for a, b in zip(expected, found, strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{options}")
+
+
+@pytest.mark.parametrize("game", [RIVER, *LATE], ids=str)
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers(name, game):
+  game, sampler = load(game), SAMPLERS[name]
+  try:
+    host = sampler.sampling_tree(game, build_tree(game))
+  except ValueError:
+    assert name == "public"  # for games of public moves
+    return
+  tree, rng = to_device(host, "float64"), np.random.default_rng(0)
+  regrets = rng.normal(0.3, 1, (tree.actions, tree.cells))
+  regrets *= np.arange(tree.actions)[:, None] < np.asarray(tree.legal)
+  learned, uniforms = rng.normal(size=sampler.entries(tree)), rng.random((sampler.draws(tree), 37))
+  check(sampler, tree, *map(jnp.asarray, (regrets, learned)), jnp.int32(1), jnp.asarray(uniforms))
+
+
+@pytest.mark.parametrize(
+  "game, leaves", [(RIVER, "dense"), (RIVER, "showdown"), (RIVER, "native"), (LATE[0], "sparse")], ids=str
+)
+def test_loop_and_leaves(game, leaves):
+  tree = to_device(build_tree(load(game), leaves, "none" if leaves == "sparse" else "closure"), "float64")
+  rule = cfr.NRMPlus()
+  solve = functools.partial(cfr.iterate, iterations=3, rule=rule)
+  check(lambda tree, state: solve(tree, state), tree, cfr.init(tree, rule, "float64"))
+  rng = np.random.default_rng(0)
+  parts = tree.players[1].leaf.children
+  reach = [jnp.asarray(rng.random((n, tree.players[1].types))) for n in parts]
+  check(lambda leaves, reach: leaves(0, reach), tree.leaves, reach)
+  chosen = jnp.asarray(rng.integers(0, sum(parts), 7), jnp.int32)
+  weights = jnp.asarray(rng.random((7, tree.players[1].types)))
+  check(lambda leaves, *x: leaves.sampled(0, *x), tree.leaves, chosen, weights)
+
+
+@pytest.mark.parametrize("gadget", GADGETS)
+def test_gadgets(gadget):
+  subgames = Subgames.of(pyspiel.load_game("kuhn_poker"))
+  subgame = subgames.cut(levels(subgames, 0)[-1])
+  sizes = [(roots, p.types) for roots, p in zip(subgame.shape.roots, subgames.tree.players, strict=True)]
+  rng = np.random.default_rng(0)
+  ranges = [rng.random(size) for size in sizes]
+  tree = to_device(GADGETS[gadget](subgame, 0, ranges, rng.normal(size=sizes[1])), "float64")
+  solve = functools.partial(cfr.iterate, iterations=3, rule=cfr.PCFRPlus())
+  check(lambda tree, state: solve(tree, state), tree, cfr.init(tree, cfr.PCFRPlus(), "float64"))
