@@ -228,7 +228,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
 
 def _check_header(path: Path, header: Mapping[str, Any]) -> None:
   """ValueError unless a header has all that its kind needs, and each field is as `FIELDS` says."""
-  version = header.get("format_version")
+  version: Any = header.get("format_version")
   if not _is_count(version):
     raise ValueError(f"{path} is damaged: its format_version is {version!r}, expected an integer.")
   if version > FORMAT_VERSION:

@@ -77,7 +77,7 @@ def text_of(shape: Shape, most: int = 60) -> str:
       weights = rng.integers(0 if shape.never else 1, 4, int(rng.integers(1, 4)))
       weights[0] += not weights.any()
       count, chances = len(weights), chances + 1
-      listed = " ".join(f'"c{k}" {w / weights.sum()!r}' for k, w in enumerate(weights.tolist()))
+      listed = " ".join(f'"c{k}" {w / float(weights.sum())!r}' for k, w in enumerate(weights.tolist()))
       lines.append(f'c "" {chances} "" {{ {listed} }} 0')
     else:
       own = names[mover]

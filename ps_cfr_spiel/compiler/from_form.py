@@ -40,12 +40,16 @@ class Deals:
   """
 
   remark: ClassVar[str] = " (the deal counted as one event)"
-  pruned: ClassVar[bool] = False
   public_states: tuple[PublicState, ...]
   types: tuple[tuple[str, ...], tuple[str, ...]]
   compatible: tuple[np.ndarray, np.ndarray]
   pairs: int
   leaves: "FormLeaves"
+
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`: only hands that can be dealt are types."""
+    return False
 
   @property
   def largest_utility(self) -> float:

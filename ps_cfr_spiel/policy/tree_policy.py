@@ -9,7 +9,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.compiler import build_tree, load_game
 from ps_cfr_spiel.tree import Decision, Labels
 
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
@@ -125,10 +125,7 @@ class TreePolicy(openspiel_policy.Policy):
     header = file.header
     options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
     options["limit"] = min(options.get("limit", limit), limit)
-    try:
-      game = pyspiel.load_game(header["game"])
-    except RuntimeError as error:
-      raise ValueError(f"{file.path} is damaged: {error}") from error
+    game = game_of(file)
     tree = build_tree(game, **options)
     shapes = {
       _block_name(i, k): (shape, np.dtype(np.float64))
@@ -145,6 +142,14 @@ class TreePolicy(openspiel_policy.Policy):
       return cls(game, tree.names, strategies, info)
     except ValueError as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
+
+
+def game_of(file: storage.Stored) -> pyspiel.Game:
+  """The game that a file names; ValueError if there is no such game."""
+  try:
+    return load_game(file.header["game"])
+  except ValueError as error:
+    raise ValueError(f"{file.path} is damaged, or its game is not registered: {error}") from error
 
 
 def probabilities_at(

@@ -18,7 +18,7 @@ from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_finite, precision, to_device
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
@@ -252,7 +252,7 @@ class IterativeSolver(abc.ABC):
       if "limit" in saved:
         saved["limit"] = min(saved["limit"], LIMIT)
       make: Any = cls  # a subclass, which takes a game and its own options
-      solver = make(pyspiel.load_game(header["game"]), **{**saved, **options})
+      solver = make(game_of(file), **{**saved, **options})
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
     solver._restore(file)

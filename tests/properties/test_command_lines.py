@@ -8,7 +8,7 @@ import re
 
 import pyspiel
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ps_cfr_spiel
@@ -68,6 +68,7 @@ def lines(draw):
   return words
 
 
+@settings(max_examples=4 * settings().max_examples)
 @given(lines())
 def test_any_command_line_is_done_or_refused(folder, line):
   words = [word.replace("{}", str(folder)) for word in line]
