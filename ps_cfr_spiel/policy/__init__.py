@@ -5,11 +5,10 @@ any OpenSpiel policy into such arrays.
 """
 
 from ps_cfr_spiel.policy.convert import make_state, strategies_of
-from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player, check_turn, game_of, probabilities_at
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 
 __all__ = [
   "TreePolicy",
-  "acting_player",
   "check_turn",
   "game_of",
   "make_state",

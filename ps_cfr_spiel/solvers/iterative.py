@@ -4,6 +4,7 @@
 """
 
 import abc
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -83,7 +84,7 @@ class IterativeSolver(abc.ABC):
 
   def evaluate_and_update_policy(self) -> None:
     """One iteration, as OpenSpiel's solvers call it; `run` is faster for many, and watches the numbers."""
-    self._advance(self.end_of(1) - self.iteration)
+    self._advance(1)
 
   def end_of(self, iterations: int) -> int:
     """The iteration at which a run of that many more ends; ValueError if no run can get there."""
@@ -124,7 +125,7 @@ class IterativeSolver(abc.ABC):
 
     Raises:
       FloatingPointError: numbers leave the range of the solver's dtype. The solver, and the checkpoint, are
-        as they were before the last part.
+        as they were when last looked at, a fraction of a second before.
       ValueError: an argument is not one of the allowed, or the run gets longer than can be counted.
       OSError: the checkpoint cannot be written.
     """
@@ -136,40 +137,45 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
+    sound, looked_at = self._state, time.monotonic()
     bar = tqdm(total=iterations, disable=not progress, unit="it", desc=self.name)
     chunk = 1
     try:
       while self.iteration < target:
         started, before = time.monotonic(), self.iteration
         goal = min(target, next_call) if callback else target
-        self._advance_finite(min(chunk, goal - before))
+        self._advance(min(chunk, goal - before))
+        due = checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds
+        if due or self.iteration == goal or time.monotonic() - looked_at >= CHUNK_SECONDS:
+          sound, looked_at = self._checked(sound), time.monotonic()
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, time.monotonic() - started)
         if callback and self.iteration in (next_call, target):
           next_call += every
           if callback(self):
             break
-        if checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds:
+        if due and checkpoint is not None:
           self.save(checkpoint)
           saved_at = time.monotonic()
     finally:
       bar.close()
       if checkpoint is not None:
+        with contextlib.suppress(FloatingPointError):  # it is being raised, or Ctrl-C came before the look
+          self._checked(sound)
         self.save(checkpoint)
 
   def _advance(self, iterations: int) -> None:
     with precision(self.dtype):
       self._state = jax.block_until_ready(self._step(self._state, iterations))
 
-  def _advance_finite(self, iterations: int) -> None:
-    """The same, but goes back if numbers become infinite or NaN; see `run`."""
-    before = self._state
-    self._advance(iterations)
+  def _checked(self, sound: Any) -> Any:
+    """The state, if its numbers are finite; else goes back to the sound one from before, and raises."""
     try:
       check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
     except FloatingPointError:
-      self._state = before
+      self._state = sound
       raise
+    return self._state
 
   def evaluation(self) -> Evaluation:
     """Value, best responses and exploitability of the average policy, in the game's utility, as floats.
@@ -273,10 +279,10 @@ class IterativeSolver(abc.ABC):
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       self._state = jax.tree.unflatten(structure, to_device([arrays[name] for name in names], self.dtype))
-    if self.iteration != file.header["iteration"]:
+    if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
-        f"{self.iteration}."
+        f"{self.iteration}; a run has at most {MOST_ITERATIONS:,}."
       )
 
 

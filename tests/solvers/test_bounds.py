@@ -121,12 +121,11 @@ def test_the_last_iteration(kind, tmp_path):
   solver = kind.load(path)
   with pytest.raises(ValueError, match="a run has at most 2,000,000,000; this one has done 1,999,999,970"):
     solver.run(31)
-  solver.run(29)
-  solver.evaluate_and_update_policy()
+  solver.run(30)
   assert solver.iteration == MOST_ITERATIONS
   assert 0 <= solver.exploitability() < 1
   with pytest.raises(ValueError, match="1 more were asked for"):
-    solver.evaluate_and_update_policy()
+    solver.run(1)
 
 
 @pytest.mark.parametrize(
