@@ -10,12 +10,15 @@ from absl import flags
 from open_spiel.python.bots.policy import PolicyBot
 
 from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_game
 from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import BOTS, table
 from ps_cfr_spiel.solvers import ContinualResolving
 
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
+SOON = 20_000  # histories of a game that a search is ready to play within seconds
 
 
 def define(values: flags.FlagValues) -> None:
@@ -24,18 +27,19 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("opponent", None, _HELP["opponent"], **into)
   flags.DEFINE_integer("seat", 0, "Which player you are.", 0, **into)
   flags.DEFINE_integer("seed", None, "Seed of chance and of the bots; the same seed repeats a game.", **into)
+  define_game(values)
 
 
 _HELP = {
   "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
   "re-solving), or a file that solve or resolve saved, such as runs/glasses/run.npz (default: heuristic in "
-  "cheat, else random).",
+  "cheat, search where that is ready within seconds, else random).",
 }
 
 
 def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
-  game = load_game(words)
+  game = load_game(words, values)
   kind = game.get_type()
   if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not kind.provides_information_state_string:
     raise UserError(
@@ -44,29 +48,38 @@ def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
   if values.seat >= game.num_players():
     raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
   rng = np.random.RandomState(values.seed)
-  opponent = make_opponent(game, values.opponent, rng)
+  name = values.opponent or default_opponent(game)
+  opponent = make_opponent(game, name, rng)
+  print(f"Opponent: {name}; --opponent= chooses another.")
   table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
   return 0
 
 
-def make_opponent(
-  game: pyspiel.Game, name: str | None, rng: np.random.RandomState
-) -> Callable[[int], pyspiel.Bot]:
+def default_opponent(game: pyspiel.Game) -> str:
+  """The strongest opponent that is ready within seconds."""
+  if game.get_type().short_name == "cheat":
+    return "heuristic"
+  try:
+    build_tree(game, limit=SOON)
+  except ValueError:
+    return "random"
+  return SEARCH
+
+
+def make_opponent(game: pyspiel.Game, name: str, rng: np.random.RandomState) -> Callable[[int], pyspiel.Bot]:
   """A function that makes a bot for a seat.
 
   Args:
     game: the game.
-    name: of a bot in `BOTS`, `SEARCH`, or a file with a policy; by default a bot that fits the game.
+    name: of a bot in `BOTS`, `SEARCH`, or a file with a policy.
     rng: for the bots' choices.
 
   Raises:
     UserError: the bot does not play this game, or the file is damaged or of another game.
     OSError: there is no such file.
   """
-  is_cheat = game.get_type().short_name == "cheat"
-  name = name or ("heuristic" if is_cheat else "random")
   if name in BOTS:
-    if name in ONLY_IN_CHEAT and not is_cheat:
+    if name in ONLY_IN_CHEAT and game.get_type().short_name != "cheat":
       raise UserError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
     return lambda seat: BOTS[name](seat, rng)
   if name == SEARCH:
@@ -84,7 +97,8 @@ COMMAND = Command(
   arguments="GAME",
   summary="Play a game in the terminal",
   text="You play one seat, a bot, a search or a saved policy the other. You see what your player knows, "
-  "and type an action's name or number; 'quit' ends the game.",
+  "and type an action's name or number, or its short form in what you see; '?' prints the rules, 'quit' ends "
+  "the game.",
   examples=(
     "play glasses --seat=1",
     "play cheat --opponent=naive",

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, board_of, charts, pot_of, spot
+from ps_cfr_spiel.views import Spot, board_of, charts, grouped, pot_of, spot
 
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
@@ -63,7 +63,8 @@ def _boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyColle
 
 
 def _draw_titles(figure: Figure, policy: TreePolicy, here: Spot) -> None:
-  title = f"Player {here.player}, {'after ' + ', '.join(here.history) if here.history else 'first to act'}"
+  line = ", ".join(map(grouped, here.history))
+  title = f"Player {here.player}, {f'after {line}' if line else 'first to act'}"
   size = min(15, 15 * 64 / len(title))
   figure.text(0.065, 0.967, title, fontsize=size, color=INK, weight="bold", va="center")
   board, pot = board_of(policy.game), pot_of(policy.game)
@@ -79,7 +80,10 @@ def _suits(board: str) -> str:
 
 def _draw_legend(figure: Figure, here: Spot) -> None:
   entries = [
-    Patch(facecolor=color, label=f"{name}  {100 * frequency:.1f}%" if np.isfinite(frequency) else name)
+    Patch(
+      facecolor=color,
+      label=f"{grouped(name)}  {100 * frequency:.1f}%" if np.isfinite(frequency) else grouped(name),
+    )
     for name, frequency, color in zip(
       here.actions, here.frequencies(), action_colors(here.actions), strict=True
     )

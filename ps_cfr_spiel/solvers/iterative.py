@@ -12,12 +12,12 @@ from typing import Any, Self
 import jax
 import numpy as np
 import pyspiel
-from tqdm.auto import tqdm
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
@@ -94,7 +94,7 @@ class IterativeSolver(abc.ABC):
     self,
     iterations: int,
     *,
-    progress: bool = False,
+    progress: bool | None = None,
     every: int | None = None,
     callback: Callable[[Any], object] | None = None,
     checkpoint: str | os.PathLike | None = None,
@@ -107,7 +107,8 @@ class IterativeSolver(abc.ABC):
 
     Args:
       iterations: how many more.
-      progress: show a progress bar.
+      progress: show a progress bar; None shows it to people who wait for more than two seconds, unless a
+        callback speaks to them.
       every: iterations between two calls of `callback`, which is called at the end too; 1/20 of the run by
         default.
       callback: called with the solver; if it returns True, the run ends there.
@@ -123,7 +124,8 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
-    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=self.name)
+    progress = False if progress is None and callback else progress
+    bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
       while self.iteration < target:

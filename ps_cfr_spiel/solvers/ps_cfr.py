@@ -35,7 +35,8 @@ class PSCFRSolver(IterativeSolver):
     skip: int = 0,
     public_states: str = "closure",
     limit: int = LIMIT,
-    progress: bool = False,
+    progress: bool | None = None,
+    memory: float | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -48,7 +49,8 @@ class PSCFRSolver(IterativeSolver):
       skip: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
-      progress: show a progress bar while walking.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -59,7 +61,7 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit, progress)
+    self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     with precision(self.dtype):
       self._tree = to_device(pad_types(self.tree), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype)

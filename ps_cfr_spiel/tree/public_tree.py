@@ -250,25 +250,35 @@ class PublicTree:
       raise ValueError("This tree has no labels: they were dropped when it entered a jitted function.")
     return self.labels
 
-  def summary(self) -> str:
-    """The tree's size: histories, public states, infostates, rows, types."""
+  def sizes(self) -> dict[str, Any]:
+    """The tree's size, as numbers; those of the players in pairs."""
     labels = self.names
     players = [state.player for state in labels.public_states]
-    kinds = [
-      f"{sum(p in group for p in players):,} {name}"
-      for name, group in (("decisions", (0, 1)), ("chance", (CHANCE,)), ("terminal", (TERMINAL,)))
-      if any(p in group for p in players)
-    ]
-    infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
+    groups = {"decisions": (0, 1), "chance": (CHANCE,), "terminal": (TERMINAL,)}
+    return {
+      "game": labels.game,
+      "histories": labels.histories,
+      "public_states": {name: sum(p in group for p in players) for name, group in groups.items()},
+      "infostates": [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)],
+      "rows": [sum(d.player == i for d in labels.decisions) for i in (0, 1)],
+      "types": [player.types for player in self.players],
+      "leaves": sum(self.players[0].leaf.children),
+      "evaluator": self.leaves.kind,
+    }
+
+  def summary(self) -> str:
+    """The tree's size: histories, public states, infostates, rows, types."""
+    sizes, labels = self.sizes(), self.names
+    kinds = [f"{count:,} {name}" for name, count in sizes["public_states"].items() if count]
+    infostates = sizes["infostates"]
+    rows = [f"{r:,} x {t:,}" for r, t in zip(sizes["rows"], sizes["types"], strict=True)]
     lines = {
       "game": labels.game,
       "histories": f"{labels.histories:,}{labels.source.remark}",
-      "public states": f"{len(players):,}: {', '.join(kinds)}" if players else "none",
+      "public states": f"{len(labels.public_states):,}: {', '.join(kinds)}" if kinds else "none",
       "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
-      "rows x types": " and ".join(
-        f"{sum(d.player == i for d in labels.decisions):,} x {self.players[i].types:,}" for i in (0, 1)
-      ),
-      "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
+      "rows x types": " and ".join(rows),
+      "leaves": f"{sizes['leaves']:,}, evaluator '{self.leaves.kind}'",
     }
     return report(lines)
 

@@ -13,6 +13,7 @@ from ps_cfr_spiel import build_tree, charts, pictures
 from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
+from ps_cfr_spiel.pictures.style import tick_text
 from ps_cfr_spiel.pictures import hands, style
 from ps_cfr_spiel.views import spot
 
@@ -163,3 +164,18 @@ def test_without_matplotlib_an_error_says_what_to_install(module):
 def test_no_global_state_of_matplotlib_is_touched():
   code = "import sys, ps_cfr_spiel.pictures; assert 'matplotlib.pyplot' not in sys.modules"
   subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+  ("number", "text"),
+  [
+    (1, "1"),
+    (1000, "1,000"),
+    (0.001, "0.001"),
+    (1e-5, "$10^{-5}$"),
+    (5e-6, r"$5\cdot10^{-6}$"),
+    (1e8, "$10^{8}$"),
+  ],
+)
+def test_ticks(number, text):
+  assert tick_text(number) == text
