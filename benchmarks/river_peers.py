@@ -5,10 +5,12 @@
 postflop-solver is a program in Rust that pip does not install, so its figures are a record: `PEER` has what
 it took on an Intel Xeon (Sapphire or Emerald Rapids, AVX-512) in November 2026, one thread pinned to a core,
 float32, with the same boards, ranges, stacks and bet sizes; exploitability was looked at every 10 iterations,
-and that time not counted. Values agreed within 0.005 chips. Its seconds are scaled here by the anchor of
-`machine.py`, which took `PEER_ANCHOR` there: read the ratios, and those to a factor of 1.3 or so. The ranges
-of its two narrow rivers (44 x 66 hands) were not kept; those here are as wide and its figures stand beside
-them for the order of magnitude only.
+and that time not counted. Values agreed within 0.005 chips. The ranges of its two narrow rivers (44 x 66
+hands) were not kept; those here are about as wide, and its figures say no more than the order of magnitude.
+
+Its seconds are scaled to this machine in two ways: by the matrix product of `machine.py`, and by our own CFR+
+on the first river, which is work of the same kind and took `OURS_THERE`. The second is the fairer one: on an
+AMD EPYC with an equal product our code was twice as fast as there, and so may the Rust program be.
 
 Our seconds are iterations times the median time of one; compilation is left out, and is nothing for a second
 river with the same bets. "restarts" is DCFR as postflop-solver averages it: gamma 3, and the average begins
@@ -26,7 +28,7 @@ from river_convergence import LEVELS, SUBGAMES, first_below, marks
 import ps_cfr_spiel
 from ps_cfr_spiel import DCFR, cfr
 
-PEER_ANCHOR = 1.03  # ms
+PRODUCT_THERE, OURS_THERE = 1.03, 0.39  # ms
 RULES = {"NRM+": "nrm+", "DCFR": "dcfr", "DCFR, restarts": DCFR(gamma=3.0), "CFR+": "rm+"}
 WIDE = SUBGAMES["paired: SPR 1, half pot and pot, wide"].replace("stack=300", "stack={}")
 NARROW = SUBGAMES["straight: SPR 10, half pot and pot, sparse"].replace("stack=2100", "stack={}")
@@ -79,16 +81,19 @@ def main() -> None:
   parser.add_argument("--rivers", nargs="*", default=list(PEER), help="those whose names begin so")
   options = parser.parse_args()
   print(describe())
+  ours, _ = measure(pyspiel.load_game("river_subgame"), "rm+", restarts=False, cap=1)
+  scales = {"Rust, by product": anchor() / PRODUCT_THERE, "Rust, by CFR+": ours / OURS_THERE}
   for name, (text, peer_iteration, peer_seconds) in PEER.items():
     if not name.startswith(tuple(options.rivers)):
       continue
-    game, scale = pyspiel.load_game(text), anchor() / PEER_ANCHOR
+    game = pyspiel.load_game(text)
     print(
-      f"\n{name}\n{'':16}{'ms/it':>7}   seconds (iterations) to {'/'.join(map(str, LEVELS))} % of the pot"
+      f"\n{name}\n{'':17}{'ms/it':>7}   seconds (iterations) to {'/'.join(map(str, LEVELS))} % of the pot"
     )
     recorded = dict(zip(PEER_LEVELS, peer_seconds, strict=True))
-    cells = [f"{scale * recorded[level]:.4f}" if level in recorded else "" for level in LEVELS]
-    print(row("postflop-solver", scale * peer_iteration, cells))
+    for label, scale in scales.items():
+      cells = [f"{scale * recorded[level]:.4f}" if level in recorded else "" for level in LEVELS]
+      print(row(label, scale * peer_iteration, cells))
     for label, rule in RULES.items():
       milliseconds, curve = measure(game, rule, "restarts" in label, options.cap)
       found = [first_below(curve, level) for level in LEVELS]
@@ -98,7 +103,7 @@ def main() -> None:
 
 def row(label: str, milliseconds: float, cells: list[str]) -> str:
   """A line of the table."""
-  return f"{label:16}{milliseconds:7.3f}   " + "".join(f"{cell:>15}" for cell in cells)
+  return f"{label:17}{milliseconds:7.3f}   " + "".join(f"{cell:>15}" for cell in cells)
 
 
 if __name__ == "__main__":
