@@ -23,7 +23,8 @@ def check(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if not words and not any(values[name].present for name in RIVER_FLAGS):
     raise UserError("check needs a game, such as kuhn_poker, or your own with --module.")
-  report = check_game(load_game(words, values), values.public_states, values.limit, progress=True)
+  game = load_game(words, values)
+  report = check_game(game, values.public_states, values.limit, True, values.memory)
   if values.json:
     say(values, report.facts())
   else:

@@ -24,6 +24,7 @@ def define_walk(values: flags.FlagValues) -> None:
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_enum("public_states", "closure", list(SOURCES), _HELP["public_states"], **into)
   flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
+  flags.DEFINE_float("memory", None, _HELP["memory"], lower_bound=1, **into)
 
 
 def define_game(values: flags.FlagValues) -> None:
@@ -72,4 +73,5 @@ _HELP = {
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "
   "none, for games that have none.",
   "limit": "Most histories to visit of a game that does not describe itself.",
+  "memory": "Most bytes to take for such a game, such as 4e9; by default half of what is free.",
 }

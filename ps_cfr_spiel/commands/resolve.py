@@ -73,6 +73,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       dtype=values.dtype,
       public_states=values.public_states,
       limit=values.limit,
+      memory=values.memory,
     )
     quiet = values.quiet or values.json
     if not quiet:

@@ -83,7 +83,7 @@ _HELP = {
 }
 
 
-_COMMON = ("dtype", "leaves", "public_states", "limit")  # flags that every solver has
+_COMMON = ("dtype", "leaves", "public_states", "limit", "memory")  # flags that every solver has
 _SAMPLING = ("plus", "batch", "seed")
 SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
   "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip")),

@@ -30,7 +30,7 @@ def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   game = load_game(words, values)
   with user_errors():
     pictures = load_pictures() if values.png else None
-    tree = build_tree(game, values.leaves, values.public_states, values.limit, progress=True)
+    tree = build_tree(game, values.leaves, values.public_states, values.limit, True, values.memory)
     lines = certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
     if pictures:
       pictures.public_tree(game, tree, values.depth).savefig(values.png)

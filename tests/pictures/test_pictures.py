@@ -44,10 +44,10 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
   figure = pictures.hand_chart(policy, path)
   here = spot(policy, path)
   chart = charts.hand_chart(here)
-  bars = figure.axes[0].containers
+  _, *bars = figure.axes[0].collections  # the cells, and the bars of each action
   assert len(bars) == len(here.actions)
-  for container, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
-    widths = [patch.get_width() for patch in container.patches]
+  for boxes, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
+    widths = [box.get_extents().width for box in boxes.get_paths()]
     np.testing.assert_allclose(widths, hands.SIDE * frequency, atol=1e-9)
   shares = {f"{name}  {100 * f:.1f}%" for name, f in zip(here.actions, here.frequencies(), strict=True)}
   assert shares <= set(texts(figure))
