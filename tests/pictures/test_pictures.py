@@ -13,8 +13,8 @@ from ps_cfr_spiel import build_tree, charts, pictures
 from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
-from ps_cfr_spiel.pictures.style import tick_text
 from ps_cfr_spiel.pictures import hands, style
+from ps_cfr_spiel.pictures.style import tick_text
 from ps_cfr_spiel.views import spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
