@@ -1,6 +1,5 @@
 """The command `ps-cfr-spiel solve`: runs a solver, shows its progress, and saves the result."""
 
-import dataclasses
 import sys
 import time
 from collections.abc import Sequence
@@ -15,7 +14,18 @@ from tqdm.auto import tqdm
 from ps_cfr_spiel.arguments import check_seconds
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.run import (
+  POINTS,
+  Run,
+  checkpoint,
+  facts,
+  measure,
+  result,
+  save,
+  table_head,
+  table_row,
+)
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
@@ -26,7 +36,7 @@ from ps_cfr_spiel.commands.user_input import (
 )
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.device import DTYPES
-from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   BASELINES,
@@ -38,10 +48,9 @@ from ps_cfr_spiel.solvers import (
   VRMCCFRSolver,
   load_solver,
 )
-from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
+from ps_cfr_spiel.views import pot_of
 
 INTERRUPTED = 130  # exit code
-RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
 
 
 def define(values: flags.FlagValues) -> None:
@@ -96,51 +105,6 @@ _OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in nam
 _FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit")  # on resuming
 
 
-@dataclasses.dataclass
-class _Run:
-  """A solver at work.
-
-  Attributes:
-    solver: the solver.
-    points: what was measured so far, in order; on resuming, also what the earlier run measured.
-    folder: where the results go.
-    target: exploitability at which to stop, in the game's unit; minus infinity for never.
-    checkpoint_seconds: least time between two saves.
-    quiet: no progress bar and no table.
-    start: the solver's iteration at the beginning.
-    earlier_seconds: time of the iterations before.
-    setup_seconds: time to build and compile.
-    seconds: time of the iterations of this run.
-  """
-
-  solver: IterativeSolver
-  points: list[Point]
-  folder: Path
-  target: float
-  checkpoint_seconds: float
-  quiet: bool
-  start: int = 0
-  earlier_seconds: float = 0.0
-  setup_seconds: float = 0.0
-  seconds: float = 0.0
-
-  def __post_init__(self):
-    self.start = self.solver.iteration
-    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
-
-  @property
-  def file(self) -> Path:
-    return self.folder / RUN
-
-  @property
-  def reached(self) -> bool:
-    return bool(self.points) and self.points[-1].exploitability <= self.target
-
-  def say(self, *lines: str) -> None:
-    if not self.quiet:
-      print(*lines, sep="\n", flush=True)
-
-
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   pictures = _pictures(values.plot)
@@ -149,7 +113,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   interrupted = False
   try:
     _compile(run)
-    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", _table_head(run))
+    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", table_head(run))
     _iterate(run, values.iterations)
   except KeyboardInterrupt:
     interrupted = True
@@ -157,16 +121,16 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   except FloatingPointError as error:
     kept = ""
     if run.solver.iteration > run.start:
-      _checkpoint(run)
+      checkpoint(run)
       kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
     raise UserError(f"{error}{kept}") from error
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)
     return INTERRUPTED
-  _measure(run)
-  files = _save(run, pictures)
+  measure(run)
+  files = save(run, pictures)
   run.say("")
-  say(values, _facts(run, files), _result(run, files))
+  say(values, facts(run, files), result(run, files))
   if values.json:
     return INTERRUPTED if interrupted else 0
   if values.target and not run.reached:
@@ -186,7 +150,7 @@ def _pictures(plot: bool | None) -> ModuleType | None:
     return None
 
 
-def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
+def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else _new(values, words)
@@ -199,7 +163,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
     with user_errors():
       points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   quiet = values.quiet or values.json
-  run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, quiet)
+  run = Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, quiet)
   run.setup_seconds = time.perf_counter() - started
   return run
 
@@ -255,14 +219,14 @@ def _target(text: str | None, pot: float | None) -> float:
   return number / 100 * pot
 
 
-def _compile(run: _Run) -> None:
+def _compile(run: Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
   run.solver.compile()
   run.setup_seconds += time.perf_counter() - started
 
 
-def _iterate(run: _Run, iterations: int) -> None:
+def _iterate(run: Run, iterations: int) -> None:
   """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely."""
   solver, end = run.solver, run.start + iterations
   pace, saved_at = 0.0, time.monotonic()  # iterations a second; when the last checkpoint was made
@@ -271,7 +235,7 @@ def _iterate(run: _Run, iterations: int) -> None:
     nonlocal saved_at
     bar.update(solver.iteration - run.start - bar.n)
     if time.monotonic() - saved_at >= run.checkpoint_seconds:
-      _checkpoint(run)
+      checkpoint(run)
       saved_at = time.monotonic()
 
   name = solver.name
@@ -285,88 +249,11 @@ def _iterate(run: _Run, iterations: int) -> None:
         elapsed = time.perf_counter() - started
         run.seconds += elapsed
         pace = (solver.iteration - before) / elapsed
-      _measure(run)
+      measure(run)
       if is_round(solver.iteration) or solver.iteration == end or run.reached:
         bar.clear()
-        run.say(_table_row(run.points[-1], run))
+        run.say(table_row(run.points[-1], run))
         bar.refresh()
-
-
-def _measure(run: _Run) -> None:
-  """Adds the point of the present iteration, if it is still missing."""
-  if run.points and run.points[-1].iteration == run.solver.iteration:
-    return
-  result, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
-  point = Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value))
-  run.points.append(point)
-
-
-# --- What is printed ----------------------------------------------------------------------------
-
-
-def _table_head(run: _Run) -> str:
-  share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
-  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
-
-
-def _table_row(point: Point, run: _Run) -> str:
-  pot = pot_of(run.solver.game)
-  share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
-  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
-
-
-def _facts(run: _Run, files: Sequence[str]) -> dict[str, Any]:
-  """The result for programs."""
-  game, last = run.solver.game, run.points[-1]
-  return {
-    "game": str(game),
-    "method": run.solver.description,
-    "iterations": last.iteration,
-    "value": last.value,
-    **exploitability_facts(last.exploitability, game),
-    "target_reached": run.reached,
-    "seconds": run.seconds,
-    "setup_seconds": run.setup_seconds,
-    "saved": [str(run.folder / name) for name in files],
-  }
-
-
-def _result(run: _Run, files: Sequence[str]) -> dict[str, str]:
-  """The result for people."""
-  game, last = run.solver.game, run.points[-1]
-  return {
-    "value to player 0": f"{last.value:.4g} {unit_of(game)}",
-    "exploitability": with_unit(last.exploitability, game),
-    "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
-    f"after {run.setup_seconds:.1f} s to build and compile",
-    "saved": f"{', '.join(files)} in {run.folder}",
-    "look at it": f"ps-cfr-spiel show {run.file}",
-  }
-
-
-# --- What is saved ------------------------------------------------------------------------------
-
-
-def _checkpoint(run: _Run) -> None:
-  """Saves the run and its measurements, so that both can be continued."""
-  run.solver.save(run.file)
-  write_points(run.folder / POINTS, run.points)
-
-
-def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
-  """Writes all results; returns the names of the files."""
-  _checkpoint(run)
-  files = [RUN, POINTS]
-  if pictures is None:
-    return files
-  name, game = run.solver.name, run.solver.game
-  figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
-  policy = run.solver.average_policy()
-  if charts.deals_hands(policy):
-    figures[STRATEGY] = pictures.hand_chart(policy)
-  for name, figure in figures.items():
-    figure.savefig(run.folder / name)
-  return files + list(figures)
 
 
 COMMAND = Command(
