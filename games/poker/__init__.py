@@ -1,3 +1,4 @@
 """Poker: cards, betting, and subgames of Texas hold'em."""
 
 from . import river_subgame as river_subgame
+from .river import river as river

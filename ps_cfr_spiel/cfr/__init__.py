@@ -12,6 +12,8 @@ from ps_cfr_spiel.cfr.loop import (
   init,
   iterate,
   solve,
+  with_dead,
+  without_dead,
 )
 from ps_cfr_spiel.cfr.rules import (
   DCFR,
@@ -53,4 +55,6 @@ __all__ = [
   "positive_part",
   "rule_header",
   "solve",
+  "with_dead",
+  "without_dead",
 ]

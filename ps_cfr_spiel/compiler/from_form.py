@@ -72,6 +72,20 @@ class Deals:
     with precision("float64"):
       return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
 
+  def ahead(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """How much likelier each type is to win a showdown than to lose it, weighed as by `weight`.
+
+    Args:
+      player: 0 or 1.
+      range_: [n, H of the opponent].
+
+    Returns:
+      [n, H of the player], float64, between minus and plus `weight`.
+    """
+    ones = dataclasses.replace(self.leaves, stake=np.ones(len(range_)), constant=np.zeros(0))
+    with precision("float64"):
+      return np.asarray(ones(player, [range_, range_[:0]])[0])
+
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `Labels`."""
     types = [type_index, int(self.compatible[decision.player][type_index])]

@@ -98,12 +98,6 @@ def check_kind(game: Any) -> None:
       raise ValueError(f"{game}: {found}")
 
 
-def check_limit(limit: Any) -> None:
-  """ValueError unless `limit` is a number of histories."""
-  if isinstance(limit, bool) or not hasattr(limit, "__index__") or limit < 1:
-    raise ValueError(f"limit must be an integer of at least 1, the most histories to walk; got {limit!r}.")
-
-
 # --- Of a state ---------------------------------------------------------------------------------
 
 

@@ -1,7 +1,8 @@
 """Strategies of a public tree as an OpenSpiel policy."""
 
+import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree, load_game
-from ps_cfr_spiel.tree import Decision, Labels
+from ps_cfr_spiel.policy.reach import Reach, reaches
+from ps_cfr_spiel.policy.rows import rows, write_rows
+from ps_cfr_spiel.policy.worth import Worths
+from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
 TABULAR_LIMIT = 2_000_000
@@ -105,6 +109,55 @@ class TreePolicy(openspiel_policy.Policy):
           f"use the lazy policy."
         )
       seen.add(name)
+
+  @functools.cached_property
+  def tree(self) -> PublicTree:
+    """The compiled game, built anew with the options of the policy's own tree, once."""
+    return build_tree(self.game, **self.tree_options)
+
+  @functools.cached_property
+  def _reaches(self) -> dict[tuple[int, int, int], Reach]:
+    found = reaches(self.labels, self.strategies)
+    rows = [(d.player, d.block, d.row) for d in self.labels.decisions]
+    return dict(zip(rows, found, strict=True))
+
+  def reach(self, decision: Decision) -> Reach:
+    """How often play comes to a row; computed for all at once when first asked for."""
+    return self._reaches[decision.player, decision.block, decision.row]
+
+  @functools.cached_property
+  def worths(self) -> Worths:
+    """What every action is worth at every infostate, computed once, in float64."""
+    if [[b.shape for b in bs] for bs in self.strategies] != [p.block_shapes for p in self.tree.players]:
+      raise ValueError(f"{self.labels.game}: this policy's tables do not fit the tree that build_tree makes.")
+    return Worths(self.tree, self.strategies, self.reach)
+
+  def to_rows(self, public_states: Collection[int] | None = None) -> list[dict[str, Any]]:
+    """The policy as a table: a dictionary for every action of every infostate.
+
+    `pandas.DataFrame(policy.to_rows())` is a data frame. The columns:
+      player: who acts.
+      public_state, line: the public state's number and the public moves that lead there; None without any.
+      type: the hand, or what else is dealt; None in games that deal no types.
+      infostate: OpenSpiel's information state string.
+      action, action_name: OpenSpiel's number of the action, and its name in the game.
+      probability: how often it is played.
+      value: expected utility to the player (poker's EV) if it is played here and both players then follow
+        the policy, given that chance and the opponent come here; None if they never do.
+      best_response_value: the same if the player goes on by a best response.
+      reach: product of the player's own probabilities on the way.
+      others_reach: probability that chance and the opponent come here, so that `reach * others_reach` is how
+        often the infostate occurs.
+      equity: in poker, the share of the pot that the hand would win if hands were shown here; else None.
+
+    Args:
+      public_states: only these, by number; all by default.
+    """
+    return list(rows(self.game, self.labels, self.table, self.reach, self.worths, public_states))
+
+  def to_csv(self, path: str | os.PathLike) -> None:
+    """Writes `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot."""
+    write_rows(path, self.to_rows())
 
   def save(self, path: str | os.PathLike) -> None:
     """Saves the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.

@@ -13,13 +13,13 @@ from typing import Any, Self
 import jax
 import numpy as np
 import pyspiel
-from tqdm.auto import tqdm
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
@@ -58,6 +58,14 @@ class IterativeSolver(abc.ABC):
   @abc.abstractmethod
   def _options(self) -> dict[str, Any]:
     """The constructor's arguments after the game, as JSON values; saved in files."""
+
+  def _kept(self) -> Any:
+    """What files keep of the state."""
+    return self._state
+
+  def _taken_up(self, kept: Any) -> Any:
+    """The state with what a file has kept; the solver has just been made."""
+    return kept
 
   @property
   def name(self) -> str:
@@ -100,7 +108,7 @@ class IterativeSolver(abc.ABC):
     self,
     iterations: int,
     *,
-    progress: bool = False,
+    progress: bool | None = None,
     every: int | None = None,
     callback: Callable[[Any], object] | None = None,
     checkpoint: str | os.PathLike | None = None,
@@ -116,7 +124,8 @@ class IterativeSolver(abc.ABC):
 
     Args:
       iterations: how many more.
-      progress: show a progress bar.
+      progress: show a progress bar; None shows it to people who wait for more than two seconds, unless a
+        callback speaks to them.
       every: iterations between two calls of `callback`, which is called at the end too; 1/20 of the run by
         default.
       callback: called with the solver; if it returns True, the run ends there.
@@ -137,8 +146,9 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
+    progress = False if progress is None and callback else progress
     sound, looked_at = self._state, time.monotonic()
-    bar = tqdm(total=iterations, disable=not progress, unit="it", desc=self.name)
+    bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
       while self.iteration < target:
@@ -209,8 +219,12 @@ class IterativeSolver(abc.ABC):
   def _policy(self, average: bool) -> TreePolicy:
     with precision(self.dtype):
       strategies = self._strategies(average)
+    own = [  # without dead types
+      [np.asarray(block)[..., : player.types] for block in blocks]
+      for player, blocks in zip(self.tree.players, strategies, strict=True)
+    ]
     info = {**self._header(), "policy": "average" if average else "current"}
-    return TreePolicy(self.game, self.tree.names, strategies, info)
+    return TreePolicy(self.game, self.tree.names, own, info)
 
   def _header(self) -> dict[str, Any]:
     options = self._options()
@@ -228,7 +242,7 @@ class IterativeSolver(abc.ABC):
     Raises:
       OSError: the file cannot be written; an earlier one is left as it was.
     """
-    leaves = jax.tree.leaves(self._state)
+    leaves = jax.tree.leaves(self._kept())
     storage.write(path, "solver", self._header(), {f"state{i}": leaf for i, leaf in enumerate(leaves)})
 
   @classmethod
@@ -266,7 +280,7 @@ class IterativeSolver(abc.ABC):
 
   def _restore(self, file: storage.Stored) -> None:
     """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
-    expected, structure = jax.tree_util.tree_flatten_with_path(self._state)
+    expected, structure = jax.tree_util.tree_flatten_with_path(self._kept())
     names = [f"state{i}" for i in range(len(expected))]
     shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
     arrays = file.arrays(dict(zip(names, shapes, strict=True)))
@@ -278,7 +292,8 @@ class IterativeSolver(abc.ABC):
       if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
-      self._state = jax.tree.unflatten(structure, to_device([arrays[name] for name in names], self.dtype))
+      kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
+      self._state = to_device(self._taken_up(kept), self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "

@@ -76,6 +76,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     favour: float = 1000.0,
     public_states: str = "closure",
     limit: int = LIMIT,
+    memory: float | None = None,
   ):
     """Walks the game; nothing is compiled yet.
 
@@ -94,6 +95,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       favour: see `favoured`; in the game's utility.
       public_states: see `build_tree`.
       limit: most histories to walk; a game's Bayesian form does not help here.
+      memory: most bytes to take; see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -113,7 +115,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     self.exploration = check_exploration(exploration)
     self.seed, self.dtype = check_integer("seed", seed, 0), check_dtype(dtype)
     self.public_states, self.limit = public_states, limit
-    self.tree = build_tree(game, "sparse", public_states, limit)
+    self.tree = build_tree(game, "sparse", public_states, limit, memory=memory)
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
     host_tree = build_sampling_tree(game, self.tree)

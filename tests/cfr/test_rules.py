@@ -64,11 +64,11 @@ def test_nrm_by_hand():
 
 
 def test_nrm_plus_by_hand():
-  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.5, tau=2.0, gamma=2.0)
-  past = 0.4 / math.sqrt(1.5) * 4  # s(1) u, more than nothing
+  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.5, tau=1.5, gamma=2.0)
+  past = 0.4 * 4  # s(1) u, more than nothing
   first = past / 3 + np.array([4, -2, 0])
   known = [first[0], 0, first[2]]
-  past = 0.4 * 2 / math.sqrt(2) * 5  # s(2) u, more than half of what was known
+  past = 0.4 * math.sqrt(3) * 5  # s(2) u, more than half of what was known
   second = np.where(first > 0, past / sum(known), 1 / 8) * first + np.array([-3, 4, 1])
   assert first[1] < 0 and sum(known) / 2 < past
   kept = np.maximum(second, 0)

@@ -1,6 +1,7 @@
 """The program as its users run it, in fresh processes; what needs none runs in this one."""
 
 import csv
+import itertools
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from open_spiel.python.algorithms import exploitability
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program as command_line
 from ps_cfr_spiel.evaluation import points
+from ps_cfr_spiel.views import number_text
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 SMALL = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -203,7 +205,7 @@ def spoil(folder):
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, resolve, play, summary, check"),
+    ("slove", "Unknown command 'slove'; choose one of solve, show, explore, evaluate, compare"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
     ("solve|river_subgame(", "Missing closing bracket"),
@@ -338,7 +340,11 @@ def test_show_by_hand_and_by_action(solved, capsys):
   assert command_line.run(["show", file, "--hand", state.hand(0)]) == 0
   line = capsys.readouterr().out.splitlines()[-1].split()
   expected = [f"{100 * p:.2f}%" for p in policy.action_probabilities(state).values()]
-  assert line == [state.hand(0), *expected, "100.00%"]
+  decision, h = policy.labels.find(0, state.information_state_string(0))
+  values = [number_text(value) for value in policy.worths.at(decision).value[:, h]]
+  assert line[:-1] == [state.hand(0), *itertools.chain(*zip(expected, values, strict=True)), "100.00%"]
+  equity = policy.reach(decision).equity
+  assert equity is not None and line[-1] == f"{100 * equity[h]:.2f}%"
   assert command_line.run(["show", file, "--action=check"]) == 0
   assert "how often Check is played" in capsys.readouterr().out
 
@@ -351,7 +357,9 @@ def test_other_games_are_solved_and_shown_as_tables(tmp_path, capsys):
   assert command_line.run(["show", file, "--player=1", "--hand=2"]) == 0
   lines = capsys.readouterr().out.splitlines()[3:]
   assert [line.split()[:3] for line in lines] == [["player", "1", "2p"], ["player", "1", "2b"]]
-  assert command_line.run(["show", file, "--at=Bet"]) == 2
+  assert command_line.run(["show", file, "--at=Bet"]) == 0
+  assert "After Bet: player 1 acts" in capsys.readouterr().out
+  assert command_line.run(["show", file, "--action=Bet"]) == 2
   assert command_line.run(["evaluate", file]) == 0
   assert "utility" in capsys.readouterr().out
 
