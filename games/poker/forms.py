@@ -75,7 +75,7 @@ class PublicCardsForm:
   live: int
   game: Any
 
-  def strength(self) -> tuple[np.ndarray, np.ndarray]:
+  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0] and int32[B, H1] for the last street's runouts; a type with a card of it may have any."""
     found: dict[cards.Board, tuple[np.ndarray, np.ndarray]] = {}
     last = self.runouts[-1].tolist()

@@ -7,7 +7,8 @@ that a game must keep are in `game_laws` and `history_laws`, and `check` reports
 
 from ps_cfr_spiel.compiler.build import LEAVES, LIMIT, build_tree
 from ps_cfr_spiel.compiler.check import check_game
-from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
+from ps_cfr_spiel.compiler.form_labels import Deals
+from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
@@ -21,6 +22,7 @@ __all__ = [
   "BayesianForm",
   "Deals",
   "Histories",
+  "PublicCardsForm",
   "Report",
   "Walked",
   "augmented_infostates",

@@ -3,7 +3,8 @@
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler.from_form import BayesianForm, build_bayesian, count_histories
+from ps_cfr_spiel.compiler.forms import Form
+from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.compiler.game_laws import check_kind, check_limit
 from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
@@ -63,7 +64,7 @@ def build_tree(
   return build_general(game, histories, choices, found, leaves)
 
 
-def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:
+def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
   """ValueError if a game with a form, which an option asks to walk, is known to be too large for it."""
   count = count_histories(form)
   if count > limit:

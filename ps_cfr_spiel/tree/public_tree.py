@@ -160,7 +160,7 @@ class LeafEvaluator(Protocol):
 
   The leaves come in *parts*, as many and as large as `PlayerTree.leaf.children` says (the same for both
   players). An evaluator that replaces another keeps its parts: one for walked games; showdowns and folds for
-  games with a Bayesian form.
+  games with a Bayesian form, on each street of those with public cards.
 
   The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
   it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have
@@ -238,20 +238,18 @@ class PublicTree:
   def summary(self) -> str:
     """The tree's size: histories, public states, infostates, rows, types."""
     labels = self.names
-    players = [state.player for state in labels.public_states]
-    kinds = [
-      f"{sum(p in group for p in players):,} {name}"
-      for name, group in (("decisions", (0, 1)), ("chance", (CHANCE,)), ("terminal", (TERMINAL,)))
-      if any(p in group for p in players)
-    ]
-    infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
+    states = len(labels.public_states)
+    groups = (("decisions", (0, 1)), ("chance", (CHANCE,)), ("terminal", (TERMINAL,)))
+    counts = [(labels.num_public_states(players), name) for name, players in groups]
+    kinds = ", ".join(f"{count:,} {name}" for count, name in counts if count)
+    infostates = [labels.num_infostates(i) for i in (0, 1)]
     lines = {
       "game": labels.game,
       "histories": f"{labels.histories:,}{labels.source.remark}",
-      "public states": f"{len(players):,}: {', '.join(kinds)}" if players else "none",
+      "public states": f"{states:,}: {kinds}" if states else "none",
       "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
       "rows x types": " and ".join(
-        f"{sum(d.player == i for d in labels.decisions):,} x {self.players[i].types:,}" for i in (0, 1)
+        f"{sum(rows for _, rows, _ in player.block_shapes):,} x {player.types:,}" for player in self.players
       ),
       "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
     }
