@@ -11,6 +11,7 @@ from ps_cfr_spiel.cfr.loop import (
   average_strategy,
   init,
   iterate,
+  num_tables,
   solve,
 )
 from ps_cfr_spiel.cfr.rules import (
@@ -50,6 +51,7 @@ __all__ = [
   "iterate",
   "make_rule",
   "normalise",
+  "num_tables",
   "positive_part",
   "rule_header",
   "solve",

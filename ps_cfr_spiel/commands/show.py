@@ -9,7 +9,7 @@ from absl import flags
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.user_input import UserError, load_pictures, load_saved_policy, user_errors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import charts, glasses, has_spots, spot
+from ps_cfr_spiel.views import card_comes, charts, glasses, has_spots, spot, spots_by_card
 
 
 def define(values: flags.FlagValues) -> None:
@@ -27,8 +27,8 @@ def define(values: flags.FlagValues) -> None:
 
 _HELP = {
   "at": "Where to look: the actions so far, such as 'check, bet 200', 'x b200' for short, or OpenSpiel's "
-  "numbers such as '1 2'; in glasses, 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the "
-  "start of the game.",
+  "numbers such as '1 2'; where public cards come, they too, 'check, check, 2c'; in glasses, 'Stones to 1/9, "
+  "Evader to 4', '1/9, 4' for short. The default is the start of the game.",
   "hand": "Show a table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all "
   "suits. In games without a chart, a table of the information states that contain this text.",
 }
@@ -73,6 +73,8 @@ def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues) ->
 def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
   """What is printed about a public state."""
   with user_errors():
+    if card_comes(policy, values.at):
+      return charts.cards_text(spots_by_card(policy, values.at))
     here = spot(policy, values.at)
     action = None if values.action is None else here.find_action(values.action)
     types = list(range(len(here.types))) if values.hand is None else charts.find_types(here, values.hand)
@@ -113,13 +115,16 @@ COMMAND = Command(
   arguments="FILE",
   summary="Look at a saved strategy",
   text="FILE is the run.npz of a solved game, or a policy saved from Python. For a poker game, it shows "
-  "the hands of the player who acts as a chart, and --at follows the betting; for glasses, where the chaser "
+  "the hands of the player who acts as a chart, and --at follows the betting and the cards, where a card "
+  "comes a table of all cards; for glasses, where the chaser "
   "thinks the evader is after the moves of --at; for other games, a table.",
   examples=(
     "show runs/river_subgame/run.npz",
     "show runs/river_subgame/run.npz --at='check, bet 200'",
     "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
     "show runs/river_subgame/run.npz --hand=AKs",
+    "show runs/holdem_subgame/run.npz --at='check, bet 200, call, 2c'",
+    "show runs/holdem_subgame/run.npz --at='check, check'",
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   define=define,

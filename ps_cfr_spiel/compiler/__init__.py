@@ -11,6 +11,7 @@ from ps_cfr_spiel.compiler.form_labels import Deals
 from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
+from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
 from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, layers, walked
@@ -28,6 +29,7 @@ __all__ = [
   "augmented_infostates",
   "build_tree",
   "check_game",
+  "check_memory",
   "choice_rows",
   "components",
   "last_choices",

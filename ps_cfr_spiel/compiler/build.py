@@ -7,6 +7,7 @@ from ps_cfr_spiel.compiler.forms import Form
 from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.compiler.game_laws import check_kind, check_limit
+from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
 from ps_cfr_spiel.compiler.walk import TooManyHistories, walk
 from ps_cfr_spiel.tree import PublicTree
@@ -46,7 +47,7 @@ def build_tree(
     TypeError: `game` is not a game.
     ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
       (`check_game` tells all that is wrong with it); it has more than `limit` histories or no valid
-      public states; or an option is unknown or does not fit the game.
+      public states; its tree does not fit into memory; or an option is unknown or does not fit the game.
   """
   check_kind(game)
   check_limit(limit)
@@ -55,6 +56,7 @@ def build_tree(
   if hasattr(game, "bayesian_form"):
     form = game.bayesian_form()
     if leaves != "sparse" and public_states == "closure":
+      check_memory(game)
       return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None

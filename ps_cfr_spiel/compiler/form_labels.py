@@ -19,6 +19,7 @@ from ps_cfr_spiel.tree import (
   NativeLeaves,
   PublicState,
   ShowdownLeaves,
+  deal_weights,
 )
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
@@ -57,6 +58,13 @@ class Deals:
     ones = dataclasses.replace(self.leaves, stake=np.zeros(0), constant=np.ones(len(range_)))
     with precision("float64"):
       return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
+
+  def prior(self, public_state: int) -> np.ndarray:
+    """float64[H0, H1]: probabilities of the deals, given the public cards of a public state."""
+    line, runout = self.lines.place(public_state)
+    alive = [~self.lines.dead(i, self.lines.street[line])[runout] for i in (0, 1)]
+    weights = deal_weights(self.lines.form) * np.logical_and.outer(*alive)
+    return weights / weights.sum()
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `Labels`."""

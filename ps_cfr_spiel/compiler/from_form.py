@@ -59,9 +59,9 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
     rows = np.flatnonzero(form.player == player)
     choices = _choices(lines, player, rows)
     forest, place = make_forest(
-      _joined([choices(line) for line in rows]),
+      _joined([choices(line) for line in rows.tolist()]),
       np.repeat([len(lines.below[line]) for line in rows], lines.sizes[rows]),
-      [_by_board([choices(line) for line in part]) for part in parts],
+      [_by_board([choices(line) for line in part.tolist()]) for part in parts],
       len(form.types[player]),
     )
     forests.append(forest)
@@ -135,7 +135,7 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
   if len(streets) == 1:
     return evaluator.create(form, *(part.utility for part in streets[0]))
   prior = deal_weights(form)
-  total, strength = prior.sum(), form.strengths()
+  total, strength = float(prior.sum()), form.strengths()
   means = _mean_signs(lines, strength, [len(all_ins.line) > 0 for all_ins, _ in streets[:-1]])
   found = []
   for s, (showdowns, folds) in enumerate(streets):

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pyspiel
 
@@ -22,11 +22,7 @@ class Made(Sequence[Item], Generic[Item]):
   def __len__(self) -> int:
     return self._length
 
-  @overload
-  def __getitem__(self, index: int) -> Item: ...
-  @overload
-  def __getitem__(self, index: slice) -> Sequence[Item]: ...
-  def __getitem__(self, index):
+  def __getitem__(self, index: Any) -> Any:
     numbers = range(self._length)[index]
     return self._make(numbers) if isinstance(numbers, int) else [self._make(n) for n in numbers]
 

@@ -8,7 +8,7 @@ single games' parameters is in `units`.
 from ps_cfr_spiel.views import charts, glasses
 from ps_cfr_spiel.views.certificate import action_name, certificate, labels_of
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-from ps_cfr_spiel.views.spots import Spot, has_spots, spot
+from ps_cfr_spiel.views.spots import Spot, card_comes, has_spots, spot, spots_by_card
 from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, with_unit
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
   "Spot",
   "action_name",
   "board_of",
+  "card_comes",
   "certificate",
   "charts",
   "evader_belief",
@@ -25,6 +26,7 @@ __all__ = [
   "number_text",
   "pot_of",
   "spot",
+  "spots_by_card",
   "unit_of",
   "with_unit",
 ]

@@ -1,12 +1,13 @@
 """Strategies as text: hold'em hands as the 13 x 13 chart of poker players, anything else as a table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.tree import CHANCE
 from ps_cfr_spiel.views.spots import Spot, action_names, letters
 
 RANKS = "AKQJT98765432"
@@ -123,7 +124,28 @@ def actions_text(spot: Spot) -> str:
 
 
 def _next(player: int) -> str:
+  if player == CHANCE:
+    return "then a card comes"
   return f"then player {player} acts" if player >= 0 else "ends the game"
+
+
+def cards_text(spots: Mapping[str, Spot]) -> str:
+  """A table of the public cards that may come: how often the player who acts next plays each action.
+
+  Args:
+    spots: see `spots_by_card`; the same line after each card.
+  """
+  first = next(iter(spots.values()))
+  columns = [max(len(name), 9) for name in first.actions]
+  where = f"After {', '.join(first.history[:-1])}, by the card that comes: player {first.player} acts."
+
+  def line(card: str, texts: Sequence[str]) -> str:
+    return f"{card:4}" + "".join(f"  {text:>{width}}" for text, width in zip(texts, columns, strict=True))
+
+  frequencies = {card: spot.frequencies() for card, spot in spots.items()}
+  mean = np.mean(list(frequencies.values()), axis=0)
+  rows = [line(card, [_percent(share) for share in shares]) for card, shares in frequencies.items()]
+  return "\n".join([where, "", line("", first.actions), *rows, line("mean", [_percent(x) for x in mean])])
 
 
 def chart_text(spot: Spot, action: int | None = None) -> str:
