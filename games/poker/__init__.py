@@ -2,3 +2,4 @@
 
 from . import holdem_subgame as holdem_subgame
 from . import river_subgame as river_subgame
+from .river import river as river

@@ -13,6 +13,8 @@ from ps_cfr_spiel.cfr.loop import (
   iterate,
   num_tables,
   solve,
+  with_dead,
+  without_dead,
 )
 from ps_cfr_spiel.cfr.rules import (
   DCFR,
@@ -55,4 +57,6 @@ __all__ = [
   "positive_part",
   "rule_header",
   "solve",
+  "with_dead",
+  "without_dead",
 ]

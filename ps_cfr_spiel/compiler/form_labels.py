@@ -2,27 +2,20 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ps_cfr_spiel.compiler.forms import Lines
-from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.tree import (
   CHANCE,
-  BoardLeaves,
   Decision,
-  DenseLeaves,
   Labels,
   Made,
-  NativeLeaves,
   PublicState,
-  ShowdownLeaves,
   deal_weights,
 )
-
-FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,12 +24,10 @@ class Deals:
 
   Attributes:
     lines: the form and its public states.
-    leaves: the game's leaves, which know the prior over the types.
   """
 
   remark: ClassVar[str] = " (the deal counted as one event)"
   lines: Lines
-  leaves: FormLeaves | BoardLeaves
 
   @property
   def largest_utility(self) -> float:
@@ -44,27 +35,59 @@ class Deals:
     form = self.lines.form
     return float(max(np.abs(form.stake).max(initial=0), np.abs(form.constant).max(initial=0)))
 
-  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """Probability that chance deals each type, and the opponent plays to it by their range.
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`: only hands that can be dealt are types."""
+    return False
+
+  def weight(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
+    """Probability that chance deals each type, and the cards, and the opponent plays to it by their range.
 
     Args:
       player: 0 or 1.
       range_: [n, H of the opponent].
+      at: the public state of each of the n; by default they are all before any public card.
 
     Returns:
       [n, H of the player], float64.
     """
-    # Leaves worth 1 to player 0 whatever the types: their values are what is asked for, but for the sign.
-    ones = dataclasses.replace(self.leaves, stake=np.zeros(0), constant=np.ones(len(range_)))
-    with precision("float64"):
-      return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
+    return self._by_board(player, range_, at, lambda street, _: 1 / self.lines.orders(street))
 
-  def prior(self, public_state: int) -> np.ndarray:
-    """float64[H0, H1]: probabilities of the deals, given the public cards of a public state."""
-    line, runout = self.lines.place(public_state)
-    alive = [~self.lines.dead(i, self.lines.street[line])[runout] for i in (0, 1)]
-    weights = deal_weights(self.lines.form) * np.logical_and.outer(*alive)
+  def ahead(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
+    """How much likelier each type is to win a showdown than to lose it, weighed as by `weight`.
+
+    Cards to come count as often as they come. Arguments as for `weight`.
+
+    Returns:
+      [n, H of the player], float64, between minus and plus `weight`.
+    """
+    ways, sign = self.lines.orders(len(self.lines.boards) - 1), 1 - 2 * player
+    return self._by_board(
+      player, range_, at, lambda street, runout: sign * self.lines.lead(street, runout) / ways
+    )
+
+  @functools.cached_property
+  def _prior(self) -> np.ndarray:
+    """float64[H0, H1]: probabilities of the deals."""
+    weights = deal_weights(self.lines.form)
     return weights / weights.sum()
+
+  def _by_board(
+    self, player: int, range_: np.ndarray, at: Sequence[int], factor: Callable[[int, int], Any]
+  ) -> np.ndarray:
+    """Ranges times the prior, times a factor [H0, H1] (or []) for the board of each row."""
+    lines = self.lines
+    places = [lines.place(state) for state in at] or [(0, 0)] * len(range_)
+    boards: dict[tuple[int, int], list[int]] = {}
+    for row, (line, runout) in enumerate(places):
+      boards.setdefault((int(lines.street[line]), runout), []).append(row)
+    found = np.zeros((len(range_), self._prior.shape[player]))
+    for (street, runout), rows in boards.items():
+      own, other = (~lines.dead(i, street)[runout] for i in (player, 1 - player))
+      matrix = self._prior * factor(street, runout)
+      reach = range_[rows] * other
+      found[rows] = own * (reach @ (matrix.T if player == 0 else matrix))
+    return found
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `Labels`."""
@@ -117,14 +140,13 @@ class FormLabels(Labels):
   """
 
   @classmethod
-  def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray], leaves) -> "FormLabels":
+  def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
     """The labels of a form.
 
     Args:
       name: `str(game)`.
       lines: the form and its public states.
       places: for each player int[rows, 2], (block, row) of each row.
-      leaves: the game's evaluator.
     """
     form, sizes = lines.form, lines.sizes
     own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
@@ -160,7 +182,7 @@ class FormLabels(Labels):
       decisions=Made(int(rows[-1]), decision),
       types=form.types,
       histories=histories,
-      source=Deals(lines, leaves),
+      source=Deals(lines),
     )
     return labels
 

@@ -143,6 +143,7 @@ class Lines:
     """int[B]: for each runout of a street the one that it continues, on a street above."""
     return np.arange(self.boards[street]) // (self.boards[street] // self.boards[above])
 
+  @functools.cache  # noqa: B019 (a few arrays, which live as long as the tree)
   def dead(self, player: int, street: int) -> np.ndarray:
     """bool[B, H]: does the type hold a card of the runout?"""
     holds = np.zeros((self.boards[street], 1 + int(max(cards.max() for cards in self.form.cards))), bool)
@@ -163,6 +164,29 @@ class Lines:
     own, other = self.dead(player, street), self.dead(1 - player, street)
     pairs = (self.disjoint if player == 1 else self.disjoint.T).astype(np.float32)
     return ~own & ((~other).astype(np.float32) @ pairs > 0)
+
+  @functools.cached_property
+  def strength(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[B, H0], int32[B, H1] on the boards of the last street; of dead types anything."""
+    first, second = self.form.strengths() if hasattr(self.form, "strengths") else self.form.strength
+    return np.atleast_2d(first), np.atleast_2d(second)
+
+  def lead(self, street: int, runout: int) -> np.ndarray:
+    """int32[H0, H1]: in how many ways the cards to come make player 0's type win, less those that it loses.
+
+    Deals that cannot be count too.
+    """
+    last = len(self.boards) - 1
+    each = self.boards[last] // self.boards[street]
+    dead = [self.dead(i, last) for i in (0, 1)]
+    total = np.zeros(self.disjoint.shape, np.int32)
+    for board in range(runout * each, (runout + 1) * each):
+      first, second = self.strength[0][board][:, None], self.strength[1][board]
+      signs = np.greater(first, second).view(np.int8) - np.less(first, second).view(np.int8)
+      signs[dead[0][board]] = 0
+      signs[:, dead[1][board]] = 0
+      total += signs
+    return total
 
   def last_acting(self, line: int) -> int:
     """The line after which nobody acts before the end `line`: itself, or an all-in before the last card."""

@@ -6,13 +6,14 @@ all types that are dealt at the root.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from ps_cfr_spiel.compiler.form_labels import FormLabels, FormLeaves
+from ps_cfr_spiel.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.game_laws import scale_fault
 from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
@@ -27,6 +28,7 @@ from ps_cfr_spiel.tree import (
   obstacle,
 )
 
+FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
 LEAVES: dict[str, type[FormLeaves]] = {
   "dense": DenseLeaves,
   "showdown": ShowdownLeaves,
@@ -51,6 +53,10 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
   ends = np.flatnonzero(form.player == TERMINAL)
   if (form.constant[ends] * form.stake[ends]).any():
     raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
+  pairs = len(form.types[0]) * len(form.types[1])  # of which each is dealt about as often
+  fault = scale_fault(float(np.abs([form.constant, form.stake]).max(initial=0)) / pairs)
+  if fault:
+    raise ValueError(f"{name}: {fault}")
   lines = Lines.of(form)
   streets = _ends(lines, ends)
   parts = [part.line for street in streets for part in street]
@@ -67,7 +73,7 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
     forests.append(forest)
     places.append(place)
   evaluator = make_leaves(lines, leaves, streets)
-  return PublicTree((forests[0], forests[1]), evaluator, FormLabels.create(name, lines, places, evaluator))
+  return PublicTree((forests[0], forests[1]), evaluator, FormLabels.create(name, lines, places))
 
 
 def count_histories(form: Form) -> int:
@@ -135,46 +141,23 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
   if len(streets) == 1:
     return evaluator.create(form, *(part.utility for part in streets[0]))
   prior = deal_weights(form)
-  total, strength = float(prior.sum()), form.strengths()
-  means = _mean_signs(lines, strength, [len(all_ins.line) > 0 for all_ins, _ in streets[:-1]])
+  total, ways = float(prior.sum()), lines.orders(len(streets) - 1)
   found = []
   for s, (showdowns, folds) in enumerate(streets):
     weights = [w * ~lines.dead(i, s) for i, w in enumerate(form.weights)]
     # Above the last street strengths mean nothing, and only folds are left to the evaluator.
     last = s == len(streets) - 1
-    ranks = strength if last else tuple(np.zeros_like(w, np.int32) for w in weights)
+    ranks = lines.strength if last else tuple(np.zeros_like(w, np.int32) for w in weights)
     boards = []
     for b in range(lines.boards[s]):
       types = BoardTypes((weights[0][b], weights[1][b]), form.cards, (ranks[0][b], ranks[1][b]))
       stake = showdowns.utility if last else np.zeros(0)
       inner = evaluator.create(types, stake, folds.utility, total * lines.orders(s))
       if not last and len(showdowns.line):
-        mean = prior / total * (means[s][b] / lines.orders(len(streets) - 1))
-        inner = AllInLeaves(mean, showdowns.utility, inner)
+        inner = AllInLeaves(prior / total * lines.lead(s, b) / ways, showdowns.utility, inner)
       boards.append(inner)
     found.append(boards)
   return BoardLeaves.create(found, [(len(first.line), len(second.line)) for first, second in streets])
-
-
-def _mean_signs(lines: Lines, strength: tuple[np.ndarray, np.ndarray], wanted: Sequence[bool]) -> list[Any]:
-  """For each street but the last int32[B, H0, H1], if it is wanted.
-
-  That is how many runouts make a hand of player 0 win, less how many make it lose.
-  """
-  found: list[Any] = [None] * len(wanted)
-  last = len(lines.boards) - 1
-  alive = [~lines.dead(i, last) for i in (0, 1)]
-  for s in reversed(np.flatnonzero(wanted).tolist()):
-    if any(sums is not None for sums in found):  # those of a later street, which sum up to these
-      below = found[next(k for k in range(s + 1, last) if wanted[k])]
-      found[s] = below.reshape(lines.boards[s], -1, *below.shape[1:]).sum(1)
-      continue
-    found[s] = np.zeros((lines.boards[s], *lines.disjoint.shape), np.int32)
-    for board, above in enumerate(lines.ancestors(last, s)):
-      first, second = strength[0][board][:, None], strength[1][board]
-      signs = np.greater(first, second).view(np.int8) - np.less(first, second).view(np.int8)
-      found[s][above] += signs * np.logical_and.outer(alive[0][board], alive[1][board])
-  return found
 
 
 def _fastest(form: Form, streets: int) -> str:

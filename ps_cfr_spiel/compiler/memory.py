@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
-from ps_cfr_spiel.device import bytes_text, free_memory
+from ps_cfr_spiel.compiler.limits import TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.tree import TERMINAL
 
 COPIES = 2  # of a solver's tables: what goes into an iteration and what comes out
@@ -20,28 +20,32 @@ ADVICE = (
 )
 
 
-def check_memory(game: pyspiel.Game, tables: float = 0, itemsize: int = 4) -> None:
+def check_memory(
+  game: pyspiel.Game, memory: float | None = None, tables: float = 0, itemsize: int = 4
+) -> None:
   """Refuses a game with public cards whose tree, and what a solver keeps of it, would not fit.
 
   Args:
     game: any game; only those with public cards in their forms are looked at.
+    memory: most bytes to take; None for all that are free. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
 
   Raises:
-    ValueError: more memory is needed than is free; says how much, and how to need less.
+    ValueError: more memory is needed; says how much, and how to need less.
   """
   if not hasattr(game, "bayesian_form"):
     return
-  form, free = game.bayesian_form(), free_memory()  # pyright: ignore[reportAttributeAccessIssue]
-  if not hasattr(form, "runouts") or free is None:
+  form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
+  if not hasattr(form, "runouts"):
     return
   needs = memory_needs(form, tables, itemsize)
-  total = sum(needs.values())
-  if total > free:
-    shares = ", ".join(f"{bytes_text(need)} {what}" for what, need in needs.items() if need)
-    raise ValueError(
-      f"{game} needs about {bytes_text(total)} of memory ({shares}), and {bytes_text(free)} are free. "
+  total, most = sum(needs.values()), free_memory() if memory is None else memory
+  if total > most:
+    shares = ", ".join(f"{readable_bytes(need)} {what}" for what, need in needs.items() if need)
+    has = "are free" if memory is None else "are allowed"
+    raise TooLarge(
+      f"{game} needs about {readable_bytes(total)} of memory ({shares}), and {readable_bytes(most)} {has}. "
       f"{ADVICE}."
     )
 

@@ -9,6 +9,7 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT, build_tree, check_memory
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.tree import pad_types
 
 
 class PSCFRSolver(IterativeSolver):
@@ -35,7 +36,8 @@ class PSCFRSolver(IterativeSolver):
     skip: int = 0,
     public_states: str = "closure",
     limit: int = LIMIT,
-    progress: bool = False,
+    progress: bool | None = None,
+    memory: float | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -48,7 +50,8 @@ class PSCFRSolver(IterativeSolver):
       skip: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
-      progress: show a progress bar while walking.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled, or its tables
@@ -60,10 +63,10 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    check_memory(game, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
-    self.tree = build_tree(game, leaves, public_states, limit, progress)
+    check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
+    self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     with precision(self.dtype):
-      self._tree = to_device(self.tree, self.dtype)
+      self._tree = to_device(pad_types(self.tree), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype)
 
   @property
@@ -85,6 +88,12 @@ class PSCFRSolver(IterativeSolver):
     if average:
       return [cfr.average_strategy(player) for player in self._state.players]
     return [player.strategy for player in self._state.players]
+
+  def _kept(self):
+    return cfr.without_dead(self._state, [player.types for player in self.tree.players])
+
+  def _taken_up(self, kept):
+    return cfr.with_dead(kept, self._state)
 
   def _options(self):
     return {

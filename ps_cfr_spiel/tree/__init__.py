@@ -9,7 +9,9 @@ from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
-from ps_cfr_spiel.tree.native import NativeLeaves, obstacle
+from ps_cfr_spiel.tree.library import obstacle
+from ps_cfr_spiel.tree.native import NativeLeaves
+from ps_cfr_spiel.tree.padding import pad_types
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -69,6 +71,7 @@ __all__ = [
   "make_forest",
   "max_actions",
   "obstacle",
+  "pad_types",
   "ranks",
   "record_of",
   "row_depths",
