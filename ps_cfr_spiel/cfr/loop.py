@@ -78,6 +78,15 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
+def num_tables(rule: Rule, dtype: str) -> float:
+  """How many numbers a run keeps for each action of an infostate; rules differ with the number of actions."""
+  shares = [
+    sum(np.size(array) for array in jax.tree.leaves(rule.init((actions, 1, 1), dtype))) / actions
+    for actions in (2, 3, 4)
+  ]
+  return len(("strategy", "average", "excess")) + sum(shares) / len(shares)
+
+
 def without_dead(state: SolverState, types: Sequence[int]) -> SolverState:
   """The state on the host with so many types of each player; what comes after them is dead (`pad_types`)."""
   first, second = (

@@ -1,11 +1,12 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import LIMIT, build_tree, check_memory
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import pad_types
@@ -53,7 +54,8 @@ class PSCFRSolver(IterativeSolver):
       memory: most bytes to take; see `build_tree`.
 
     Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled, or its tables
+        do not fit into memory.
     """
     self.game = game
     self.rule = make_rule(NRMPlus() if rule is None else rule)
@@ -61,6 +63,7 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
+    check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     with precision(self.dtype):
       self._tree = to_device(pad_types(self.tree), self.dtype)

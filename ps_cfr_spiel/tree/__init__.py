@@ -5,8 +5,9 @@ May use: device and the ground. `public_tree` has the glossary and the data; `la
 their neighbour; `traverse` and `values` are what every solver runs.
 """
 
+from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
-from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source, children
+from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
 from ps_cfr_spiel.tree.library import obstacle
 from ps_cfr_spiel.tree.native import NativeLeaves
@@ -36,8 +37,11 @@ from ps_cfr_spiel.tree.values import (
 __all__ = [
   "CHANCE",
   "TERMINAL",
+  "AllInLeaves",
   "Array",
   "BlockLeaves",
+  "BoardLeaves",
+  "BoardTypes",
   "Decision",
   "DenseLeaves",
   "Evaluation",
@@ -45,6 +49,7 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
+  "Made",
   "NativeLeaves",
   "Parts",
   "PlayerTree",
