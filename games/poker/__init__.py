@@ -1,3 +1,4 @@
-"""Poker: cards, betting, and subgames of Texas hold'em."""
+"""Poker: cards, betting, subgames of Texas hold'em, and parametric poker."""
 
+from . import parametric_poker as parametric_poker
 from . import river_subgame as river_subgame

@@ -310,11 +310,7 @@ class RiverSubgameObserver:
 
   def _seats(self, player: int) -> tuple[int, ...]:
     """The players whose hands `player` sees."""
-    return {
-      pyspiel.PrivateInfoType.NONE: (),
-      pyspiel.PrivateInfoType.SINGLE_PLAYER: (player,),
-      pyspiel.PrivateInfoType.ALL_PLAYERS: tuple(range(_NUM_PLAYERS)),
-    }[self._private_info]
+    return observing.seats(self._private_info, player)
 
   def set_from(self, state: RiverSubgameState, player: int) -> None:
     """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""

@@ -4,6 +4,8 @@ May use: tree and what is below it (not compiler). A new rule goes into `rules`;
 """
 
 from ps_cfr_spiel.cfr.loop import (
+  WHOLE,
+  Abstraction,
   Blocks,
   PlayerState,
   SolverState,
@@ -11,7 +13,9 @@ from ps_cfr_spiel.cfr.loop import (
   average_strategy,
   init,
   iterate,
+  of_infostates,
   solve,
+  take_turn,
 )
 from ps_cfr_spiel.cfr.rules import (
   DCFR,
@@ -36,6 +40,8 @@ __all__ = [
   "NRM",
   "RM",
   "RULES",
+  "WHOLE",
+  "Abstraction",
   "Blocks",
   "NRMPlus",
   "PCFRPlus",
@@ -50,7 +56,9 @@ __all__ = [
   "iterate",
   "make_rule",
   "normalise",
+  "of_infostates",
   "positive_part",
   "rule_header",
   "solve",
+  "take_turn",
 ]

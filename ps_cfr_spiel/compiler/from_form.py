@@ -5,6 +5,7 @@ data.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar, Protocol, TypeAlias
 
 import jax
@@ -89,6 +90,10 @@ class Deals:
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
     """See `Labels`; everything else being public, a type says what its player knows."""
     return list(self.types[0]), list(self.types[1])
+
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `tree.Labels`; here a bound, the same for all."""
+    return [np.full(len(d.infostates), 2 * self.largest_utility) for d in decisions]
 
 
 FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves | NativeLeaves

@@ -5,7 +5,7 @@ The only place that holds pyspiel states; memory and time are linear in the numb
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -97,6 +97,28 @@ class Walked:
       [self.histories.names[i][n] for n in np.unique(self.histories.infostate[i][members])] for i in (0, 1)
     )
     return first, second
+
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `tree.Labels`."""
+    histories, spread = self.histories, []
+    end = histories.player == TERMINAL
+    low, high = np.where(end, histories.utility, np.inf), np.where(end, histories.utility, -np.inf)
+    for here in reversed(layers(histories.depth)[1:]):
+      np.minimum.at(low, histories.parent[here], low[here])
+      np.maximum.at(high, histories.parent[here], high[here])
+    for player in (0, 1):
+      of = histories.infostate[player]
+      least = np.full(len(histories.names[player]), np.inf)
+      most = -least
+      acts = np.flatnonzero(histories.player == player)
+      np.minimum.at(least, of[acts], low[acts])
+      np.maximum.at(most, of[acts], high[acts])
+      spread.append(most[of] - least[of])
+    found = []
+    for decision in decisions:
+      examples = np.array(decision.examples)
+      found.append(np.where(examples >= 0, spread[decision.player][examples], 0.0))
+    return found
 
 
 def walked(labels: Labels) -> Walked | None:

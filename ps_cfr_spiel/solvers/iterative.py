@@ -55,6 +55,15 @@ class IterativeSolver(abc.ABC):
   def _options(self) -> dict[str, Any]:
     """The constructor's arguments after the game, as JSON values; saved in files."""
 
+  def _arrays(self) -> dict[str, np.ndarray]:
+    """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
+    return {}
+
+  @classmethod
+  def _arguments(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The constructor's arguments after the game, from a file; the inverse of `_options` and `_arrays`."""
+    return {key: header[key] for key in header["options"]}
+
   @property
   def name(self) -> str:
     """What to call the method in a line or a legend."""
@@ -187,7 +196,8 @@ class IterativeSolver(abc.ABC):
       OSError: the file cannot be written; an earlier one is left as it was.
     """
     leaves = jax.tree.leaves(self._state)
-    storage.write(path, "solver", self._header(), {f"state{i}": leaf for i, leaf in enumerate(leaves)})
+    state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
+    storage.write(path, "solver", self._header(), {**state, **self._arrays()})
 
   @classmethod
   def load(cls, path: str | os.PathLike, **options: Any) -> Self:
@@ -207,17 +217,18 @@ class IterativeSolver(abc.ABC):
     if found != cls.__name__:
       raise ValueError(f"{path} holds a {found}, not a {cls.__name__}.")
     try:
-      options = {**{key: header[key] for key in header["options"]}, **options}
+      options = {**cls._arguments(header, arrays), **options}
       make: Any = cls  # a subclass, which takes a game and its own options
       solver = make(pyspiel.load_game(header["game"]), **options)
-      solver._restore([arrays[f"state{i}"] for i in range(len(arrays))], header["iteration"])
+      state = [name for name in arrays if name.startswith("state")]
+      solver._restore([arrays[f"state{i}"] for i in range(len(state))], header["iteration"])
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{path} is damaged: {error}") from error
     return solver
 
   def _restore(self, leaves: list[np.ndarray], iteration: int) -> None:
     """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
-    expected, structure = jax.tree.flatten(self._state)
+    expected, structure = jax.tree.flatten(self._template(leaves))
     shapes = [(leaf.shape, leaf.dtype) for leaf in leaves]
     if shapes != [(leaf.shape, leaf.dtype) for leaf in expected] or not leaves:
       raise ValueError("The saved arrays do not fit the game and the options that the file names.")
@@ -225,6 +236,10 @@ class IterativeSolver(abc.ABC):
       self._state = jax.tree.unflatten(structure, to_device(leaves, self.dtype))
     if self.iteration != iteration:
       raise ValueError(f"The file names iteration {iteration}, its arrays are of iteration {self.iteration}.")
+
+  def _template(self, leaves: list[np.ndarray]) -> Any:
+    """A state with the shapes that saved arrays must have; a state that grows takes them from the arrays."""
+    return self._state
 
 
 def _next_chunk(chunk: int, seconds: float) -> int:
