@@ -14,7 +14,7 @@ if not Path(__file__).with_name("games").is_dir():  # in a checkout the games li
   __path__.append(str(Path(__file__).parents[1]))
 
 from ps_cfr_spiel import games as games
-from ps_cfr_spiel.abstraction import Abstraction, abstract
+from ps_cfr_spiel.abstraction import Abstraction, abstract, abstraction_loss
 from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.cfr import rules as rules
 from ps_cfr_spiel.compiler import Report, build_tree, check_game
@@ -31,6 +31,8 @@ from ps_cfr_spiel.solvers import (
   CFRPlusIRASolver,
   ContinualResolving,
   ExternalSamplingSolver,
+  FictitiousPlaySolver,
+  FPIRASolver,
   OnlineOutcomeSampling,
   OutcomeSamplingSolver,
   PSCFRSolver,
@@ -56,6 +58,8 @@ __all__ = [
   "ContinualResolving",
   "Evaluation",
   "ExternalSamplingSolver",
+  "FPIRASolver",
+  "FictitiousPlaySolver",
   "NRMPlus",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
@@ -71,6 +75,7 @@ __all__ = [
   "VRMCCFRSolver",
   "__version__",
   "abstract",
+  "abstraction_loss",
   "build_tree",
   "check_game",
   "evaluate_policy",

@@ -6,7 +6,9 @@ one player's out for a tree and splits it, `refine` says where; `cfr_ira` and `f
 costs.
 """
 
-from ps_cfr_spiel.abstraction import cfr_ira
+from ps_cfr_spiel.abstraction import cfr_ira, fpira
+from ps_cfr_spiel.abstraction.double_oracle import double_oracle
+from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
   PRESETS,
   Abstraction,
@@ -24,12 +26,16 @@ __all__ = [
   "PRESETS",
   "Abstraction",
   "Key",
+  "Loss",
   "Partition",
   "abstract",
   "abstract_tree",
+  "abstraction_loss",
   "as_sets",
   "bind",
   "cfr_ira",
+  "double_oracle",
+  "fpira",
   "from_arrays",
   "to_arrays",
   "unbind",

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, split
+from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
 from ps_cfr_spiel.abstraction.refine import SAMPLINGS, disagreement, sample, without_largest
 from ps_cfr_spiel.arguments import check_count, check_flag, check_integer, check_number, check_option
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
@@ -133,17 +133,9 @@ def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
   return first, second
 
 
-def columns(tree: PublicTree, player: int, parts: Partition) -> list[int]:
-  """K of each bucket's tables: the least power of two with room, so that few splits compile anew."""
-  return [1 << int(n).bit_length() for n in parts.columns(len(tree.players[player].buckets))]
-
-
 def device_sets(setting: Setting, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
   """Both players' sets as the loop takes them; call it within `precision`."""
-  first, second = (
-    as_sets(own, p, columns(setting.tree, i, p))
-    for i, (own, p) in enumerate(zip(setting.tree.players, parts, strict=True))
-  )
+  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(setting.tree.players, parts, strict=True))
   return to_device((first, second), setting.dtype)
 
 
@@ -160,7 +152,7 @@ def begin(setting: Setting, parts: tuple[Partition, Partition]) -> Run:
 def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
   """A player's tables before anything was played, on the host."""
   actions = [a for a, _, _ in bucket_shapes(setting.tree.players[player])]
-  sizes = columns(setting.tree, player, parts)
+  sizes = room(setting.tree.players[player], parts)
   tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
   strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
   if setting.refinement.start == "first":

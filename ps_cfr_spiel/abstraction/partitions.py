@@ -12,6 +12,8 @@ import numpy as np
 
 from ps_cfr_spiel.tree import PlayerTree, Sets, bucket_shapes, ranks
 
+ROOM = 256  # least columns of a table that may grow
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,16 @@ class Partition:
   def columns(self, buckets: int) -> np.ndarray:
     """int[buckets]: columns that the tables of each bucket need, the idle one counted."""
     return np.bincount(self.bucket, minlength=buckets) + 1
+
+
+def room(tree: PlayerTree, parts: Partition) -> list[int]:
+  """Columns for a player's tables of each bucket, with room for more sets, but for no more than there can be.
+
+  Code is compiled for tables of a size, so these are powers of two: few splits compile anew.
+  """
+  most = [1 + rows * types for _, rows, types in bucket_shapes(tree)]
+  needed = parts.columns(len(most))
+  return [min(m, max(ROOM, 1 << int(n).bit_length())) for m, n in zip(most, needed, strict=True)]
 
 
 def as_sets(tree: PlayerTree, parts: Partition, columns: Sequence[int]) -> Sets:

@@ -1,8 +1,11 @@
 """Regret rules and the one CFR loop.
 
 May use: tree and what is below it (not compiler). A new rule goes into `rules`; `loop` never changes for it.
+`fictitious_play` is the other way to a solution, by best responses.
 """
 
+from ps_cfr_spiel.cfr import fictitious_play
+from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import (
   WHOLE,
   Abstraction,
@@ -48,16 +51,20 @@ __all__ = [
   "PDCFRPlus",
   "PlayerState",
   "RMPlus",
+  "Response",
   "Rule",
   "SolverState",
   "average_record",
   "average_strategy",
+  "fictitious_play",
   "init",
   "iterate",
   "make_rule",
   "normalise",
   "of_infostates",
   "positive_part",
+  "respond",
+  "row_reach",
   "rule_header",
   "solve",
   "take_turn",

@@ -7,6 +7,7 @@ included; `ps_cfr`, `sampling`, `cfr_ira` and `fictitious_play` are solvers; `co
 
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
+from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
@@ -24,6 +25,8 @@ __all__ = [
   "CFRPlusIRASolver",
   "ContinualResolving",
   "ExternalSamplingSolver",
+  "FPIRASolver",
+  "FictitiousPlaySolver",
   "IterativeSolver",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",

@@ -106,11 +106,11 @@ def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
 
 
 def collapse(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Adds members up in their sets: [A, rows, H] for each bucket to [A, K, 1]; the transpose of `expand`."""
+  """Adds members up in their sets: [n, rows, H] for each bucket to [n, K, 1]; the transpose of `expand`."""
   if sets is None:
     return list(tables)
   sums = []
-  for x, cells, (actions, columns, _) in zip(tables, sets.cells, sets.shapes, strict=True):
-    members = x.reshape(actions, -1).T  # [rows * H, A]
+  for x, cells, (_, columns, _) in zip(tables, sets.cells, sets.shapes, strict=True):
+    members = x.reshape(len(x), -1).T  # [rows * H, n]
     sums.append(jax.ops.segment_sum(members, cells.reshape(-1), columns).T[:, :, None])
   return sums
