@@ -12,17 +12,21 @@ measured, run by run, and goes on where an earlier call stopped; --plot draws it
 """
 
 import argparse
+import functools
 import json
 import pathlib
 import time
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 from machine import describe
 
 import ps_cfr_spiel
-from ps_cfr_spiel.abstraction import memory
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import cfr_ira, double_oracle
+from ps_cfr_spiel.tree import bucket_shapes
 
 GOOFSPIEL = (
   "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending,"
@@ -45,8 +49,7 @@ PAPER = {  # sets at NashConv 0.05, in % of all infostates
   "DO": {"GP5": 24.0, "GS5": 17.2, "P222": 47.8, "GP6": 13.3, "GS6": 12.0, "P224": 4.0},
   "B100H900": {"GP6": 2.0, "GS6": 2.4, "P224": 0.9},
 }
-ONE_ACTION = {"GS3": 56, "GS4": 576, "GS5": 7824, "GS6": 131520}  # infostates that OpenSpiel's game plays itself
-METHODS = ("CFR+", "B10H90", "B100H900", "FPIRA", "FP", "DO")
+ONE_ACTION = {"GS3": 56, "GS4": 576, "GS5": 7824, "GS6": 131520}  # infostates not in OpenSpiel's game
 
 
 def graph_edges(path: str) -> str:
@@ -57,36 +60,105 @@ def graph_edges(path: str) -> str:
 
 def make(method: str, game: pyspiel.Game, seed: int) -> Any:
   """A solver of the paper's experiments by its name there."""
-  common: dict[str, Any] = {"public_states": "none", "dtype": "float64", "limit": 10**7}
+  common: dict[str, Any] = {"public_states": "none", "limit": 10**7}
   if method == "CFR+":
     return ps_cfr_spiel.PSCFRSolver(game, "rm+", skip=100, **common)
   if method in ("FPIRA", "FP"):
     kind = ps_cfr_spiel.FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
-    del common["public_states"]
     return kind(game, **common)
   bound, heuristic = map(int, method[1:].split("H"))
   return ps_cfr_spiel.CFRPlusIRASolver(game, bound, heuristic, seed=seed, **common)
 
 
 def run(name: str, text: str, method: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
-  """One run to the target: a point for every measurement, and its size at the end."""
-  game = pyspiel.load_game(text)
-  started = time.perf_counter()
-  solver = make(method, game, seed)
+  """One run to the target: (iteration, NashConv, seconds, sets) whenever measured, and sizes at the end."""
+  result = {"game": name, "method": method, "seed": seed}
+  if method == "DO":
+    return {**result, **run_double_oracle(pyspiel.load_game(text), options)}
+  solver = make(method, pyspiel.load_game(text), seed)
   solver.compile()
-  setup, seconds, points = time.perf_counter() - started, 0.0, []
+  infostates, seconds, points = sum(1 for _ in solver.tree.names.infostates()), 0.0, []
   while solver.iteration < options.iterations:
     started = time.perf_counter()
     solver.run(options.every)
     seconds += time.perf_counter() - started
-    nash_conv = 2 * solver.exploitability()
-    points.append((solver.iteration, nash_conv, seconds, getattr(solver, "sets", 0)))
-    if nash_conv <= options.target or seconds > options.seconds:
+    found = getattr(solver, "abstraction", None)
+    sets = found.count if found else infostates
+    points.append((solver.iteration, 2 * solver.exploitability(), seconds, sets))
+    if points[-1][1] <= options.target or seconds > options.seconds:
       break
+  sizes = memory(solver, method)
+  return {**result, "points": points, "infostates": infostates, "sets": points[-1][3], **sizes}
+
+
+def run_double_oracle(game: pyspiel.Game, options: argparse.Namespace) -> dict[str, Any]:
+  """The same for double oracle; "sets" are the infostates in which its small game has an action."""
+  tree, points, words = ps_cfr_spiel.build_tree(game, "sparse", "none", 10**7), [], 0
+  started = time.perf_counter()
+  for number, step in enumerate(double_oracle(tree, options.target), start=1):
+    points.append((number, step.nash_conv, time.perf_counter() - started, step.infostates))
+    words = step.sequences + step.entries
+    if points[-1][2] > options.seconds:
+      break
+  sizes = {"map": 0, "words": words, "kept": 4 * words, "peak": 0, "policy": 4 * step.sequences}
   return {
-    "game": name, "method": method, "seed": seed, "setup": setup, "points": points,
-    "infostates": sum(1 for _ in solver.tree.names.infostates()), **memory.measure(solver),
+    "points": points, "infostates": sum(1 for _ in tree.names.infostates()), "sets": step.infostates, **sizes
   }  # fmt: skip
+
+
+def memory(solver: Any, method: str) -> dict[str, int]:
+  """Four sizes of a solver as it is now.
+
+  words   as the paper counts them: a regret and an average for each action of each set (FPIRA: an average,
+          and the best response of every infostate), the map, and the regrets of what is sampled;
+  kept    bytes that survive an iteration: the state, which has room for more sets, and the sets as laid
+  out; peak    bytes of tree, state and, as XLA plans them, temporaries of an iteration; 0 if it is not one
+  program; policy  bytes of the average strategy, as tables of sets and the map.
+  """
+  found = getattr(solver, "abstraction", None)
+  if found is None:
+    tables, entries, sampled = sum(len(d.legal_actions) for d, _, _ in solver.tree.names.infostates()), 0, 0
+  else:
+    tables, entries, sampled = actions_of_sets(solver), found.words, 0
+  words = 2 * tables + entries
+  if method.startswith("B"):
+    sampled = (solver.refinement.bound + solver.refinement.heuristic) * solver._state.summed.shape[1]
+  elif method == "FPIRA":
+    words = tables + entries + found.infostates
+  state, tree, temporary = nbytes(solver._state), nbytes(solver._tree), 0
+  if method == "CFR+":
+    step = jax.jit(functools.partial(cfr.iterate, rule=solver.rule))
+    temporary = planned(step.lower(solver._tree, solver._state, 1, solver.skip))
+  elif method.startswith("B"):
+    step = jax.jit(functools.partial(cfr.take_turn, player=0, rule=cfr_ira.RULE))
+    parts = jax.tree.map(np.asarray, solver._state.parts)
+    sets = cfr_ira.device_sets(solver._setting, parts)
+    state += nbytes(sets)
+    now = cfr.SolverState(solver._state.iteration, solver._state.players)
+    temporary = planned(step.lower(solver._tree, now, solver.skip, sets))
+  peak = state + tree + temporary if temporary else 0
+  return {
+    "map": entries, "words": words + sampled, "kept": state, "peak": peak, "policy": 4 * (tables + entries)
+  }  # fmt: skip
+
+
+def actions_of_sets(solver: Any) -> int:
+  """The number of actions of all sets of a solver's abstraction."""
+  total = 0
+  for own, parts in zip(solver.tree.players, solver._state.parts, strict=True):
+    actions = np.array([a for a, _, _ in bucket_shapes(own)])
+    total += int(actions[np.asarray(parts.bucket)].sum())
+  return total
+
+
+def nbytes(tree: Any) -> int:
+  """Bytes of all arrays of a pytree."""
+  return sum(np.asarray(x).nbytes for x in jax.tree.leaves(tree))
+
+
+def planned(lowered: Any) -> int:
+  """Bytes of temporaries that XLA plans for a program."""
+  return int(lowered.compile().memory_analysis().temp_size_in_bytes)
 
 
 def percent(result: dict[str, Any]) -> float:
@@ -96,26 +168,26 @@ def percent(result: dict[str, Any]) -> float:
 
 def report(results: list[dict[str, Any]], target: float) -> None:
   """A line for every game and method: medians over the seeds that came to the target, and their range."""
-  print(
-    f"\n{'game':6}{'method':10}{'runs':>6}{'iterations':>12}{'sets':>22}{'% of all':>10}{'paper':>7}{'map':>8}"
-    f"{'words':>10}{'kept':>10}{'peak':>12}{'policy':>10}{'seconds':>9}"
-  )
+  heads = ("game", "method", "runs", "iterations", "sets", "range", "% of all", "paper", *SIZES, "seconds")
+  print("\n" + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS, strict=True)))
   for game, method in dict.fromkeys((r["game"], r["method"]) for r in results):
     runs = [r for r in results if (r["game"], r["method"]) == (game, method)]
     done = [r for r in runs if r["points"][-1][1] <= target]
     here = done or runs
-    middle = {k: np.median([r[k] for r in here]) for k in ("sets", "map", "words", "kept", "peak", "policy")}
-    sets = sorted(r["sets"] for r in here)
-    paper = PAPER.get(method, {}).get(game)
-    ends = np.median([[r["points"][-1][k] for k in (0, 1, 2)] for r in here], axis=0)
+    sets = [r["sets"] for r in here]
+    ends = np.median([r["points"][-1] for r in here], axis=0)
+    facts = (
+      game, method, f"{len(done)}/{len(runs)}", f"{ends[0]:,.0f}", f"{np.median(sets):,.0f}",
+      f"{min(sets):,}-{max(sets):,}", f"{np.median([percent(r) for r in here]):.1f}",
+      PAPER.get(method, {}).get(game, ""), *(f"{np.median([r[k] for r in here]):,.0f}" for k in SIZES),
+      f"{ends[2]:.1f}",
+    )  # fmt: skip
     note = "" if done else f"  not reached: NashConv {ends[1]:.3f}"
-    print(
-      f"{game:6}{method:10}{f'{len(done)}/{len(runs)}':>6}{ends[0]:>12,.0f}"
-      f"{middle['sets']:>10,.0f} ({sets[0]:,}-{sets[-1]:,})".ljust(56)
-      + f"{np.median([percent(r) for r in here]):>10.1f}{'' if paper is None else paper:>7}{middle['map']:>8,.0f}"
-      f"{middle['words']:>10,.0f}{middle['kept']:>10,.0f}{middle['peak']:>12,.0f}{middle['policy']:>10,.0f}"
-      f"{ends[2]:>9.1f}{note}",
-    )
+    print("".join(f"{fact:>{width}}" for fact, width in zip(facts, WIDTHS, strict=True)) + note)
+
+
+SIZES = ("map", "words", "kept", "peak", "policy")
+WIDTHS = (6, 10, 7, 11, 8, 14, 10, 7, 8, 9, 11, 12, 10, 9)
 
 
 def main() -> None:
@@ -152,9 +224,9 @@ def main() -> None:
           path.write_text(json.dumps(results))
   report(results, options.target)
   if options.plot:
-    from ps_cfr_spiel.pictures import abstraction_sizes
+    from ps_cfr_spiel.pictures.abstractions import sizes
 
-    abstraction_sizes(results).savefig(options.plot)
+    sizes(results, PAPER).savefig(options.plot)
     print(f"Drawn in {options.plot}")
 
 

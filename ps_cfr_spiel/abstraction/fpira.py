@@ -117,11 +117,13 @@ def _take_turn(tree: PublicTree, device: PublicTree, run: Run, player: int, scal
   own = as_sets(tree.players[player], parts, [x.shape[1] for x in average])
   weight = 1 / (int(run.iteration) + 2)  # the first strategies count as one update
   found = _update(device, own, average, best, weight, player=player)
-  average = tuple(found.merged)
   if float(found.difference) > ZERO * scale:  # Algorithm 4
     shared = parts.sizes[parts.sets[cells]] > 1
     parts, average = _part(tree, player, parts, average, cells[shared], np.arange(shared.sum()))
+    # What is not visited stays as it was.
     average = _with(parts, average, cells, entries([np.asarray(x) for x in found.exact], cells, 0.0))
+  else:
+    average = tuple(found.merged)
   both, averages = list(run.parts), list(run.averages)
   both[player], averages[player] = parts, average
   return Run(run.iteration, (averages[0], averages[1]), (both[0], both[1]))
