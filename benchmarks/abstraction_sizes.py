@@ -224,9 +224,15 @@ def main() -> None:
           path.write_text(json.dumps(results))
   report(results, options.target)
   if options.plot:
-    from ps_cfr_spiel.pictures.abstractions import sizes
+    from ps_cfr_spiel.pictures import abstraction_sizes
 
-    sizes(results, PAPER).savefig(options.plot)
+    panels: dict[str, dict[str, list]] = {}
+    for r in results:
+      share = percent({**r, "sets": 1})
+      curve = [(share * sets, nash_conv) for _, nash_conv, _, sets in r["points"]]
+      panels.setdefault(r["game"], {}).setdefault(r["method"], []).append(curve)
+    marks = {game: {m: x[game] for m, x in PAPER.items() if game in x} for game in panels}
+    abstraction_sizes(panels, marks=marks, level=options.target).savefig(options.plot)
     print(f"Drawn in {options.plot}")
 
 

@@ -93,8 +93,8 @@ def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **optio
   Args:
     game: any game that `build_tree` takes.
     key: a function of the information state string and the player, or one of "observation" (OpenSpiel's
-      observation string: what the player sees now), "initial" (only the number of own earlier decisions and
-      of actions: Čermák et al. 2020, Section 4.1.1) and "identity" (joins nothing).
+      observation string and the legal actions: what the player sees now), "initial" (only the numbers of own
+      earlier decisions and of actions: Čermák et al. 2020, Section 4.1.1) and "identity" (joins nothing).
     by_order: whether infostates with other actions, but as many, may be joined, the first action of one with
       the first of the other and so on. "initial" always does.
     **options: of `build_tree`.
@@ -156,8 +156,8 @@ def _key_function(
     if not game.get_type().provides_observation_string:
       raise ValueError(f"{game} provides no observation strings; give a function as key.")
 
-    def observation(row: Decision, h: int, _: str) -> str:
-      return make_state(tree.names, game, row, h).observation_string(row.player)
+    def observation(row: Decision, h: int, _: str) -> tuple[str, tuple[int, ...]]:
+      return make_state(tree.names, game, row, h).observation_string(row.player), row.legal_actions
 
     return key, observation
   raise ValueError(
