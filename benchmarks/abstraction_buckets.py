@@ -1,12 +1,12 @@
-"""Beyond the paper: begin with poker's buckets and refine them, so that exploitability falls below their floor.
+"""Beyond the paper: begin with poker's buckets and refine them: exploitability falls below their floor.
 
-  taskset -c 0 python benchmarks/abstraction_buckets.py [--iterations 3000] [--plot docs/abstraction_buckets.png]
+  taskset -c 0 python benchmarks/abstraction_buckets.py [--iterations 2000] [--plot FILE]
 
-Leduc, where a player tells only the king from the other cards before the table's card comes (and a pair from
-none after); and the river of the default game, where hands are known by twelve classes of equal share in
-their equity against all hands of the opponent. CFR+ on these buckets comes to a floor in the whole game, below
-which no strategy of buckets can get; CFR+IRA begins with them and splits them. The loss by sets names those
-that cost most.
+Leduc, where a player tells only the king from the other cards before the table's card comes, and after it
+also a pair; and the river of the default game, where hands are known by twelve classes of equal share in their
+equity against all hands of the opponent. CFR+ on these buckets comes to a floor in the whole game, below which
+no strategy of buckets can get; CFR+IRA begins with them and splits them. The loss by sets names those that
+cost most.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def river_key(game: pyspiel.Game):
   return key
 
 
-def curve(solver, marks: list[int], sets) -> list[tuple[int, float]]:
+def curve(solver, marks: list[int]) -> list[tuple[int, float]]:
   """Exploitability at the marks, printed with the number of sets and seconds."""
   points, seconds = [], 0.0
   for mark in marks:
@@ -63,14 +63,16 @@ def curve(solver, marks: list[int], sets) -> list[tuple[int, float]]:
     solver.run(mark - solver.iteration)
     seconds += time.perf_counter() - started
     points.append((mark, solver.exploitability()))
-    facts = f"{mark:>7,} iterations {points[-1][1]:>12.6g}  {sets(solver):>7,} sets {seconds:>8.1f} s"
+    facts = (
+      f"{mark:>7,} iterations {points[-1][1]:>12.6g}  {solver.abstraction.count:>7,} sets {seconds:>8.1f} s"
+    )
     print(f"{solver.name:16}{facts}", flush=True)
   return points
 
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--iterations", type=int, default=3000)
+  parser.add_argument("--iterations", type=int, default=2000)
   parser.add_argument("--games", nargs="+", default=["Leduc", "river"], choices=["Leduc", "river"])
   parser.add_argument("--plot", help="file to draw to")
   options = parser.parse_args()
@@ -90,8 +92,8 @@ def main() -> None:
     fixed = ps_cfr_spiel.PSCFRSolver(game, "rm+", skip=100, abstraction=buckets)
     refined = ps_cfr_spiel.CFRPlusIRASolver(game, 100, 900, abstraction=buckets, relative=name == "river")
     panels[name] = {
-      "CFR+ on buckets": [curve(fixed, marks, lambda s: buckets.count)],
-      "CFR+IRA from buckets": [curve(refined, marks, lambda s: s.abstraction.count)],
+      "CFR+ on buckets": [curve(fixed, marks)],
+      "CFR+IRA from buckets": [curve(refined, marks)],
     }
     print(ps_cfr_spiel.abstraction_loss(game, fixed.average_policy(), buckets).summary())
   if options.plot:

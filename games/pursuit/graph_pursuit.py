@@ -213,10 +213,10 @@ class GraphPursuitObserver:
     units: float32[k, n], one-hot of the units' nodes (private, without recall).
     turn: float32[5], one-hot of what comes next or has come about: attacker moves, defender moves, goal,
       caught, time out (public, as all that follow).
+    turns: float32[T + 1], one-hot of the turns that are over.
     contact_path: float32[T + 1, k + 1, n], one-hot of what was seen at the start and after each turn: the
       attacker's node, those of the units near it (with perfect recall).
     contact: float32[k + 1, n], the same for the present (without recall).
-    turns: float32[T + 1], one-hot of the turns that are over (without recall).
   """
 
   def __init__(self, game: GraphPursuitGame, iig_obs_type: pyspiel.IIGObservationType):
@@ -234,11 +234,11 @@ class GraphPursuitObserver:
       else:
         pieces += [("attacker", (2, nodes)), ("units", (units, nodes))]
     if self._public_info:
-      pieces.append(("turn", (len(_TURNS),)))
+      pieces += [("turn", (len(_TURNS),)), ("turns", (times,))]
       if self._perfect_recall:
         pieces.append(("contact_path", (times, units + 1, nodes)))
       else:
-        pieces += [("contact", (units + 1, nodes)), ("turns", (times,))]
+        pieces.append(("contact", (units + 1, nodes)))
     self.tensor, self.dict = observing.tensor_with_views(pieces)
 
   def set_from(self, state: GraphPursuitState, player: int) -> None:
@@ -257,12 +257,12 @@ class GraphPursuitObserver:
         _one_hot(self.dict["units_path"][time] if self._perfect_recall else self.dict["units"], units)
     if "turn" in self.dict:
       self.dict["turn"][state.turn] = 1
+      self.dict["turns"][state.turns] = 1
     if "contact_path" in self.dict:
       for time, position in enumerate(positions):
         _one_hot(self.dict["contact_path"][time], game.contact(*position))
     if "contact" in self.dict:
       _one_hot(self.dict["contact"], game.contact(state.attacker, state.units))
-      self.dict["turns"][state.turns] = 1
 
   def string_from(self, state: GraphPursuitState, player: int) -> str:
     """What `player` sees, as "p0 | 0 1 | - 1 sees 6 | attacker to move"."""

@@ -1,8 +1,8 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
 May use: views and what is below it. `hands`, `trees`, `curves`, `abstractions`, `glasses` and `pursuit` are
-named for what they draw, and a new picture is their neighbour; `style` has the colours and sizes that they share. Figures
-are made without pyplot, so no display is needed and nothing global is touched; save one with
+named for what they draw, and a new picture is their neighbour; `style` has the colours and sizes that they
+share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
 `figure.savefig("name.png")`.
 """
 

@@ -30,9 +30,8 @@ def abstraction_sizes(
   figure = Figure(figsize=(1 + 4.3 * len(panels), 4.4), dpi=DPI, facecolor="white", layout="constrained")
   methods = list(dict.fromkeys(itertools.chain(*panels.values())))
   colors = dict(zip(methods, itertools.cycle(LINES), strict=False))
-  for axes, (game, runs) in zip(
-    figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
-  ):
+  places = figure.subplots(1, len(panels), squeeze=False)[0]
+  for axes, (game, runs) in zip(places, panels.items(), strict=True):
     for method, curves in runs.items():
       for number, curve in enumerate(curves):
         shown = [(x, y) for x, y in curve if x > 0 and y > 0]

@@ -105,6 +105,7 @@ def test_tensors():
     "attacker_path": (4, 12),
     "units_path": (4, 2, 12),
     "turn": (5,),
+    "turns": (4,),
     "contact_path": (4, 3, 12),
   }
   assert np.argwhere(info.dict["attacker_path"]).tolist() == [[0, 0], [1, 1], [2, 5]]
