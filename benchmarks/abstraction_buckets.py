@@ -3,10 +3,10 @@
   taskset -c 0 python benchmarks/abstraction_buckets.py [--iterations 2000] [--plot FILE]
 
 Leduc, where a player tells only the king from the other cards before the table's card comes, and after it
-also a pair; and the river of the default game, where hands are known by twelve classes of equal share in their
-equity against all hands of the opponent. CFR+ on these buckets comes to a floor in the whole game, below which
-no strategy of buckets can get; CFR+IRA begins with them and splits them. The loss by sets names those that
-cost most.
+also a pair; and the river of the default game, where hands are known by twelve classes of equal share in
+their equity against all hands of the opponent. CFR+ on these buckets comes to a floor in the whole game,
+below which no strategy of buckets can get; CFR+IRA begins with them and splits them. The loss by sets names
+those that cost most.
 """
 
 import argparse
@@ -63,10 +63,8 @@ def curve(solver, marks: list[int]) -> list[tuple[int, float]]:
     solver.run(mark - solver.iteration)
     seconds += time.perf_counter() - started
     points.append((mark, solver.exploitability()))
-    facts = (
-      f"{mark:>7,} iterations {points[-1][1]:>12.6g}  {solver.abstraction.count:>7,} sets {seconds:>8.1f} s"
-    )
-    print(f"{solver.name:16}{facts}", flush=True)
+    size = f"{solver.abstraction.count:>7,} sets {seconds:>8.1f} s"
+    print(f"{solver.name:16}{mark:>7,} iterations {points[-1][1]:>12.6g}  {size}", flush=True)
   return points
 
 

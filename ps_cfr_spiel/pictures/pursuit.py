@@ -12,7 +12,8 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from ps_cfr_spiel.pictures.glasses import EDGE, NEAR, STONE, layout
 from ps_cfr_spiel.pictures.style import INK, SOFT
 
-ATTACKER, GOAL = "#c0392b", "#e3efe2"
+ATTACKER, GOAL = "#c0392b", "#cfe5cd"
+APART, SHORT = 1.6, 30  # inches between neighbours; points by which edges end before the middle of a node
 
 
 def pursuit_position(state: pyspiel.State) -> Figure:
@@ -32,7 +33,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   for a, near in enumerate(ways):
     joined[a, list(near)] = True
   joined = (joined | joined.T) & ~np.eye(len(ways), dtype=bool)  # for their places, ways lead both ways
-  place = layout(tuple(tuple(np.flatnonzero(row).tolist()) for row in joined))
+  place = APART * layout(tuple(tuple(np.flatnonzero(row).tolist()) for row in joined))
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   size = np.maximum((high - low) * 1.05, (4.5, 1.5))
   figure = Figure(figsize=(size[0], size[1] + 0.9), dpi=150, facecolor="white")
@@ -45,7 +46,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   turn = state.observation_string(0).split(" | ")
   title = f"After {turn[-2]}: {turn[-1]}"
   figure.text(0.04, 1 - 0.2 / (size[1] + 0.9), title, fontsize=12, color=INK, weight="bold", va="top")
-  note = "red: attacker;  blue: units;  green: goal;  dashed: what it sees, and what sees it"
+  note = "red: attacker;  blue: units;  green: goal;  dashed: in sight"
   figure.text(0.04, 1 - 0.55 / (size[1] + 0.9), note, fontsize=9, color=SOFT, va="top")
   return figure
 
@@ -59,7 +60,14 @@ def _draw_ways(axes: Axes, place: np.ndarray, ways: tuple[tuple[int, ...], ...])
         continue
       head = {"arrowstyle": "-" if both else "-|>", "mutation_scale": 14}
       arrow = FancyArrowPatch(
-        tuple(place[a]), tuple(place[b]), shrinkA=22, shrinkB=22, color=EDGE, linewidth=1.8, zorder=1, **head
+        tuple(place[a]),
+        tuple(place[b]),
+        shrinkA=SHORT,
+        shrinkB=SHORT,
+        color=EDGE,
+        linewidth=1.8,
+        zorder=1,
+        **head,
       )
       axes.add_patch(arrow)
 

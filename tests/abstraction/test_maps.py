@@ -95,10 +95,10 @@ def test_idle_types_belong_to_no_set():
 
 
 @pytest.mark.parametrize("rule", ["rm+", "nrm+"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_identity_is_the_ordinary_solve_bit_by_bit(rule, dtype):
+def test_identity_is_the_ordinary_solve(rule):
+  """To rounding: the operations are the same, but the compiler joins multiplications and additions otherwise."""
   plain, joined = (
-    ps_cfr_spiel.PSCFRSolver(KUHN, rule, dtype=dtype, abstraction=key) for key in (None, "identity")
+    ps_cfr_spiel.PSCFRSolver(KUHN, rule, dtype="float64", abstraction=key) for key in (None, "identity")
   )
   for solver in (plain, joined):
     solver.run(60)
@@ -107,7 +107,9 @@ def test_identity_is_the_ordinary_solve_bit_by_bit(rule, dtype):
     (plain.current_policy(), joined.current_policy()),
   ):
     for decision, _, name in one.labels.infostates():
-      assert one.at(decision.player, name) == other.at(decision.player, name)
+      found = list(other.at(decision.player, name).values())
+      expected = list(one.at(decision.player, name).values())
+      np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def reference_cfr_plus(game, set_of, iterations):
@@ -264,5 +266,5 @@ def test_wrong_input():
   with pytest.raises(ValueError, match="player 0 has empty sets, or sets whose members differ"):
     bind(tree, one_set)
   short = Abstraction(other.game, "short", (other.sets[0][:5], other.sets[1]), other.origin)
-  with pytest.raises(ValueError, match="Player 0 has 6 decision infostates, the abstraction 5"):
+  with pytest.raises(ValueError, match="Player 0 decides in 6 infostates, the abstraction has 5"):
     bind(tree, short)
