@@ -88,7 +88,8 @@ def main() -> None:
     buckets = ps_cfr_spiel.abstract(game, key)
     print(f"\n{name}\n{buckets.summary()}")
     fixed = ps_cfr_spiel.PSCFRSolver(game, "rm+", skip=100, abstraction=buckets)
-    refined = ps_cfr_spiel.CFRPlusIRASolver(game, 100, 900, abstraction=buckets, relative=name == "river")
+    sampled = (100, 900) if name == "river" else (5, 10)
+    refined = ps_cfr_spiel.CFRPlusIRASolver(game, *sampled, abstraction=buckets, relative=name == "river")
     panels[name] = {
       "CFR+ on buckets": [curve(fixed, marks)],
       "CFR+IRA from buckets": [curve(refined, marks)],

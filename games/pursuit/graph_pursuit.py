@@ -270,7 +270,8 @@ class GraphPursuitObserver:
     positions = state.positions() if self._perfect_recall else [(state.attacker, state.units)]
     parts = [f"p{player}"] if self._private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER else []
     if ATTACKER in seats:
-      chosen = [f"to {state.chosen}"] if state.chosen >= 0 else []
+      to = "" if self._perfect_recall else "to "  # a path says that it goes on
+      chosen = [f"{to}{state.chosen}"] if state.chosen >= 0 else []
       parts.append(" ".join([*(str(node) for node, _ in positions), *chosen]))
     if DEFENDER in seats:
       parts.append(" ".join(_units_text(units) for _, units in positions))

@@ -20,7 +20,7 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
-from ps_cfr_spiel.abstraction.refine import SAMPLINGS, disagreement, sample, without_largest
+from ps_cfr_spiel.abstraction.refine import SAMPLINGS, disagreement, largest, sample, without_largest
 from ps_cfr_spiel.arguments import check_count, check_flag, check_integer, check_number, check_option
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
 from ps_cfr_spiel.device import jit, to_device
@@ -46,7 +46,8 @@ class Refinement:
     time: what t in the tolerance counts, "rounds" of both players or "turns" of one.
     start: the strategy of sets without regrets, "uniform" or the "first" action.
     tolerance: the heuristic's is tolerance / sqrt(t), in counterfactual utility.
-    relative: whether it is multiplied by the spread of utilities that may follow the infostate.
+    relative: whether it is multiplied by the largest regret in the sampled part of the set: counterfactual
+      utility shrinks with the number of types and of cards to come, and no regret on a river would count.
   """
 
   bound: int = 10
@@ -200,9 +201,9 @@ def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int)
 
   parts, players = list(run.parts), list(players)
   if len(hot):
-    scale = setting.spread[player][hot] if how.relative else np.ones(len(hot))
-    time = turn if how.time == "turns" else (turn + 1) // 2
-    groups = disagreement(entries(regrets, hot, -np.inf), how.tolerance * scale / np.sqrt(time), how.clip)
+    found, time = entries(regrets, hot, -np.inf), turn if how.time == "turns" else (turn + 1) // 2
+    scale = largest(found.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
+    groups = disagreement(found, how.tolerance * scale / np.sqrt(time), how.clip)
     leave = without_largest(parts[player], hot, groups)
     _part(setting, parts, players, player, hot[leave], groups[leave])
   if turn != since:

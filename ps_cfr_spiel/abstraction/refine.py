@@ -59,3 +59,10 @@ def disagreement(regrets: np.ndarray, tolerance: np.ndarray, clip: bool) -> np.n
   shown = np.where(np.isfinite(regrets), np.maximum(regrets, 0), -np.inf) if clip else regrets
   best = shown >= shown.max(1, keepdims=True) - tolerance[:, None]
   return np.unique(best, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def largest(values: np.ndarray, sets: np.ndarray) -> np.ndarray:
+  """For each of some infostates the largest value in its set, at least 0: [n], and int[n] to [n]."""
+  found = np.zeros(sets.max(initial=-1) + 1)
+  np.maximum.at(found, sets, values)
+  return found[sets]

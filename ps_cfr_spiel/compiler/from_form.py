@@ -92,8 +92,9 @@ class Deals:
     return list(self.types[0]), list(self.types[1])
 
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
-    """See `tree.Labels`; here a bound, the same for all."""
-    return [np.full(len(d.infostates), 2 * self.largest_utility) for d in decisions]
+    """See `tree.Labels`; here a bound for all, weighed by the chance that the type is dealt."""
+    chance = [self.weight(i, np.ones((1, len(self.types[1 - i]))))[0] for i in (0, 1)]
+    return [2 * self.largest_utility * chance[d.player] for d in decisions]
 
 
 FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves | NativeLeaves

@@ -96,7 +96,7 @@ def test_idle_types_belong_to_no_set():
 
 @pytest.mark.parametrize("rule", ["rm+", "nrm+"])
 def test_identity_is_the_ordinary_solve(rule):
-  """To rounding: the operations are the same, but the compiler joins multiplications and additions otherwise."""
+  """To rounding: the operations are the same, but the compiler fuses them otherwise."""
   plain, joined = (
     ps_cfr_spiel.PSCFRSolver(KUHN, rule, dtype="float64", abstraction=key) for key in (None, "identity")
   )

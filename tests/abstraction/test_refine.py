@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, split
-from ps_cfr_spiel.abstraction.refine import disagreement, sample, without_largest
+from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
 
 
 def random_partition(rng, cells=40, sets=6):
@@ -92,3 +92,7 @@ def test_disagreement():
 def test_entries():
   tables = [np.arange(6.0).reshape(2, 3, 1), np.arange(12.0).reshape(3, 2, 2)]
   assert entries(tables, np.array([2, 3, 6]), -1.0).tolist() == [[2, 5, -1], [0, 4, 8], [3, 7, 11]]
+
+
+def test_largest():
+  assert largest(np.array([1.0, 5.0, -2.0, 3.0]), np.array([4, 4, 7, 0])).tolist() == [5, 5, 0, 3]

@@ -87,8 +87,9 @@ def test_what_is_seen():
   assert state.information_state_string(0) == "p0 | 0 | - | attacker to move"
   assert state.information_state_string(1) == "p1 | 4 | - | attacker to move"
   state = play("graph_pursuit(edges=0-1 1-2 2-3 3-4,start=0:4,goal=2,turns=3)", (1, 3), (2,))
-  assert state.information_state_string(0) == "p0 | 0 1 to 2 | -, 1 sees 3 | defender to move"
+  assert state.information_state_string(0) == "p0 | 0 1 2 | -, 1 sees 3 | defender to move"
   assert state.information_state_string(1) == "p1 | 4 3 | -, 1 sees 3 | defender to move"
+  assert state.observation_string(0) == "p0 | 1 to 2 | 1 sees 3 | 1 of 3 turns | defender to move"
   assert state.observation_string(1) == "p1 | 3 | 1 sees 3 | 1 of 3 turns | defender to move"
   assert make_observation(state.get_game(), PUBLIC).string_from(state, 0) == "-, 1 sees 3 | defender to move"
   directed = pyspiel.load_game(VARIANTS["one way"])
