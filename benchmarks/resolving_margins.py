@@ -1,6 +1,6 @@
 """Fig. 20.7 of Schmid 2021 again: margins of a coarse river strategy refined by each kind of re-solving.
 
-  python benchmarks/resolving_margins.py [--situations 24] [--iterations 4000] [--rule nrm] [--ranges even]
+  python benchmarks/resolving_margins.py [--situations 24] [--iterations 4000] [--rule nrm+] [--ranges even]
                                          [--plot docs/resolving_margins.png]
 
 Blueprint: both players' hands in buckets by strength percentile, the betting solved between buckets, a
@@ -92,7 +92,7 @@ def main() -> None:
   parser.add_argument("--situations", type=int, default=24, help=f"shared by the pots {POTS}")
   parser.add_argument("--buckets", type=int, default=10)
   parser.add_argument("--iterations", type=int, default=4000)
-  parser.add_argument("--rule", default="nrm", choices=RULES)
+  parser.add_argument("--rule", default="nrm+", choices=RULES)
   parser.add_argument("--ranges", default="even", choices=rivers.KINDS)
   parser.add_argument("--seed", type=int, default=0)
   parser.add_argument("--plot", help="file to draw the margins to")

@@ -17,6 +17,7 @@ myst_enable_extensions = ["dollarmath"]
 suppress_warnings = ["ref.python"]  # names in annotations that several classes have as attributes
 html_theme = "furo"
 html_title = project
+html_show_copyright = False
 myst_heading_anchors = 3
 default_role = "code"
 apidoc_modules = [

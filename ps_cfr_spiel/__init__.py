@@ -25,6 +25,7 @@ from ps_cfr_spiel.device import keep_compiled_code
 from ps_cfr_spiel.evaluation import comparison as comparison
 from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
 from ps_cfr_spiel.evaluation import matches as matches
+from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.search import CFRValues, SolvedValues
 from ps_cfr_spiel.solvers import (
@@ -84,5 +85,6 @@ __all__ = [
   "load_policy",
   "load_solver",
   "online_runs",
+  "river",
   "sampling_runs",
 ]

@@ -1,13 +1,26 @@
 import gc
 import os
+from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# What one file or worker has compiled, others read; so do the processes that tests start.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
+os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(2 * 2**30))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 import jax
 import pytest
+from hypothesis import HealthCheck, settings
 
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Property tests (tests/properties): the same few examples each time in CI; by hand as many new ones as there
+# is time for, with --hypothesis-profile=hour.
+QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("ci", max_examples=5, derandomize=True, database=None, **QUIET)
+settings.register_profile("hour", max_examples=1500, **QUIET)
+settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True, scope="module")

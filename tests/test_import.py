@@ -1,9 +1,11 @@
 """The package can be imported from any folder, installed or not, and loads no more than it must."""
 
+import fnmatch
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,15 @@ def test_the_library_loads_neither_the_program_nor_pictures(folders):
   assert "ps_cfr_spiel.views" in loaded
   for name in ("ps_cfr_spiel.commands", "ps_cfr_spiel.pictures", "matplotlib", "scipy.sparse.csgraph"):
     assert name not in loaded
+
+
+def test_what_is_not_python_is_in_the_package():
+  """Type checkers look for py.typed, and `explore` for its page; setuptools takes only what it is told of."""
+  listed = Path(__file__).parents[1] / "pyproject.toml"
+  for name in ("py.typed", "views/explore.html"):
+    assert (PACKAGE / name).is_file()
+    if listed.exists():
+      *room, file = name.split("/")
+      data = tomllib.loads(listed.read_text())["tool"]["setuptools"]["package-data"]
+      patterns = data[".".join(["ps_cfr_spiel", *room])]
+      assert any(fnmatch.fnmatch(file, pattern) for pattern in patterns)

@@ -2,3 +2,4 @@
 
 from . import parametric_poker as parametric_poker
 from . import river_subgame as river_subgame
+from .river import river as river

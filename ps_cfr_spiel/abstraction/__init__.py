@@ -16,7 +16,7 @@ from ps_cfr_spiel.abstraction.maps import (
   abstract,
   abstract_tree,
   bind,
-  from_arrays,
+  from_file,
   to_arrays,
   unbind,
 )
@@ -36,7 +36,7 @@ __all__ = [
   "cfr_ira",
   "double_oracle",
   "fpira",
-  "from_arrays",
+  "from_file",
   "to_arrays",
   "unbind",
 ]

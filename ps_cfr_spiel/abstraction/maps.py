@@ -18,6 +18,7 @@ from ps_cfr_spiel.arguments import check_flag
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, ranks
 
 Key = Callable[
@@ -249,7 +250,8 @@ def to_arrays(abstraction: Abstraction) -> dict[str, np.ndarray]:
   return {"sets0": sets0, "sets1": sets1, "origin0": origin0, "origin1": origin1}
 
 
-def from_arrays(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Abstraction:
-  """The abstraction in a file: the inverse of `to_arrays`; `header` has "game" and "abstraction"."""
+def from_file(file: Stored) -> Abstraction:
+  """The abstraction in a file, whose header has "game" and "abstraction": the inverse of `to_arrays`."""
+  arrays = file.arrays(file.shapes)
   sets, origin = ((arrays[f"{name}0"], arrays[f"{name}1"]) for name in ("sets", "origin"))
-  return Abstraction(header["game"], header["abstraction"], sets, origin)
+  return Abstraction(file.header["game"], file.header["abstraction"], sets, origin)

@@ -19,6 +19,8 @@ from ps_cfr_spiel.cfr.loop import (
   of_infostates,
   solve,
   take_turn,
+  with_dead,
+  without_dead,
 )
 from ps_cfr_spiel.cfr.rules import (
   DCFR,
@@ -68,4 +70,6 @@ __all__ = [
   "rule_header",
   "solve",
   "take_turn",
+  "with_dead",
+  "without_dead",
 ]

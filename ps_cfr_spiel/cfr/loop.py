@@ -102,6 +102,21 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) ->
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
 
 
+def without_dead(state: SolverState, types: Sequence[int]) -> SolverState:
+  """The state on the host with so many types of each player; what comes after them is dead (`pad_types`)."""
+  first, second = (
+    jax.tree.map(lambda x, n=n: np.asarray(x)[..., :n], player)
+    for player, n in zip(state.players, types, strict=True)
+  )
+  return SolverState(np.asarray(state.iteration), (first, second))
+
+
+def with_dead(state: SolverState, start: SolverState) -> SolverState:
+  """The inverse of `without_dead`; dead types, on which nothing depends, are as in `start`, of `init`."""
+  widen = lambda x, begun: np.concatenate([x, np.asarray(begun)[..., np.shape(x)[-1] :]], -1)  # noqa: E731
+  return SolverState(state.iteration, jax.tree.map(widen, state.players, start.players))
+
+
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
   """The rule's first state for a block; see `init`."""
   state = rule.init(shape, dtype)

@@ -65,13 +65,16 @@ class Rule(Protocol):
 
 
 def normalise(weights: Array) -> Array:
-  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero."""
+  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero.
+
+  NaN stays NaN, so that whoever looks at a run sees that its numbers are gone.
+  """
   # Else XLA's CPU backend computes all that led to the weights anew for each action that it adds up.
   weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
-  positive = total > 0
-  scale = jnp.where(positive, 1 / jnp.where(positive, total, 1), 0)
-  return jnp.where(positive, weights * scale, 1 / weights.shape[0])
+  nothing = total < jnp.finfo(total.dtype).tiny
+  scale = 1 / jnp.where(nothing, 1, total)
+  return jnp.where(nothing, 1 / weights.shape[0], weights * scale)
 
 
 def positive_part(x: Array) -> Array:
@@ -276,14 +279,14 @@ class NRMPlus:
 
   This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst,
   by alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
-  u = sum_a max(x_a, 0) and s(t) = kappa * t / sqrt(1 + t / tau),
+  u = sum_a max(x_a, 0) and s(t) = kappa * min(t, sqrt(tau * t)),
     N <- max((1 - 1/t) ** fade * n, s(t) * u)                  what the past shall count
     y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
     n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0 (or too small to divide by)
     strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)
   starting from z uniform and n = 0. Regrets n * z fade no faster than the average's weights, as a bound
   needs; the positive regret that comes never counts more than 1 / s(t) of the past, which makes it fast; and
-  1 / s(t) shrinks as 1 / t for some tau iterations and as 1 / sqrt(t) later, so that no cycle can hold up the
+  1 / s(t) shrinks as 1 / t for tau iterations and as 1 / sqrt(t) later, so that no cycle can hold up the
   average. Keeping z and n apart makes float32 safe: the strategy is known even where the opponent hardly ever
   comes. There z is kept above `LOWEST`, which takes nothing from the bound.
 
@@ -295,9 +298,9 @@ class NRMPlus:
   """
 
   kappa: float = 0.3
-  fade: float = 1.5
+  fade: float = 2.5
   phi: float = 1 / 3
-  tau: float = 100.0
+  tau: float = 125.0
   gamma: float = 5.0
 
   def __post_init__(self):
@@ -313,7 +316,7 @@ class NRMPlus:
     """One step; see the class."""
     z, n = state
     time = t.astype(z.dtype)
-    kept, steps = 1 - 1 / time, self.kappa * time / jnp.sqrt(1 + time / self.tau)
+    kept, steps = 1 - 1 / time, self.kappa * jnp.minimum(time, jnp.sqrt(self.tau * time))
     up = sum_actions(positive_part(regret))
     past = jnp.maximum(kept**self.fade * n, steps * up)
     y = jnp.where(z > 0, past, kept**self.gamma / 2 * n) * z + regret
@@ -344,7 +347,7 @@ def make_rule(rule: Any) -> Rule:
     known = {**RULES, **{kind.__name__: kind for kind in RULES.values()}}
     parameters = dict(rule)
     name = parameters.pop("name", None)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
       raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, RULES))}.")
     fields = [field.name for field in dataclasses.fields(known[name])]
     if not set(parameters) <= set(fields):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_walk
-from ps_cfr_spiel.commands.user_input import UserError, load_game
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_walk, say
+from ps_cfr_spiel.commands.user_input import RIVER_FLAGS, UserError, load_game
 from ps_cfr_spiel.compiler import check_game
 
 FIT, UNFIT = 0, 1  # exit codes
@@ -15,14 +15,20 @@ FIT, UNFIT = 0, 1  # exit codes
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
   define_walk(values)
+  define_game(values)
+  define_json(values)
 
 
 def check(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
-  if not words:
+  if not words and not any(values[name].present for name in RIVER_FLAGS):
     raise UserError("check needs a game, such as kuhn_poker, or your own with --module.")
-  report = check_game(load_game(words), values.public_states, values.limit, progress=True)
-  print(report)
+  game = load_game(words, values)
+  report = check_game(game, values.public_states, values.limit, True, values.memory)
+  if values.json:
+    say(values, report.facts())
+  else:
+    print(report)
   return FIT if report.fit else UNFIT
 
 

@@ -5,19 +5,25 @@ from collections.abc import Sequence
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_json, define_limit, exploitability_facts, say
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import unit_of, with_unit
 
 
-def evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags."""
+  define_json(values)
+  define_limit(values)
+
+
+def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if not words:
     raise UserError("evaluate needs a file, such as runs/river_subgame/run.npz.")
   for number, path in enumerate(words):
-    policy = load_saved_policy(path)
+    policy = load_saved_policy(path, values.limit)
     with user_errors():
       value, best, exploitability = evaluate_policy(policy.game, policy)
     lines = {
@@ -28,7 +34,17 @@ def evaluate(_: flags.FlagValues, words: Sequence[str]) -> int:
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
       "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
     }
-    print("\n" * bool(number) + report(lines))
+    facts = {
+      "file": path,
+      "game": policy.labels.game,
+      "strategy": origin(policy),
+      "value": float(value),
+      "best_responses": [float(best[0]), float(best[1])],
+      **exploitability_facts(float(exploitability), policy.game),
+    }
+    if number and not values.json:
+      print()
+    say(values, facts, lines)
   return 0
 
 
@@ -37,8 +53,8 @@ COMMAND = Command(
   arguments="FILE...",
   summary="Measure how good saved strategies are",
   text="Prints the value of the game under each, what a best response of either player would win, and the "
-  "exploitability, computed exactly, in float64.",
+  "exploitability, computed exactly, in float64. With --json, a line for each file.",
   examples=("evaluate runs/river_subgame/run.npz",),
-  define=lambda _: None,
+  define=define,
   run=evaluate,
 )

@@ -1,10 +1,15 @@
-"""Flags that say how a game is compiled, the same for all commands."""
+"""Flags that several commands share: how a game is compiled, and results as JSON."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
+import pyspiel
 from absl import flags
 
 from ps_cfr_spiel.compiler import LEAVES, LIMIT, SOURCES
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.views import pot_of, unit_of
 
 
 def define_tree(values: flags.FlagValues) -> None:
@@ -18,13 +23,60 @@ def define_walk(values: flags.FlagValues) -> None:
   """Defines the flags that say how a game is walked and where its public states come from."""
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_enum("public_states", "closure", list(SOURCES), _HELP["public_states"], **into)
-  flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
+  define_limit(values)
+  flags.DEFINE_float("memory", None, _HELP["memory"], lower_bound=1, **into)
+
+
+def define_limit(values: flags.FlagValues) -> None:
+  """Defines the flag that says how large a game may be; what a file says cannot raise it."""
+  flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, flag_values=values)
+
+
+def define_game(values: flags.FlagValues) -> None:
+  """Defines the flags that describe a river as poker players do, instead of GAME."""
+  into: dict[str, Any] = {"flag_values": values}
+  for name in ("board", "ranges", "bets"):
+    flags.DEFINE_string(name, None, _HELP[name], **into)
+  flags.DEFINE_integer("pot", None, "A river instead of GAME: chips in the pot.", 1, **into)
+  flags.DEFINE_integer("stack", None, _HELP["stack"], 1, **into)
+
+
+def define_json(values: flags.FlagValues) -> None:
+  """Defines the flag by which programs read a command's result."""
+  flags.DEFINE_bool("json", False, _HELP["json"], flag_values=values)
+
+
+def say(
+  values: flags.FlagValues, facts: Mapping[str, Any], lines: Mapping[str, object] | None = None
+) -> None:
+  """Prints a result.
+
+  Args:
+    values: of the command.
+    facts: what --json prints, in one line.
+    lines: what people read instead; the facts themselves by default.
+  """
+  print(json.dumps(facts) if values.json else report(facts if lines is None else lines))
+
+
+def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str, Any]:
+  """For --json: exploitability, its unit, and where there is a pot its share in percent."""
+  pot = pot_of(game)
+  share = {"exploitability_percent_of_pot": 100 * exploitability / pot} if pot else {}
+  return {"exploitability": exploitability, "unit": unit_of(game), **share}
 
 
 _HELP = {
+  "board": "A river instead of GAME: its five cards, such as 'Ks 7d 2c 5h 9s'.",
+  "ranges": "A river instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
+  "bets": "A river instead of GAME: bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the "
+  "first, second and later bets, a is all-in.",
+  "stack": "A river instead of GAME: chips that each player began the hand with, half of the pot included.",
+  "json": "Print the result as JSON, in one line, and nothing else.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
   "(for poker with many hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "
   "none, for games that have none.",
   "limit": "Most histories to visit of a game that does not describe itself.",
+  "memory": "Most bytes to take for such a game, such as 4e9; by default half of what is free.",
 }

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from absl import app, flags
 
-from ps_cfr_spiel.commands import check, evaluate, play, resolve, show, solve, summary
+from ps_cfr_spiel.commands import check, compare, evaluate, explore, play, resolve, show, solve, summary
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
 from ps_cfr_spiel.device import keep_compiled_code
@@ -21,7 +21,9 @@ PROGRAM = "ps-cfr-spiel"
 USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 
 
-COMMANDS = tuple(module.COMMAND for module in (solve, show, evaluate, resolve, play, summary, check))
+COMMANDS = tuple(
+  module.COMMAND for module in (solve, show, explore, evaluate, compare, resolve, play, summary, check)
+)
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
 
@@ -54,6 +56,9 @@ VALUES = {
   "output": "FOLDER",
   "resume": "FILE",
   "png": "FILE",
+  "csv": "FILE",
+  "html": "FILE",
+  "history": "MOVES",
   "at": "ACTIONS",
   "action": "ACTION",
   "module": "MODULE",
@@ -106,7 +111,7 @@ def run(words: Sequence[str]) -> int:
   except KeyboardInterrupt:
     print(f"{PROGRAM}: interrupted", file=sys.stderr)
     return INTERRUPTED
-  except UserError as error:
+  except (UserError, FloatingPointError) as error:
     message = str(error)
   except MemoryError:
     message = "There is not enough memory for this game."

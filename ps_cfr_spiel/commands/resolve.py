@@ -9,7 +9,7 @@ from absl import flags
 
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_walk
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_walk, exploitability_facts, say
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
@@ -34,6 +34,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   define_walk(values)
+  define_game(values)
+  define_json(values)
 
 
 _HELP = {
@@ -55,7 +57,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("--value_iterations is for --lookahead=1 or more; without it searches go to the end.")
   if values.public_states == "none":
     raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
-  game = load_game(words)
+  game = load_game(words, values)
   name = game.get_type().short_name
   folder = make_folder(Path(values.output or f"runs/{name}-resolving"))
   started = time.perf_counter()
@@ -71,11 +73,13 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       dtype=values.dtype,
       public_states=values.public_states,
       limit=values.limit,
+      memory=values.memory,
     )
-    if not values.quiet:
+    quiet = values.quiet or values.json
+    if not quiet:
       method = report({"method": resolving.description})
       print(resolving.tree.summary(), method, "", sep="\n", flush=True)
-    policy = resolving.tabularise(progress=not values.quiet)
+    policy = resolving.tabularise(progress=not quiet)
     seconds = time.perf_counter() - started
     result = evaluate_policy(game, policy)
   file = folder / "policy.npz"
@@ -87,7 +91,15 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     "saved": str(file),
     "look at it": f"ps-cfr-spiel show {file}",
   }
-  print(report(lines))
+  facts = {
+    "game": str(game),
+    "method": resolving.description,
+    "value": float(result.value),
+    **exploitability_facts(float(result.exploitability), game),
+    "seconds": seconds,
+    "saved": str(file),
+  }
+  say(values, facts, lines)
   return 0
 
 

@@ -1,36 +1,53 @@
 """The command `ps-cfr-spiel show`: a saved strategy as a chart, a table, or a belief about hidden moves."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.user_input import UserError, load_pictures, load_saved_policy, user_errors
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import charts, glasses, has_spots, spot
+from ps_cfr_spiel.commands.flags import define_json, define_limit, say
+from ps_cfr_spiel.commands.user_input import (
+  UserError,
+  load_pictures,
+  load_saved_policy,
+  picture_file,
+  user_errors,
+)
+from ps_cfr_spiel.policy import TreePolicy, write_rows
+from ps_cfr_spiel.views import Spot, charts, glasses, spot, spot_after, worth_at
 
 
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags, in the order in which `--help` lists them."""
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_string("at", "", _HELP["at"], **into)
+  flags.DEFINE_string("history", None, _HELP["history"], **into)
   flags.DEFINE_string("hand", None, _HELP["hand"], **into)
   flags.DEFINE_string(
-    "action", None, "Show how often this action is played, instead of the most frequent one.", **into
+    "action", None, "In a chart, how often this action is played, instead of the most frequent one.", **into
   )
   flags.DEFINE_string("png", None, "Also draw the chart, or the belief, into this file.", **into)
+  flags.DEFINE_string("csv", None, _HELP["csv"], **into)
   flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
   flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
+  define_json(values)
+  define_limit(values)
 
 
 _HELP = {
-  "at": "Where to look: the actions so far, such as 'check, bet 200', 'x b200' for short, or OpenSpiel's "
-  "numbers such as '1 2'; in glasses, 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the "
-  "start of the game.",
+  "at": "Where to look: the public moves so far, such as 'check, bet 200', 'x b200' for short, or "
+  "OpenSpiel's numbers such as '1 2'; or a public state that summary --tree lists, such as '#12'. In "
+  "glasses, 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the start of the game.",
+  "history": "Where to look, by a whole history instead: all moves from the start, those of chance and "
+  "hidden ones included, such as '0 1 pass' in kuhn_poker.",
   "hand": "Show a table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all "
   "suits. In games without a chart, a table of the information states that contain this text.",
+  "csv": "Write the strategy to this file, a row for every action of every information state, with values "
+  "(EV), reach and equity: all of it, or with --at or --history that place alone. JSON lines if the name "
+  "ends in .jsonl.",
 }
 
 
@@ -38,48 +55,76 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if len(words) != 1:
     raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
+  if values.at and values.history:
+    raise UserError("--at and --history both say where to look; give one of them.")
   pictures = load_pictures() if values.png else None
-  policy = load_saved_policy(words[0])
-  in_glasses = policy.game.get_type().short_name == "glasses"
-  if has_spots(policy):
-    text = _spot_text(values, policy)
-  elif in_glasses and (values.at or values.png) and not values.action:
-    text = _belief_text(values, policy)
-  elif pictures or values.at or values.action:
-    raise UserError(
-      f"--at, --action and --png are for games such as river_subgame, where everything after the deal is "
-      f"public, and --at and --png for glasses too; not for {policy.labels.game} as asked here."
-    )
-  else:
-    player = None if values.player is None else int(values.player)
-    text = charts.infostates_text(policy, player, values.hand or "", values.rows)
-  print(f"{policy.labels.game}\n{origin(policy)}\n\n{text}")
-  if pictures is not None:
-    _draw(pictures, policy, values)
+  file = picture_file(values.png) if values.png else None
+  policy = load_saved_policy(words[0], values.limit)
+  if values.csv or values.json:
+    return _export(values, policy)
+  print(f"{policy.labels.game}\n{origin(policy)}\n\n{_text(values, policy)}")
+  if pictures is not None and file is not None:
+    _draw(pictures, policy, values, file)
   return 0
 
 
-def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues) -> None:
+def _export(values: flags.FlagValues, policy: TreePolicy) -> int:
+  """Writes or prints the rows of the strategy."""
+  with user_errors():
+    here = _place(values, policy) if values.at or values.history else None
+    table = policy.to_rows(None if here is None else [here.public_state])
+  facts = {"game": policy.labels.game, "strategy": origin(policy), "rows": len(table)}
+  if values.csv:
+    write_rows(values.csv, table)
+    say(values, {**facts, "saved": values.csv})
+  else:
+    say(values, {**facts, "rows": table})
+  return 0
+
+
+def _place(values: flags.FlagValues, policy: TreePolicy) -> Spot:
+  """The spot that --at or --history names."""
+  return spot_after(policy, values.history) if values.history else spot(policy, values.at)
+
+
+def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
+  """What is printed."""
+  placed = values.at or values.history
+  if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and "#" not in values.at:
+    return _belief_text(values, policy)
+  if placed or charts.deals_hands(policy):
+    return _spot_text(values, policy)
+  if values.png or values.action:
+    raise UserError(
+      f"--action and --png are for charts of hands, and --png for glasses; not for {policy.labels.game}."
+    )
+  player = None if values.player is None else int(values.player)
+  return charts.infostates_text(policy, player, values.hand or "", values.rows)
+
+
+def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, file: Path) -> None:
   """Draws what was printed."""
   with user_errors():
-    if has_spots(policy):
-      figure = pictures.hand_chart(policy, values.at)
-    else:
+    if policy.game.get_type().short_name == "glasses":
       figure = pictures.glasses_position(glasses.after(policy.game, values.at), policy)
-    figure.savefig(values.png)
-  print(f"Drawn in {values.png}")
+    else:
+      figure = pictures.hand_chart(policy, values.at)
+    figure.savefig(file)
+  print(f"Drawn in {file}")
 
 
 def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
   """What is printed about a public state."""
   with user_errors():
-    here = spot(policy, values.at)
+    here = _place(values, policy)
     action = None if values.action is None else here.find_action(values.action)
     types = list(range(len(here.types))) if values.hand is None else charts.find_types(here, values.hand)
-  if values.hand is None and charts.has_hands(here):
-    below = f"{charts.chart_text(here, action)}\n\n{charts.legend_text(here, action)}"
-  else:
-    below = charts.types_text(here, types[: values.rows])
+    if values.hand is None and charts.has_hands(here):
+      below = f"{charts.chart_text(here, action)}\n\n{charts.legend_text(here, action)}"
+    else:
+      below = charts.types_text(here, types[: values.rows], worth_at(policy, here))
+      if len(types) > values.rows:
+        below += f"\n... and {len(types) - values.rows:,} more; raise the number of --rows."
   return f"{charts.heading_text(here)}\n{charts.actions_text(here)}\n\n{below}"
 
 
@@ -114,12 +159,15 @@ COMMAND = Command(
   summary="Look at a saved strategy",
   text="FILE is the run.npz of a solved game, or a policy saved from Python. For a poker game, it shows "
   "the hands of the player who acts as a chart, and --at follows the betting; for glasses, where the chaser "
-  "thinks the evader is after the moves of --at; for other games, a table.",
+  "thinks the evader is after the moves of --at; for other games, a table, which --at narrows to one public "
+  "state and completes by what actions are worth.",
   examples=(
     "show runs/river_subgame/run.npz",
     "show runs/river_subgame/run.npz --at='check, bet 200'",
     "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
     "show runs/river_subgame/run.npz --hand=AKs",
+    "show runs/river_subgame/run.npz --csv=strategy.csv",
+    "show runs/leduc_poker/run.npz --at='call, raise'",
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   define=define,

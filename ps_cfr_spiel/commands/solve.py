@@ -13,10 +13,18 @@ from absl import flags
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel.abstraction import PRESETS
+from ps_cfr_spiel.arguments import check_seconds
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_tree
-from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures, make_folder, user_errors
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, exploitability_facts, say
+from ps_cfr_spiel.commands.user_input import (
+  RIVER_FLAGS,
+  UserError,
+  load_game,
+  load_pictures,
+  make_folder,
+  user_errors,
+)
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
@@ -34,7 +42,7 @@ from ps_cfr_spiel.solvers import (
   VRMCCFRSolver,
   load_solver,
 )
-from ps_cfr_spiel.views import charts, has_spots, number_text, pot_of, spot, unit_of, with_unit
+from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
 
 INTERRUPTED = 130  # exit code
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -65,6 +73,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
   flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_tree(values)
+  define_game(values)
+  define_json(values)
 
 
 _HELP = {
@@ -85,7 +95,7 @@ _HELP = {
 }
 
 
-_COMMON = ("dtype", "public_states", "limit")  # flags that every solver has
+_COMMON = ("dtype", "public_states", "limit", "memory")  # flags that every solver has
 _SAMPLING = ("plus", "batch", "seed", "leaves")
 SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
   "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves")),
@@ -98,7 +108,7 @@ SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are it
 }
 _WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
 _OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
-_FIXED = ("solver", *_OWN, *_COMMON)  # on resuming
+_FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit")  # on resuming
 
 
 @dataclasses.dataclass
@@ -159,13 +169,21 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   except KeyboardInterrupt:
     interrupted = True
     print("\nInterrupted.", file=sys.stderr)
+  except FloatingPointError as error:
+    kept = ""
+    if run.solver.iteration > run.start:
+      _checkpoint(run)
+      kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
+    raise UserError(f"{error}{kept}") from error
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)
     return INTERRUPTED
   _measure(run)
   files = _save(run, pictures)
   run.say("")
-  _print_result(run, files)
+  say(values, _facts(run, files), _result(run, files))
+  if values.json:
+    return INTERRUPTED if interrupted else 0
   if values.target and not run.reached:
     print(f"The target of {values.target} was not reached. To continue: --resume={run.file}")
   if pictures is None and values.plot is None:
@@ -187,18 +205,22 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  with user_errors():
+    solver.end_of(values.iterations)
+    check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
   target = _target(values.target, pot_of(solver.game))
   points = []
   if values.resume is not None:
     with user_errors():
       points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
-  run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, values.quiet)
+  quiet = values.quiet or values.json
+  run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, quiet)
   run.setup_seconds = time.perf_counter() - started
   return run
 
 
 def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  game = load_game(words)
+  game = load_game(words, values)
   kind, own = SOLVERS[values.solver]
   foreign = sorted(set(_OWN) - set(own))
   wrong = [f"--{name}" for name in foreign if values[name].present]
@@ -208,18 +230,18 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   # What was not given is left to the solver: of some flags the defaults differ.
   options = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
   if kind in _WALKING:
-    options["progress"] = not values.quiet
+    options["progress"] = not (values.quiet or values.json)
   with user_errors():
     return kind(game, **options)
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  fixed = [f"--{name}" for name in _FIXED if values[name].present]
+  fixed = [f"--{name}" for name in (*_FIXED, *RIVER_FLAGS) if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
-    return load_solver(values.resume)
+    return load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
 
 
 def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
@@ -310,9 +332,26 @@ def _table_row(point: Point, run: _Run) -> str:
   return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
 
 
-def _print_result(run: _Run, files: Sequence[str]) -> None:
+def _facts(run: _Run, files: Sequence[str]) -> dict[str, Any]:
+  """The result for programs."""
   game, last = run.solver.game, run.points[-1]
-  lines = {
+  return {
+    "game": str(game),
+    "method": run.solver.description,
+    "iterations": last.iteration,
+    "value": last.value,
+    **exploitability_facts(last.exploitability, game),
+    "target_reached": run.reached,
+    "seconds": run.seconds,
+    "setup_seconds": run.setup_seconds,
+    "saved": [str(run.folder / name) for name in files],
+  }
+
+
+def _result(run: _Run, files: Sequence[str]) -> dict[str, str]:
+  """The result for people."""
+  game, last = run.solver.game, run.points[-1]
+  return {
     "value to player 0": f"{last.value:.4g} {unit_of(game)}",
     "exploitability": with_unit(last.exploitability, game),
     "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
@@ -320,7 +359,6 @@ def _print_result(run: _Run, files: Sequence[str]) -> None:
     "saved": f"{', '.join(files)} in {run.folder}",
     "look at it": f"ps-cfr-spiel show {run.file}",
   }
-  print(report(lines))
 
 
 # --- What is saved ------------------------------------------------------------------------------
@@ -341,7 +379,7 @@ def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
   name, game = run.solver.name, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
   policy = run.solver.average_policy()
-  if has_spots(policy) and charts.has_hands(spot(policy)):
+  if charts.deals_hands(policy):
     figures[STRATEGY] = pictures.hand_chart(policy)
   for name, figure in figures.items():
     figure.savefig(run.folder / name)
@@ -359,6 +397,7 @@ COMMAND = Command(
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
+    "solve --board='Kh Kd 8c 4s 2h' --stack=500 --bets='50%, a' --ranges='AA, KQs; TT+, AQ'",
     "solve --target=0.01% --output=exact",
     "solve --resume=exact/run.npz --iterations=1000",
   ),

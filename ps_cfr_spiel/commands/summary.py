@@ -6,8 +6,8 @@ from typing import Any
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_tree
-from ps_cfr_spiel.commands.user_input import load_game, load_pictures, user_errors
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.user_input import load_game, load_pictures, picture_file, user_errors
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import certificate
@@ -21,20 +21,28 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("depth", None, "Leave out what lies deeper in the tree.", lower_bound=0, **into)
   flags.DEFINE_string("png", None, "Draw the public tree to this file.", **into)
   define_tree(values)
+  define_game(values)
+  define_json(values)
 
 
 def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
-  game = load_game(words)
+  game = load_game(words, values)
   with user_errors():
     pictures = load_pictures() if values.png else None
-    tree = build_tree(game, values.leaves, values.public_states, values.limit, progress=True)
-    print(tree.summary())
-    if values.tree:
-      print("\n" + certificate(game, tree, values.depth, infostates=values.infostates))
-    if pictures:
-      pictures.public_tree(game, tree, values.depth).savefig(values.png)
-      print(report({"saved": values.png}))
+    file = picture_file(values.png) if values.png else None
+    tree = build_tree(game, values.leaves, values.public_states, values.limit, True, values.memory)
+    lines = certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
+    if pictures and file:
+      pictures.public_tree(game, tree, values.depth).savefig(file)
+  if values.json:
+    say(values, tree.sizes() | ({"tree": lines.split("\n")} if lines else {}))
+    return 0
+  print(tree.summary())
+  if lines:
+    print("\n" + lines)
+  if file:
+    print(report({"saved": file}))
   return 0
 
 

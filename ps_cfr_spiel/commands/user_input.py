@@ -7,12 +7,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pyspiel
 from absl import flags
 
 from ps_cfr_spiel import compiler
 from ps_cfr_spiel.compiler import quiet_stderr
+from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import load_policy
 
@@ -28,14 +30,33 @@ def user_errors() -> Iterator[None]:
   """Turns the errors by which this package and OpenSpiel answer wrong input into `UserError`."""
   try:
     yield
-  except (ValueError, flags.Error, pyspiel.SpielError) as error:
+  except (ValueError, FloatingPointError, flags.Error, pyspiel.SpielError) as error:
     raise UserError(str(error)) from error
 
 
-def load_game(words: Sequence[str]) -> pyspiel.Game:
-  """The game that the words of a command line name, the default one if there are none; else `UserError`."""
+RIVER_FLAGS = ("board", "pot", "stack", "bets", "ranges")
+
+
+def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:
+  """The game that a command line names; else `UserError`.
+
+  Args:
+    words: without a game's name, the default one.
+    values: of a command whose flags may describe a river instead.
+  """
   if len(words) > 1:
     raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
+  spot: dict[str, Any] = (
+    {} if values is None else {n: values[n].value for n in RIVER_FLAGS if values[n].present}
+  )
+  if spot:
+    if words:
+      raise UserError(f"--{', --'.join(spot)}: these describe a river, so leave out {words[0]!r}.")
+    if "ranges" in spot:
+      sides = spot["ranges"].split(";")
+      spot["ranges"] = tuple(sides) if len(sides) == 2 else spot["ranges"]
+    with user_errors(), quiet_stderr():
+      return river(**spot)
   with user_errors():
     return compiler.load_game(words[0] if words else DEFAULT_GAME)
 
@@ -53,10 +74,15 @@ def load_module(name: str) -> None:
     raise UserError(f"--module={name}: {type(error).__name__}: {error}") from error
 
 
-def load_saved_policy(path: str) -> TreePolicy:
-  """The policy in a file; `UserError` if the file is damaged or foreign, `OSError` if there is none."""
+def load_saved_policy(path: str, limit: int) -> TreePolicy:
+  """The policy in a file, whose game may have at most `limit` histories to walk.
+
+  Raises:
+    UserError: the file is damaged or foreign, or its game too large.
+    OSError: there is no such file.
+  """
   with user_errors(), quiet_stderr():
-    return load_policy(path)
+    return load_policy(path, limit)
 
 
 def load_pictures() -> ModuleType:
@@ -66,6 +92,14 @@ def load_pictures() -> ModuleType:
   except ModuleNotFoundError as error:
     raise UserError(str(error)) from error
   return pictures
+
+
+def picture_file(text: str) -> Path:
+  """Where matplotlib will draw what is to go to a file; `UserError` if that is a folder."""
+  path = Path(text)
+  if path.is_dir():
+    raise UserError(f"--png={text} is a folder; name a file in it, such as {path / 'picture.png'}.")
+  return path if path.suffix else path.with_suffix(".png")
 
 
 def make_folder(folder: Path) -> Path:

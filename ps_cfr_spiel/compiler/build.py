@@ -5,13 +5,13 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.from_form import BayesianForm, build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.compiler.game_laws import check_kind, check_limit
+from ps_cfr_spiel.compiler.game_laws import check_kind
+from ps_cfr_spiel.compiler.limits import LIMIT, Limits, TooLarge
 from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
-from ps_cfr_spiel.compiler.walk import TooManyHistories, walk
+from ps_cfr_spiel.compiler.walk import walk
 from ps_cfr_spiel.tree import PublicTree
 
 LEAVES = ("auto", "dense", "showdown", "native", "sparse")
-LIMIT = 5_000_000  # histories: some 1 GB and 10 s for a game written in C++
 
 
 def build_tree(
@@ -19,7 +19,8 @@ def build_tree(
   leaves: str = "auto",
   public_states: str = "closure",
   limit: int = LIMIT,
-  progress: bool = False,
+  progress: bool | None = None,
+  memory: float | None = None,
 ) -> PublicTree:
   """Compiles a two-player zero-sum game into a public tree.
 
@@ -36,7 +37,11 @@ def build_tree(
       game's public observer; "none": no public states, for games that have none; the solver does not
       need them, only what is built on them does.
     limit: most histories to walk.
-    progress: show a progress bar while walking.
+    progress: show a progress bar while walking; None shows it on a terminal or in a notebook, if the walk
+      takes more than two seconds.
+    memory: most bytes to take for histories and tree; None for half of what is free. Like `limit`, it holds
+      only for games that are walked. Once half a second has passed, a game that is surely larger than
+      either limit is refused.
 
   Returns:
     The tree, its arrays still NumPy's, in float64.
@@ -44,11 +49,11 @@ def build_tree(
   Raises:
     TypeError: `game` is not a game.
     ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
-      (`check_game` tells all that is wrong with it); it has more than `limit` histories or no valid
-      public states; or an option is unknown or does not fit the game.
+      (`check_game` tells all that is wrong with it); it has more than `limit` histories, needs more than
+      `memory` bytes or has no valid public states; or an option is unknown or does not fit the game.
   """
   check_kind(game)
-  check_limit(limit)
+  limits = Limits.create(limit, memory)
   check_option("leaves", leaves, LEAVES)
   check_option("public_states", public_states, SOURCES)
   if hasattr(game, "bayesian_form"):
@@ -57,17 +62,17 @@ def build_tree(
       return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
-  histories = walk(game, limit, progress, observe)
+  histories = walk(game, limits, progress, observe)
   choices = own_choices(str(game), histories)
   found = None if public_states == "none" else partition(str(game), histories, choices, public_states)
-  return build_general(game, histories, choices, found, leaves)
+  return build_general(game, histories, choices, found, leaves, limits.memory)
 
 
 def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:
   """ValueError if a game with a form, which an option asks to walk, is known to be too large for it."""
   count = count_histories(form)
   if count > limit:
-    raise TooManyHistories(
+    raise TooLarge(
       f"{game} has more than {limit:,} histories, the limit on what is walked, and {option} would walk all "
       f"{count:,}. Use public_states='closure' with leaves='auto', 'dense', 'showdown' or 'native', which "
       f"compile its Bayesian form without a walk, or raise the limit."

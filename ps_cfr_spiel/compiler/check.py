@@ -13,23 +13,28 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler.build import LIMIT
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general
-from ps_cfr_spiel.compiler.game_laws import KIND_LAWS, check_is_game, check_limit
+from ps_cfr_spiel.compiler.game_laws import KIND_LAWS, check_is_game, scale_fault
+from ps_cfr_spiel.compiler.histories import Histories, last_choices
 from ps_cfr_spiel.compiler.history_laws import actions_fault, names_fault, recall_fault, timing_fault
+from ps_cfr_spiel.compiler.limits import LIMIT, Limits, TooLarge
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.public_states import SOURCES, Partition, partition, public_observer
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
-from ps_cfr_spiel.compiler.walk import Histories, TooManyHistories, last_choices, walk
+from ps_cfr_spiel.compiler.walk import walk
 from ps_cfr_spiel.tree import PublicTree
 
 T = TypeVar("T")
 
 
 def check_game(
-  game: pyspiel.Game, public_states: str = "closure", limit: int = LIMIT, progress: bool = False
+  game: pyspiel.Game,
+  public_states: str = "closure",
+  limit: int = LIMIT,
+  progress: bool | None = None,
+  memory: float | None = None,
 ) -> Report:
   """Checks whether a game is fit for `build_tree`, and reports everything that is wrong with it.
 
@@ -40,7 +45,8 @@ def check_game(
     public_states: as for `build_tree`: "closure", "observer" or "none". Public states that are not asked for
       are reported in a note, but not required.
     limit: most histories to walk.
-    progress: show a progress bar while walking.
+    progress: show a progress bar while walking; as for `build_tree`.
+    memory: most bytes to take; as for `build_tree`.
 
   Returns:
     The report; `str` of it has a line for each law.
@@ -50,7 +56,7 @@ def check_game(
     ValueError: an option is not one of the allowed.
   """
   check_is_game(game)
-  check_limit(limit)
+  limits = Limits.create(limit, memory)
   check_option("public_states", public_states, SOURCES)
   findings = _kind_findings(game)
   if not _holds(findings):
@@ -65,7 +71,7 @@ def check_game(
     findings += [*_not_checked([law for law in WALK_LAWS + LATER_LAWS if law != FORM], why), form]
     return Report(str(game), tuple(findings), form_tree.summary() if form_tree else "")
   observer = _Observer.of(game)
-  histories, walked = _walk_findings(game, limit, progress, observer)
+  histories, walked = _walk_findings(game, limits, progress, observer)
   findings += walked
   if histories is None or not _holds(walked):
     return Report(str(game), tuple(findings + _not_checked(LATER_LAWS, "a law above is broken")))
@@ -84,8 +90,8 @@ STATE_LAWS = {  # law by its name in `walk`: its name here, what to say when it 
 }
 WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
 LATER_LAWS = (
-  "same actions", "perfect recall", "infostate names", "timing", "public states", "public observer", FORM,
-  "declared bounds", "game string",
+  "same actions", "perfect recall", "infostate names", "timing", "scale", "public states", "public observer",
+  FORM, "declared bounds", "game string",
 )  # fmt: skip
 
 
@@ -174,7 +180,7 @@ class _Observer:
 
 
 def _walk_findings(
-  game: pyspiel.Game, limit: int, progress: bool, observer: _Observer
+  game: pyspiel.Game, limits: Limits, progress: bool | None, observer: _Observer
 ) -> tuple[Histories | None, list[Finding]]:
   """The histories, None if they cannot be had, and what is wrong with single states."""
   faults: dict[str, str] = {}
@@ -186,10 +192,11 @@ def _walk_findings(
 
   histories, text = None, ""
   try:
-    histories = walk(game, limit, progress, observer, on_fault)
-    text = f"{len(histories.parent):,}, at most {histories.depth.max():,} moves long; the limit is {limit:,}"
-  except TooManyHistories:
-    text = f"more than {limit:,}, the limit on the walk; a higher limit costs time and memory"
+    histories = walk(game, limits, progress, observer, on_fault)
+    count, longest = len(histories.parent), histories.depth.max()
+    text = f"{count:,}, at most {longest:,} moves long; the limit is {limits.histories:,}"
+  except TooLarge as error:
+    text = str(error)
   except Exception as error:  # the game's own code: whatever it raises
     text = f"{' '.join(getattr(error, '__notes__', []))}: {_name(error)}"
   findings = [Finding("histories", Verdict.PASS if histories else Verdict.FAIL, text)]
@@ -218,9 +225,10 @@ def _later_findings(
     _law("perfect recall", recall_fault(histories, choices), "an infostate has one past of its player's own"),
     _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
     _law("timing", timing_fault(histories), "an infostate holds histories of one length", demanded),
+    _law("scale", scale_fault(histories.largest_value), "utilities are of a size that float32 can hold"),
   ]
   if not _holds(findings[:2]):
-    return findings + _not_checked(LATER_LAWS[4:], "a law above is broken"), None
+    return findings + _not_checked(LATER_LAWS[5:], "a law above is broken"), None
   found, public = _public_findings(game, histories, choices, source, observer)
   findings += public
   tree = None

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import jax
 import numpy as np
 
+from ps_cfr_spiel.compiler.game_laws import scale_fault
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.tree import (
   TERMINAL,
@@ -47,6 +48,11 @@ class Deals:
   leaves: "FormLeaves"
 
   @property
+  def pruned(self) -> bool:
+    """See `tree.Source`: only hands that can be dealt are types."""
+    return False
+
+  @property
   def largest_utility(self) -> float:
     """Of all ends of the game, in absolute terms."""
     largest = max(np.abs(self.leaves.stake).max(initial=0), np.abs(self.leaves.constant).max(initial=0))
@@ -66,6 +72,20 @@ class Deals:
     ones = dataclasses.replace(self.leaves, stake=np.zeros(0), constant=np.ones(len(range_)))
     with precision("float64"):
       return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
+
+  def ahead(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """How much likelier each type is to win a showdown than to lose it, weighed as by `weight`.
+
+    Args:
+      player: 0 or 1.
+      range_: [n, H of the opponent].
+
+    Returns:
+      [n, H of the player], float64, between minus and plus `weight`.
+    """
+    ones = dataclasses.replace(self.leaves, stake=np.ones(len(range_)), constant=np.zeros(0))
+    with precision("float64"):
+      return np.asarray(ones(player, [range_, range_[:0]])[0])
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `Labels`."""
@@ -141,6 +161,10 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
   folds = terminals[form.stake[terminals] == 0]
   if (form.constant[showdowns] != 0).any():
     raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
+  pairs = len(form.types[0]) * len(form.types[1])  # of which each is dealt about as often
+  fault = scale_fault(float(np.abs([form.constant, form.stake]).max(initial=0)) / pairs)
+  if fault:
+    raise ValueError(f"{name}: {fault}")
   below = children(form.parent.tolist(), form.action.tolist())
   places = np.full((len(form.parent), 2), -1)
   forests = []

@@ -7,13 +7,17 @@ through `make_forest`, and the same solver runs on them.
 """
 
 import dataclasses
+import math
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler.history_laws import actions_fault, recall_fault
+from ps_cfr_spiel.compiler.game_laws import scale_fault
+from ps_cfr_spiel.compiler.histories import Histories, Walked, choice_rows, last_choices, walked
+from ps_cfr_spiel.compiler.history_laws import acting, actions_fault, recall_fault
+from ps_cfr_spiel.compiler.limits import TooLarge, readable_bytes
+from ps_cfr_spiel.compiler.numbering import first_members, is_constant, number_rows, one_to_one
 from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
-from ps_cfr_spiel.compiler.walk import Histories, Walked, choice_rows, last_choices, walked
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
@@ -28,22 +32,37 @@ from ps_cfr_spiel.tree import (
 LEAST_FILL = 1 / 3  # dense leaf blocks and rows must be at least this full, else infostates stand alone
 
 
+Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
+
+
 @dataclasses.dataclass(frozen=True)
 class Layout:
-  """Where each infostate's strategy is stored, for both players.
+  """Where each infostate's strategy is stored, for both players, and each end of the game.
 
   Attributes:
     row: for each player int[infostates], the row of each infostate; -1 where the player never acts.
-    type: for each player int[N], the player's type at each history.
+    type: for each player int32[N], the player's type at each history.
     types: H of each player.
+    ends: int[Z], the histories at the end of the game.
+    leaf: int32[Z], their leaves: one for all ends with the same last choices, as row and action.
+    last: for each player int[L, 2], the last choice before each leaf.
   """
 
   row: tuple[np.ndarray, np.ndarray]
   type: tuple[np.ndarray, np.ndarray]
   types: tuple[int, int]
+  ends: np.ndarray
+  leaf: np.ndarray
+  last: tuple[np.ndarray, np.ndarray]
 
-
-Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
+  @classmethod
+  def create(cls, histories: Histories, choices: Choices, row, type_, types) -> "Layout":
+    """The layout with these rows and types, a pair each; finds the leaves."""
+    ends = np.flatnonzero(histories.player == TERMINAL)
+    keys = [choice_rows(choices[player][ends], row[player]) for player in (0, 1)]
+    leaf = number_rows(*keys[0].T, *keys[1].T)
+    first = first_members(leaf)
+    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, (keys[0][first], keys[1][first]))
 
 
 def own_choices(game: str, histories: Histories) -> Choices:
@@ -65,6 +84,7 @@ def build_general(
   choices: Choices,
   partition: Partition | None,
   leaves: str = "auto",
+  memory: float = math.inf,
 ) -> PublicTree:
   """Compiles the histories of a game.
 
@@ -74,17 +94,29 @@ def build_general(
     choices: of `own_choices`.
     partition: its public states, or None to do without.
     leaves: "auto", "dense" (types share a row) or "sparse" (each infostate has its own).
+    memory: most bytes for the utilities of the leaves.
 
   Raises:
-    ValueError: `leaves` does not fit the game.
+    TooLarge: the leaves take more than `memory`.
+    ValueError: `leaves` does not fit the game, or its utilities are too large or too small.
   """
+  fault = scale_fault(histories.largest_value)
+  if fault:
+    raise ValueError(f"{game}: {fault}")
   layout = None
   if leaves in ("auto", "dense") and partition is not None:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)
   if leaves not in ("auto", "sparse") and layout is None:
     needs = "a Bayesian game with public states" if leaves == "dense" else "a game with a bayesian_form()"
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
-  layout = layout or _sparse_layout(histories)
+  layout = layout or _sparse_layout(histories, choices)
+  size = 8 * len(layout.last[0]) * math.prod(layout.types)
+  if size > memory:
+    raise TooLarge(
+      f"{game}: {leaves=} needs {readable_bytes(size)} for the utilities of {len(layout.last[0]):,} leaves "
+      f"with {layout.types[0]:,} x {layout.types[1]:,} types each, more than {readable_bytes(memory)}, the "
+      f"limit on what is compiled. Use leaves='auto', or raise the limit: memory=... or --memory."
+    )
   return _assemble(game, histories, partition, choices, layout)
 
 
@@ -103,16 +135,14 @@ def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
   return build_general(game, source.histories, own_choices(str(game), source.histories), partition, "sparse")
 
 
-def _sparse_layout(histories: Histories) -> Layout:
+def _sparse_layout(histories: Histories, choices: Choices) -> Layout:
   """A row for each infostate in which its player acts, in the order of the first history."""
   rows = []
   for player in (0, 1):
-    acting = np.unique(histories.infostate[player][histories.player == player])
-    row = np.full(len(histories.names[player]), -1)
-    row[acting] = np.arange(len(acting))
-    rows.append(row)
-  zeros = np.zeros(len(histories.parent), int)
-  return Layout((rows[0], rows[1]), (zeros, zeros), (1, 1))
+    _, first = acting(histories, player)
+    rows.append(np.where(first >= 0, np.cumsum(first >= 0, dtype=np.int32) - 1, -1))
+  zeros = np.zeros(len(histories.parent), np.int32)
+  return Layout.create(histories, choices, rows, (zeros, zeros), (1, 1))
 
 
 def _typed_layout(
@@ -129,100 +159,69 @@ def _typed_layout(
     origin = np.where(start >= 0, knowledge[start], 0)
     root = np.where(start >= 0, partition.of[start], -1)
     public = partition.of[acts]
-    if not _one_to_one(public, knowledge[acts], origin[acts]):
+    if not one_to_one(public, knowledge[acts], origin[acts]):
       return None
     # The player's rows are the public states in which the player acts; all histories of one must allow the
     # same actions and have the same last choice of the player before them.
-    row_of_public = np.full(len(partition.parent), -1)
+    row_of_public = np.full(len(partition.parent), -1, np.int32)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
-    row = np.full(len(histories.names[player]), -1)
+    row = np.full(len(histories.names[player]), -1, np.int32)
     row[histories.infostate[player][acts]] = row_of_public[public]
     past = choice_rows(choices[player][acts], row)
-    if not all(_constant(public, column) for column in (histories.legal[acts], *past.T)):
+    if not all(is_constant(public, column) for column in (histories.legal[acts], *past.T)):
       return None
     # Number the types within each public state of first decisions; rows must be filled well enough.
     type_, size = _ranks(root, origin)
-    if len(np.unique(knowledge[acts])) < least_fill * len(own) * size:
+    if number_rows(knowledge[acts]).max(initial=-1) + 1 < least_fill * len(own) * size:
       return None
     rows.append(row)
     types.append(type_)
     sizes.append(size)
   # Leaves hold a matrix over pairs of types each; these must be filled well enough, too.
-  layout = Layout((rows[0], rows[1]), (types[0], types[1]), (sizes[0], sizes[1]))
-  leaf, _, ends = _leaf_numbers(histories, choices, layout)
-  cells = np.unique(np.stack([leaf, types[0][ends], types[1][ends]]), axis=1).shape[1]
-  full = (leaf.max(initial=-1) + 1) * sizes[0] * sizes[1]
-  return layout if cells >= least_fill * full else None
+  layout = Layout.create(histories, choices, rows, types, sizes)
+  cells = number_rows(layout.leaf, *(type_[layout.ends] for type_ in types)).max() + 1
+  return layout if cells >= least_fill * len(layout.last[0]) * sizes[0] * sizes[1] else None
 
 
 def _first_decisions(histories: Histories) -> np.ndarray:
-  """int[N]: the first history on the way in which a player acts, -1 before it."""
-  start = np.full(len(histories.parent), -1)
-  for d in range(int(histories.depth.max()) + 1):
-    here = np.flatnonzero(histories.depth == d)
+  """int32[N]: the first history on the way in which a player acts, -1 before it."""
+  start = np.full(len(histories.parent), -1, np.int32)
+  for here in histories.layers:
     above = histories.parent[here]
     inherited = np.where(above >= 0, start[above], -1)
     start[here] = np.where((inherited < 0) & (histories.player[here] >= 0), here, inherited)
   return start
 
 
-def _one_to_one(group: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
-  """Within each group, does each a go with one b and each b with one a?"""
-  pairs = [
-    np.unique(np.stack(columns), axis=1).shape[1] for columns in ((group, a, b), (group, a), (group, b))
-  ]
-  return pairs[0] == pairs[1] == pairs[2]
-
-
-def _constant(group: np.ndarray, values: np.ndarray) -> bool:
-  """Is there one value in each group?"""
-  first = np.zeros(group.max(initial=-1) + 1, values.dtype)
-  first[group] = values
-  return bool((first[group] == values).all())
-
-
 def _ranks(group: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, int]:
   """Rank of each value among the distinct values of its group, and the most that a group has."""
-  pairs, inverse = np.unique(np.stack([group, values]), axis=1, return_inverse=True)
-  begin = np.searchsorted(pairs[0], pairs[0])  # sorted by group
-  rank = np.arange(pairs.shape[1]) - begin
-  return rank[inverse.reshape(-1)], int(rank.max(initial=0)) + 1
-
-
-def _leaf_numbers(histories: Histories, choices: Choices, layout: Layout):
-  """Terminals with the same last choices of both players (as row and action) are one leaf.
-
-  Returns:
-    int[Z] the leaf of each terminal; for each player int[L, 2] the last choice; int[Z] the terminals.
-  """
-  ends = np.flatnonzero(histories.player == TERMINAL)
-  keys = [choice_rows(choices[player][ends], layout.row[player]) for player in (0, 1)]
-  leaves, leaf = np.unique(np.concatenate(keys, 1), axis=0, return_inverse=True)
-  return leaf.reshape(-1), (leaves[:, :2], leaves[:, 2:]), ends
+  pair = number_rows(group, values)
+  group_of_pair = group[first_members(pair)]  # ascending, as pairs are numbered
+  rank = np.arange(len(group_of_pair), dtype=np.int32) - np.searchsorted(group_of_pair, group_of_pair)
+  return rank[pair].astype(np.int32), int(rank.max(initial=0)) + 1
 
 
 def _assemble(game, histories: Histories, partition: Partition | None, choices, layout: Layout) -> PublicTree:
   """Forests, leaves and labels of a layout."""
-  leaf, last, ends = _leaf_numbers(histories, choices, layout)
   forests, decisions = [], []
   for player in (0, 1):
     # `first`: the first history of each row, from which its last choice and actions are read.
     acts = np.flatnonzero(histories.player == player)
     row = layout.row[player][histories.infostate[player][acts]]
-    count = int(row.max(initial=-1)) + 1
-    first = np.zeros(count, int)
-    first[row[::-1]] = acts[::-1]  # written backwards, so that the first one stays
+    first = acts[first_members(row)]
     parents = choice_rows(choices[player][first], layout.row[player])
     legal = [histories.legal_sets[n] for n in histories.legal[first]]
     sizes = np.array([len(actions) for actions in legal], int)
-    forest, places = make_forest(parents, sizes, [last[player]], layout.types[player])
+    forest, places = make_forest(parents, sizes, [layout.last[player]], layout.types[player])
     forests.append(forest)
     decisions += _decisions(histories, partition, player, layout, legal, places)
   # Utilities of histories that end in one leaf with the same types add up, weighed by chance.
-  utility = np.zeros((len(last[0]), *layout.types))
-  weight = histories.chance[ends] * histories.utility[ends]
-  np.add.at(utility, (leaf, layout.type[0][ends], layout.type[1][ends]), weight)
+  shape = (len(layout.last[0]), *layout.types)
+  types0, types1 = (type_[layout.ends] for type_ in layout.type)
+  cell = (layout.leaf.astype(int) * layout.types[0] + types0) * layout.types[1] + types1
+  weight = histories.chance[layout.ends] * histories.utility[layout.ends]
+  utility = np.bincount(cell, weight, math.prod(shape)).reshape(shape)
   evaluator = SparseLeaves(utility[:, :, 0]) if layout.types == (1, 1) else BlockLeaves(utility)
   labels = Labels(
     game=str(game),
@@ -237,33 +236,32 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
 
 def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str, ...]:
   """What each type knows when somebody first acts: its name for people."""
-  names = [""] * layout.types[player]
+  if layout.types[player] == 1:
+    return ("",)
   start = _first_decisions(histories)
-  types, first = np.unique(np.where(start >= 0, layout.type[player], -1), return_index=True)
-  for type_, h in zip(types.tolist(), first.tolist(), strict=True):
-    if type_ >= 0 and len(names) > 1:
-      names[type_] = histories.names[player][histories.infostate[player][start[h]]]
-  return tuple(names)
+  after = np.flatnonzero(start >= 0)
+  first = start[after[first_members(layout.type[player][after])]]
+  return tuple(histories.names[player][n] for n in histories.infostate[player][first].tolist())
 
 
 def _decisions(histories: Histories, partition, player: int, layout: Layout, legal, places) -> list[Decision]:
   """The player's rows with the names of their infostates."""
   names: list[list[str | None]] = [[None] * layout.types[player] for _ in legal]
   examples = [[-1] * layout.types[player] for _ in legal]
-  infostates, first = np.unique(
-    np.where(histories.player == player, histories.infostate[player], -1), return_index=True
-  )
-  for infostate, h in zip(infostates.tolist(), first.tolist(), strict=True):
-    if infostate >= 0:
-      row, type_ = layout.row[player][infostate], layout.type[player][h]
-      names[row][type_], examples[row][type_] = histories.names[player][infostate], h
-  public = [max(e) for e in examples]
+  _, first = acting(histories, player)
+  infostates = np.flatnonzero(first >= 0)
+  rows, types = layout.row[player][infostates], layout.type[player][first[infostates]]
+  columns = (infostates, first[infostates], rows, types)
+  for infostate, h, row, type_ in zip(*(column.tolist() for column in columns), strict=True):
+    names[row][type_], examples[row][type_] = histories.names[player][infostate], h
+  public = [-1] * len(legal) if partition is None else partition.of[[max(e) for e in examples]].tolist()
+  blocks = places.tolist()
   return [
     Decision(
       player=player,
-      public_state=-1 if partition is None else int(partition.of[public[row]]),
-      block=int(places[row, 0]),
-      row=int(places[row, 1]),
+      public_state=public[row],
+      block=blocks[row][0],
+      row=blocks[row][1],
       legal_actions=legal[row],
       infostates=tuple(names[row]),
       examples=tuple(examples[row]),
@@ -282,9 +280,7 @@ def _public_states(histories: Histories, partition: Partition | None, decisions)
   several = np.flatnonzero(action[partition.of] != histories.action)
   action[partition.of[several]] = -1
   members: list[list[int]] = [[] for _ in range(count)]
-  for number, decision in enumerate(decisions):
-    members[decision.public_state].append(number)
-  return tuple(
-    PublicState(int(partition.parent[s]), int(action[s]), int(partition.player[s]), tuple(members[s]))
-    for s in range(count)
-  )
+  for d, decision in enumerate(decisions):
+    members[decision.public_state].append(d)
+  columns = (partition.parent.tolist(), action.tolist(), partition.player.tolist(), map(tuple, members))
+  return tuple(map(PublicState, *columns))

@@ -5,7 +5,8 @@ As in `game_laws`, a law is a function that returns None where it holds, and oth
 
 import numpy as np
 
-from ps_cfr_spiel.compiler.walk import Histories
+from ps_cfr_spiel.compiler.histories import Histories
+from ps_cfr_spiel.compiler.numbering import first_members
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
 WITHOUT = "public_states='none' solves the game without public states."
@@ -14,9 +15,8 @@ WITHOUT = "public_states='none' solves the game without public states."
 def acting(histories: Histories, player: int) -> tuple[np.ndarray, np.ndarray]:
   """The histories in which the player acts, and for each infostate the first of them (or -1)."""
   acts = np.flatnonzero(histories.player == player)
-  first = np.full(len(histories.names[player]), -1)
-  first[histories.infostate[player][acts[::-1]]] = acts[::-1]
-  return acts, first
+  first = first_members(histories.infostate[player][acts], len(histories.names[player]))
+  return acts, np.where(first >= 0, acts[first], -1) if len(acts) else first
 
 
 def describe(histories: Histories, history: int) -> str:
@@ -97,8 +97,7 @@ def split_fault(histories: Histories, of: np.ndarray) -> str | None:
 
 def movers_fault(histories: Histories, of: np.ndarray) -> str | None:
   """In all histories of a public state the same player moves; `of`: int[N], of each history."""
-  first = np.full(of.max() + 1, -1)
-  first[of[::-1]] = np.arange(len(of))[::-1]
+  first = first_members(of)
   wrong = np.flatnonzero(histories.player != histories.player[first[of]])
   if len(wrong):
     both = [describe(histories, int(h)) for h in (first[of[wrong[0]]], wrong[0])]

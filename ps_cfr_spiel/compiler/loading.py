@@ -25,7 +25,14 @@ def load_game(text: str) -> pyspiel.Game:
     with quiet_stderr():
       return pyspiel.load_game(text)
   except pyspiel.SpielError as error:
-    raise ValueError(str(error)) from error
+    hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
+    raise ValueError(f"{error}{hint}") from error
+
+
+COMMAS = (
+  "A comma begins the next parameter: inside one, as in a range or a list of bet sizes, write blanks; "
+  "ps_cfr_spiel.river() and the flags --ranges and --bets take commas and % too."
+)
 
 
 @contextlib.contextmanager

@@ -13,8 +13,9 @@ import numpy as np
 import pyspiel
 from open_spiel.python import observation
 
+from ps_cfr_spiel.compiler.histories import Histories
 from ps_cfr_spiel.compiler.history_laws import movers_fault, split_fault, timing_fault
-from ps_cfr_spiel.compiler.walk import Histories, layers
+from ps_cfr_spiel.compiler.numbering import first_members, number_by_appearance, number_rows
 from ps_cfr_spiel.tree import TERMINAL
 
 SOURCES = ("closure", "observer", "none")
@@ -73,67 +74,64 @@ def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], so
   fault = timing_fault(histories)
   if fault:
     raise ValueError(f"{game} has no public states: {fault}")
-  of = _in_order(_by_observer(histories) if source == "observer" else _by_closure(histories, choices))
+  groups = _by_observer(histories) if source == "observer" else _by_closure(histories, choices)
+  of = number_by_appearance(groups)
   fault = split_fault(histories, of)
   if fault:
     raise ValueError(f"{game}: {fault}")
   fault = movers_fault(histories, of)
   if fault:
     raise ValueError(f"{game} has no public states: {fault}")
-  first = np.full(of.max() + 1, -1)
-  first[of[::-1]] = np.arange(len(of))[::-1]
+  first = first_members(of)
   player = histories.player[first]
   above = histories.parent[first]
   parent = np.where(above >= 0, of[above], -1)
-  return Partition(of.astype(np.int32), parent.astype(np.int32), player.astype(np.int32))
+  return Partition(of, parent.astype(np.int32), player)
 
 
 def _by_observer(histories: Histories) -> np.ndarray:
-  """int[N]: the number of the sequence of public strings up to each history."""
+  """int32[N]: the number of the sequence of public strings up to each history."""
   assert histories.public is not None
-  of = np.zeros(len(histories.parent), np.int64)
-  for here in layers(histories.depth):
+  of = np.zeros(len(histories.parent), np.int32)
+  numbered = 0
+  for here in histories.layers:
     above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
-    of[here] = of.max() + 1 + _number(np.stack([above, histories.public[here]]))
+    of[here] = numbered + number_rows(above, histories.public[here])
+    numbered = of[here].max() + 1
   return of
 
 
 def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarray:
-  """int[N]: the connected components of common knowledge.
+  """int32[N]: the connected components of common knowledge.
 
   Upwards, a depth at a time, so that they form a tree whatever a game's strings forget: who cannot tell two
   histories apart could not tell their predecessors apart either (perfect recall). Ends come last: that
   the game is over is public, and so is what was public before.
   """
-  of = np.full(len(histories.parent), -1)
-  over = histories.player == TERMINAL
-  by_depth = layers(histories.depth)
-  below = np.zeros(0, int)  # histories a depth further down that are not over
-  for layer in reversed(by_depth):
-    here = layer[~over[layer]]
-    joined = [_knowledge(histories, choices, i, here) for i in (0, 1)]
-    position = np.full(len(of), -1)
-    position[here] = np.arange(len(here))
-    of[here] = of.max() + 1 + components(len(here), joined, position[histories.parent[below]], of[below])
+  of = np.full(len(histories.parent), -1, np.int32)
+  position = np.zeros(len(of), np.int32)  # of a history in its layer
+  known = [_knowledge(histories, choices, i) for i in (0, 1)]
+  numbered, below = 0, np.zeros(0, np.int32)  # histories a depth further down that are not over
+  for layer in reversed(histories.layers):
+    here = layer[histories.player[layer] != TERMINAL]
+    if len(here):
+      position[here] = np.arange(len(here))
+      joined = [known[i][here] for i in (0, 1)]
+      of[here] = numbered + components(len(here), joined, position[histories.parent[below]], of[below])
+      numbered = of[here].max() + 1
     below = here
-  for layer in by_depth:
-    here = layer[over[layer]]
-    above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
-    joined = [_number(np.vstack([above, _knowledge(histories, choices, i, here)])) for i in (0, 1)]
-    of[here] = of.max() + 1 + components(len(here), joined)
+  ends = np.flatnonzero(histories.player == TERMINAL)
+  above = np.where(histories.parent[ends] >= 0, of[histories.parent[ends]], -1)
+  of[ends] = numbered + components(len(ends), [number_rows(above, known[i][ends]) for i in (0, 1)])
   return of
 
 
-def _knowledge(
-  histories: Histories, choices: Sequence[np.ndarray], player: int, here: np.ndarray
-) -> np.ndarray:
-  """int[n]: the number of what a player knows: their last choice and their information state string."""
-  return _number(np.vstack([histories.infostate[player][here], choices[player][here].T]))
+def _knowledge(histories: Histories, choices: Sequence[np.ndarray], player: int) -> np.ndarray:
+  """int32[N]: the number of what a player knows: the time, the string of their infostate, their last choice.
 
-
-def _number(columns: np.ndarray) -> np.ndarray:
-  """Numbers the distinct columns of [K, n]: int[n]."""
-  return np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
+  All numbers of one depth come before those of the next.
+  """
+  return number_rows(histories.depth, histories.infostate[player], *choices[player].T)
 
 
 def components(count, joined, members=(), groups=()) -> np.ndarray:
@@ -143,11 +141,14 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
   """
   from scipy.sparse import coo_matrix, csgraph  # a fifth of all modules, for games that are walked alone
 
-  rows = [np.arange(count)] * len(joined) + [np.asarray(members, int)]
+  rows = [np.arange(count, dtype=np.int32)] * len(joined) + [np.asarray(members, np.int32)]
   columns, offset = [], count
-  for numbers in (*joined, np.asarray(groups, int)):
-    columns.append(offset + numbers)
-    offset += int(numbers.max(initial=-1)) + 1
+  for numbers in (*joined, np.asarray(groups, np.int32)):
+    if len(numbers):  # numbers of one depth lie together, far from zero
+      columns.append(offset + numbers - numbers.min())
+      offset = int(columns[-1].max()) + 1
+    else:
+      columns.append(numbers)
   edges = (np.concatenate(rows), np.concatenate(columns))
   graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
   return csgraph.connected_components(graph, directed=False)[1][:count]
@@ -158,13 +159,4 @@ def augmented_infostates(histories: Histories, player: int) -> np.ndarray:
 
   Time, because a game's strings may stay the same while the opponent moves.
   """
-  key = histories.infostate[player].astype(np.int64) * (int(histories.depth.max()) + 1) + histories.depth
-  return np.unique(key, return_inverse=True)[1].reshape(-1)
-
-
-def _in_order(of: np.ndarray) -> np.ndarray:
-  """The same partition, numbered by first member."""
-  _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
-  rank = np.empty(len(first), int)
-  rank[np.argsort(first)] = np.arange(len(first))
-  return rank[inverse.reshape(-1)]
+  return number_rows(histories.infostate[player], histories.depth)

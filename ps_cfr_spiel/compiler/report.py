@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+from typing import Any
 
 
 class Verdict(enum.StrEnum):
@@ -57,6 +58,11 @@ class Report:
   def verdict(self, law: str) -> Verdict:
     """What is said of one law; KeyError if there is none of this name."""
     return {finding.law: finding.verdict for finding in self.findings}[law]
+
+  def facts(self) -> dict[str, Any]:
+    """The report as JSON values."""
+    findings = [{"law": f.law, "verdict": str(f.verdict), "found": f.found} for f in self.findings]
+    return {"game": self.game, "fit": self.fit, "findings": findings}
 
   def __str__(self):
     broken = [finding.law for finding in self.findings if finding.verdict == Verdict.FAIL]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import pyspiel
+from tqdm.auto import tqdm
 
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
@@ -163,6 +164,7 @@ def compare(
   game: pyspiel.Game,
   seconds: float = 1.0,
   solvers: Mapping[str, Callable[[pyspiel.Game], Any]] | None = None,
+  progress: bool = False,
 ) -> dict[str, Run]:
   """Runs several solvers on a game, one after the other.
 
@@ -170,6 +172,7 @@ def compare(
     game: from `pyspiel.load_game`, small enough to be walked.
     seconds: for the iterations of each.
     solvers: makers by name; `OURS` and `THEIRS` by default.
+    progress: show a progress bar, a step for each solver.
 
   Raises:
     ValueError: seconds is not positive, or the game cannot be compiled.
@@ -178,7 +181,12 @@ def compare(
     raise ValueError(f"seconds must be positive, got {seconds!r}.")
   evaluation = Exploitability(game).evaluation
   solvers = {**OURS, **THEIRS} if solvers is None else solvers
-  return {name: measure(make, game, evaluation, seconds) for name, make in solvers.items()}
+  runs = {}
+  with tqdm(solvers.items(), disable=not progress, unit="solver", leave=False) as bar:
+    for name, make in bar:
+      bar.set_description(name)
+      runs[name] = measure(make, game, evaluation, seconds)
+  return runs
 
 
 def table(runs: Mapping[str, Run]) -> str:

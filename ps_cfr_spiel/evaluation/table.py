@@ -6,6 +6,9 @@ from typing import Protocol, TextIO
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
+from ps_cfr_spiel.policy import find_one_action
+
 MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
 
@@ -46,7 +49,7 @@ def play(
   rng = np.random.RandomState() if rng is None else rng
   bots = {seat: opponent(seat) for seat in range(game.num_players()) if seat != human}
   state = game.new_initial_state()
-  print(f"{game.get_type().long_name}: you are player {human}.", file=output)
+  print(f"{game.get_type().long_name}: you are player {human}.{map_of(game)}", file=output)
   shown = ""
   try:
     while not state.is_terminal():
@@ -67,6 +70,9 @@ def play(
     print("You quit.", file=output)
     return state
   _show(state, human, shown, output)
+  for seat in bots:
+    print(f"Player {seat} saw: {state.information_state_string(seat)}", file=output)
+  print(f"All moves: {_moves_text(state)}", file=output)
   print(_result_text(state.returns()[human]), file=output)
   return state
 
@@ -83,6 +89,15 @@ def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
   return seen
 
 
+def _moves_text(state: pyspiel.State) -> str:
+  """Every move of a game that is over, hidden ones too."""
+  here, moves = state.get_game().new_initial_state(), []
+  for action in state.history():
+    moves.append(here.action_to_string(here.current_player(), action))
+    here.apply_action(action)
+  return ", ".join(moves)
+
+
 def _result_text(won: float) -> str:
   return "A draw." if won == 0 else f"You {'win' if won > 0 else 'lose'} {abs(won):g}."
 
@@ -95,7 +110,7 @@ def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
   names = {action: state.action_to_string(action) for action in state.legal_actions()}
   _list(names, output, MAX_LISTED)
   while True:
-    print("Your move (name or number, ? for all, quit): ", end="", file=output, flush=True)
+    print("Your move (name or number, ? for rules and all moves, quit): ", end="", file=output, flush=True)
     line = input.readline()
     text = " ".join(line.split()).lower()
     if not line or text in QUIT_WORDS:
@@ -103,6 +118,7 @@ def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
         print(file=output)
       raise QuitError
     if text in HELP_WORDS:
+      print(rules_of(state.get_game()), file=output)
       _list(names, output, len(names))
       continue
     found = find_actions(names, text)
@@ -115,7 +131,10 @@ def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
 
 
 def find_actions(names: Mapping[int, str], text: str) -> list[int]:
-  """The actions that a text may mean: by name, else by number, else by the name's beginning."""
+  """The actions that a text may mean: by name, by number, by the name's beginning, or as reports write it.
+
+  These are tried in turn; reports write "x b200" for Check, Bet 200 and "1/9" for Stones to 1/9.
+  """
   if not text:
     return []
   exact = [action for action, name in names.items() if name.lower() == text]
@@ -123,7 +142,13 @@ def find_actions(names: Mapping[int, str], text: str) -> list[int]:
     return exact
   if text.isdecimal():
     return [action for action in names if action == int(text)]
-  return [action for action, name in names.items() if name.lower().startswith(text)]
+  begun = [action for action, name in names.items() if name.lower().startswith(text)]
+  if begun:
+    return begun
+  try:
+    return [list(names)[find_one_action(text, list(names.values()), list(names))]]
+  except ValueError:
+    return []
 
 
 def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:

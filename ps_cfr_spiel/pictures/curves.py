@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.pictures.style import DPI, INK, LINES
+from ps_cfr_spiel.pictures.style import DPI, INK, LINES, tick_text
 from ps_cfr_spiel.views import pot_of, unit_of
 
 
@@ -96,9 +96,8 @@ def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: st
     _draw(left, run.points, lambda point: point.iteration, **style)
     _draw(right, run.points, lambda point: point.seconds, **style)
   dress(left, "iterations", f"exploitability ({unit_of(game)})")
-  dress(right, "seconds of the iterations, without set-up and compilation", "")
+  dress(right, "seconds of the iterations alone", "")
   left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch one another
-  right.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
   figure.suptitle(game.get_type().short_name, fontsize=12, color=INK, x=0.01, ha="left")
   figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
   return figure
@@ -156,15 +155,15 @@ def dress(axes: Axes, x_label: str, y_label: str) -> None:
   axes.grid(which="major", color="#d9dce0", linewidth=0.8)
   axes.grid(which="minor", color="#eef0f2", linewidth=0.5)
   axes.spines[["top", "right"]].set_visible(False)
-  axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-  axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}"))
+  axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_text(x)))
+  axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
 
 
 def _add_pot_axis(axes: Axes, pot: float) -> None:
   scale = (lambda chips: 100 * chips / pot, lambda percent: percent * pot / 100)
   right = axes.secondary_yaxis("right", functions=scale)
   right.set_ylabel("% of the pot", color=INK)
-  right.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.6g}%"))
+  right.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{tick_text(y)}%"))
   right.spines["right"].set_visible(False)
 
 

@@ -13,54 +13,11 @@ from matplotlib.patches import Circle
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.pictures.style import INK, SOFT
-from ps_cfr_spiel.views import CHASER, evader_belief
+from ps_cfr_spiel.views import CHASER, evader_belief, glasses
 
 NEAR = 0.36  # radius of a node; neighbours are about 1 apart
 BELIEF = LinearSegmentedColormap.from_list("belief", ["#ffffff", "#f6c98a", "#d9622b"])
 STONE, EDGE = "#2f6690", "#b5bcc4"
-
-
-def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarray:
-  """Places the nodes of a graph so that distances in the plane are close to those along edges.
-
-  Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level.
-
-  Args:
-    neighbours: for each of the n nodes, the nodes next to it.
-    iterations: of the majorisation.
-
-  Returns:
-    float64[n, 2].
-  """
-  distance = _distances(neighbours)
-  count = len(distance)
-  weight = np.divide(1.0, distance**2, out=np.zeros_like(distance), where=distance > 0)
-  laplacian = np.diag(weight.sum(1)) - weight
-  inverse = np.linalg.pinv(laplacian)
-  centre = np.eye(count) - 1 / count
-  values, vectors = np.linalg.eigh(-centre @ distance**2 @ centre / 2)
-  place = vectors[:, -1:-3:-1] * np.sqrt(np.maximum(values[-1:-3:-1], 0.01))
-  for _ in range(iterations):
-    apart = np.linalg.norm(place[:, None] - place[None], axis=-1)
-    pull = np.divide(-weight * distance, apart, out=np.zeros_like(apart), where=apart > 1e-9)
-    pull -= np.diag(pull.sum(1))
-    place = inverse @ (pull @ place)
-  _, axes = np.linalg.eigh(place.T @ place)
-  place = place @ axes[:, ::-1]
-  first = place[[0, np.abs(place[:, 1]).argmax()], [0, 1]]  # node 0 to the left, the farthest aside on top
-  return place * np.where(first * (-1, 1) < -1e-9, -1.0, 1.0)
-
-
-def _distances(neighbours: tuple[tuple[int, ...], ...]) -> np.ndarray:
-  """Number of edges between every two nodes, float64[n, n]."""
-  count = len(neighbours)
-  distance = np.full((count, count), np.inf)
-  np.fill_diagonal(distance, 0)
-  for node, near in enumerate(neighbours):
-    distance[node, list(near)] = 1
-  for node in range(count):
-    distance = np.minimum(distance, distance[:, node, None] + distance[node])
-  return distance
 
 
 def position(
@@ -121,7 +78,7 @@ def _positions(
   """A panel for each state; an inch is about the length of an edge."""
   columns = style.columns
   beliefs = [evader_belief(state, policy) for state in states] if beliefs is None else beliefs
-  place = layout(states[0].get_game().chase.neighbours)
+  place = glasses.layout(states[0].get_game().chase.neighbours)
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   size = np.maximum((high - low) * 1.05, (4.5, 1.5))
   rows, height = -(-len(states) // columns), size[1] + TITLE

@@ -1,5 +1,6 @@
 """Colours and sizes that the pictures share."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,3 +20,12 @@ def action_colors(actions: Sequence[str]) -> list:
   depths = np.linspace(0, 1, len(bets)) if len(bets) > 1 else [0.5]
   reds = {name: BETS(depth) for name, depth in zip(bets, depths, strict=False)}
   return [reds.get(name, FOLD if name.lower() == "fold" else PASSIVE) for name in actions]
+
+
+def tick_text(x: float) -> str:
+  """A tick of a logarithmic axis, the same everywhere: 0.001 to 1,000,000 in full, else as a power of ten."""
+  if x == 0 or 1e-4 < abs(x) < 1e7:
+    return f"{x:,.7g}"
+  exponent = math.floor(math.log10(abs(x)) + 1e-9)
+  factor = x / 10**exponent
+  return f"$10^{{{exponent}}}$" if abs(factor - 1) < 1e-6 else f"${factor:.3g}\\cdot10^{{{exponent}}}$"

@@ -6,8 +6,9 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.policy.naming import make_state
 from ps_cfr_spiel.policy.tree_policy import TreePolicy
-from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+from ps_cfr_spiel.tree import Labels, PublicTree
 
 
 def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -78,11 +79,3 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
 
     return by_state
   raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
-
-
-def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
-  """A state in which the player of `decision` is of the given type."""
-  state = game.new_initial_state()
-  for action in labels.path(decision, type_index):
-    state.apply_action(action)
-  return state

@@ -14,7 +14,7 @@ from ps_cfr_spiel.abstraction import (
   abstract_tree,
   bind,
   cfr_ira,
-  from_arrays,
+  from_file,
   to_arrays,
   unbind,
 )
@@ -53,7 +53,8 @@ class CFRPlusIRASolver(IterativeSolver):
     leaves: str = "auto",
     public_states: str = "closure",
     limit: int = LIMIT,
-    progress: bool = False,
+    progress: bool | None = None,
+    memory: float | None = None,
     **options: Any,
   ):
     """Builds the tree; nothing is compiled yet.
@@ -69,7 +70,8 @@ class CFRPlusIRASolver(IterativeSolver):
       leaves: leaf evaluator; see `build_tree`.
       public_states: see `build_tree`.
       limit: most histories to walk.
-      progress: show a progress bar while walking.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
       **options: the other fields of `abstraction.cfr_ira.Refinement`.
 
     Raises:
@@ -82,7 +84,7 @@ class CFRPlusIRASolver(IterativeSolver):
     self.refinement = cfr_ira.Refinement(bound, heuristic, **options)
     self.dtype, self.skip, self.seed = check_dtype(dtype), check_count("skip", skip, 0), seed
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit, progress)
+    self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self._start = abstract_tree(self.tree, game, "initial" if abstraction is None else abstraction)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
@@ -133,10 +135,11 @@ class CFRPlusIRASolver(IterativeSolver):
     return to_arrays(self._start)
 
   @classmethod
-  def _arguments(cls, header, arrays):
-    return {**super()._arguments(header, arrays), "abstraction": from_arrays(header, arrays)}
+  def _arguments(cls, file):
+    return {**super()._arguments(file), "abstraction": from_file(file)}
 
-  def _template(self, leaves):
-    run = jax.tree.unflatten(jax.tree.structure(self._state), leaves)
+  def _template(self, file):
+    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
+    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
     with precision(self.dtype):
       return cfr_ira.begin(self._setting, run.parts)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
-from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import (
   check_count,
@@ -22,7 +21,8 @@ from ps_cfr_spiel.arguments import (
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
-from ps_cfr_spiel.policy import TreePolicy, acting_player
+from ps_cfr_spiel.policy import TreePolicy, probabilities_at
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
@@ -58,6 +58,7 @@ class ContinualResolving:
     dtype: str = "float32",
     public_states: str = "closure",
     limit: int = LIMIT,
+    memory: float | None = None,
   ):
     """Compiles the game; searches begin when they are asked for.
 
@@ -75,6 +76,7 @@ class ContinualResolving:
       dtype: "float32" or "float64".
       public_states: where they come from; see `build_tree`.
       limit: most histories to walk.
+      memory: most bytes to take; see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -103,7 +105,7 @@ class ContinualResolving:
       skip=skip,
       dtype=check_dtype(dtype),
     )
-    subgames = Subgames.of(game, public_states=public_states, limit=limit)
+    subgames = Subgames.of(game, public_states=public_states, limit=limit, memory=memory)
     self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
     self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
@@ -190,19 +192,19 @@ class ContinualResolving:
     seed = None if seed is None else check_integer("seed", seed, 0)
     return ResolvingBot(self, check_player(player), seed)
 
-  def tabularise(self, progress: bool = False) -> TreePolicy:
+  def tabularise(self, progress: bool | None = None) -> TreePolicy:
     """What the search would play everywhere (Schmid 2021, Section 7.6), to be evaluated exactly.
 
     Subgames that begin at a player's decisions of one number do not overlap, so they are all solved in one
     pass: as many passes as decisions in a row rather than a search for every public state.
 
     Args:
-      progress: show a progress bar.
+      progress: show a progress bar; None shows it to people who wait for more than two seconds.
     """
     tables = []
     levels = self.searcher.levels
     total = sum(levels.count(player) + 1 for player in (0, 1))
-    with tqdm(total=total, disable=not progress, unit=" passes", desc="Re-solving") as bar:
+    with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player)
         bar.update()
@@ -253,9 +255,8 @@ class ResolvingPolicy(openspiel_policy.Policy):
     self.resolving = resolving
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; ValueError if nobody acts or it is of another game."""
-    player = acting_player(state, player_id)
-    return self.resolving.at(player, state.information_state_string(player))
+    """Probability of every legal action at a state; see `probabilities_at`."""
+    return probabilities_at(state, player_id, self.resolving.game, self.resolving.at)
 
 
 class ResolvingBot(SolvingBot):

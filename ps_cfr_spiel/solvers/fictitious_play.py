@@ -11,7 +11,7 @@ from ps_cfr_spiel.abstraction import (
   abstract_tree,
   bind,
   fpira,
-  from_arrays,
+  from_file,
   to_arrays,
   unbind,
 )
@@ -41,7 +41,8 @@ class FictitiousPlaySolver(IterativeSolver):
     dtype: str = "float64",
     public_states: str = "closure",
     limit: int = LIMIT,
-    progress: bool = False,
+    progress: bool | None = None,
+    memory: float | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -50,14 +51,15 @@ class FictitiousPlaySolver(IterativeSolver):
       dtype: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
-      progress: show a progress bar while walking.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game, self.dtype = game, check_dtype(dtype)
     self.public_states, self.limit = public_states, limit
-    self.tree = build_tree(game, "sparse", public_states, limit, progress)
+    self.tree = build_tree(game, "sparse", public_states, limit, progress, memory)
     self._scale = game.max_utility() - game.min_utility()
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
@@ -94,7 +96,8 @@ class FPIRASolver(FictitiousPlaySolver):
     dtype: str = "float64",
     public_states: str = "closure",
     limit: int = LIMIT,
-    progress: bool = False,
+    progress: bool | None = None,
+    memory: float | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -104,13 +107,14 @@ class FPIRASolver(FictitiousPlaySolver):
       dtype: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
-      progress: show a progress bar while walking.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self._wanted = "initial" if abstraction is None else abstraction
-    super().__init__(game, dtype, public_states, limit, progress)
+    super().__init__(game, dtype, public_states, limit, progress, memory)
 
   def _begin(self):
     self._start = abstract_tree(self.tree, self.game, self._wanted)
@@ -139,10 +143,11 @@ class FPIRASolver(FictitiousPlaySolver):
     return to_arrays(self._start)
 
   @classmethod
-  def _arguments(cls, header, arrays):
-    return {**super()._arguments(header, arrays), "abstraction": from_arrays(header, arrays)}
+  def _arguments(cls, file):
+    return {**super()._arguments(file), "abstraction": from_file(file)}
 
-  def _template(self, leaves):
-    run = jax.tree.unflatten(jax.tree.structure(self._state), leaves)
+  def _template(self, file):
+    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
+    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
     with precision(self.dtype):
       return fpira.begin(self.tree, run.parts, self.dtype)

@@ -3,13 +3,13 @@
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_arrays, to_arrays
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import PublicTree, pad_types
 
 
 class PSCFRSolver(IterativeSolver):
@@ -37,7 +37,8 @@ class PSCFRSolver(IterativeSolver):
     skip: int = 0,
     public_states: str = "closure",
     limit: int = LIMIT,
-    progress: bool = False,
+    progress: bool | None = None,
+    memory: float | None = None,
     abstraction: Abstraction | Key | str | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
@@ -51,7 +52,8 @@ class PSCFRSolver(IterativeSolver):
       skip: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.
-      progress: show a progress bar while walking.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
       abstraction: of `ps_cfr_spiel.abstract`, or a key that it takes. The policies are still of the whole
         game, and so is their exploitability, which an abstraction may keep from falling to zero.
 
@@ -64,10 +66,13 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit, progress)
+    self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
+    shown = (
+      pad_types(self.tree) if self.abstraction is None else self.tree
+    )  # sets are of the game's own types
     with precision(self.dtype):
-      self._tree = to_device(self.tree, self.dtype)
+      self._tree = to_device(shown, self.dtype)
       self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
 
@@ -93,6 +98,12 @@ class PSCFRSolver(IterativeSolver):
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
     return cfr.of_infostates(self._tree, self._sets, tables)
 
+  def _kept(self):
+    return cfr.without_dead(self._state, [player.types for player in self.tree.players])
+
+  def _taken_up(self, kept):
+    return cfr.with_dead(kept, self._state)
+
   def _options(self):
     return {
       "rule": rule_header(self.rule),
@@ -109,9 +120,9 @@ class PSCFRSolver(IterativeSolver):
     return {} if self.abstraction is None else to_arrays(self.abstraction)
 
   @classmethod
-  def _arguments(cls, header, arrays):
-    options = super()._arguments(header, arrays)
-    return {**options, "abstraction": from_arrays(header, arrays)} if "abstraction" in options else options
+  def _arguments(cls, file):
+    options = super()._arguments(file)
+    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:

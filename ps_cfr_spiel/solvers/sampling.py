@@ -68,6 +68,7 @@ class SamplingSolver(IterativeSolver):
     leaves: str = "auto",
     public_states: str = "closure",
     limit: int = LIMIT,
+    memory: float | None = None,
   ):
     """Builds the trees; nothing is compiled yet.
 
@@ -81,6 +82,7 @@ class SamplingSolver(IterativeSolver):
       leaves: see `build_tree`.
       public_states: see `build_tree`.
       limit: see `build_tree`.
+      memory: see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -91,7 +93,7 @@ class SamplingSolver(IterativeSolver):
     self.dtype, self.plus = check_dtype(dtype), check_flag("plus", plus)
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit)
+    self.tree = build_tree(game, leaves, public_states, limit, memory=memory)
     sampling_tree = sampler.sampling_tree(game, self.tree)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
@@ -158,6 +160,7 @@ class VRMCCFRSolver(SamplingSolver):
     leaves: str = "auto",
     public_states: str = "closure",
     limit: int = LIMIT,
+    memory: float | None = None,
   ):
     """Builds the trees; nothing is compiled yet.
 
@@ -177,6 +180,7 @@ class VRMCCFRSolver(SamplingSolver):
       leaves: see `build_tree`.
       public_states: see `build_tree`.
       limit: see `build_tree`.
+      memory: see `build_tree`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -185,7 +189,7 @@ class VRMCCFRSolver(SamplingSolver):
     self.exploration, self.decay = check_exploration(exploration), decay
     self.trajectories, self.chance_baseline = trajectories, chance_baseline
     sampler = _make_sampler(trajectories, self.baseline, exploration)
-    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit)
+    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit, memory)
 
   def _sampler_options(self):
     return {
@@ -215,11 +219,12 @@ class OutcomeSamplingSolver(SamplingSolver):
     leaves: str = "auto",
     public_states: str = "closure",
     limit: int = LIMIT,
+    memory: float | None = None,
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
     self.exploration, self.trajectories = check_exploration(exploration), trajectories
     sampler = _make_sampler(trajectories, ZeroBaseline(), exploration)
-    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit)
+    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit, memory)
 
   def _sampler_options(self):
     return {"exploration": self.exploration, "trajectories": self.trajectories}
@@ -241,9 +246,10 @@ class ExternalSamplingSolver(SamplingSolver):
     leaves: str = "auto",
     public_states: str = "closure",
     limit: int = LIMIT,
+    memory: float | None = None,
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
-    super().__init__(game, ExternalSampling(), plus, batch, seed, dtype, leaves, public_states, limit)
+    super().__init__(game, ExternalSampling(), plus, batch, seed, dtype, leaves, public_states, limit, memory)
 
   def _sampler_options(self):
     return {}

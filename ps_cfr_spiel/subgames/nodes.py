@@ -21,7 +21,9 @@ from ps_cfr_spiel.compiler import (
   components,
   last_choices,
   layers,
+  number_rows,
   one_row_per_infostate,
+  one_to_one,
   walked,
 )
 from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
@@ -89,7 +91,9 @@ def find_nodes(tree: PublicTree) -> SubgameNodes:
   return _nodes(tree)
 
 
-def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
+def tree_and_nodes(
+  game: pyspiel.Game, memory: float | None = None, **options
+) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
   """Compiles a game into a tree that subgames can be cut from.
 
   Where types do not tell all that the players know, the tree gets a row for each infostate instead; the
@@ -97,15 +101,16 @@ def tree_and_nodes(game: pyspiel.Game, **options) -> tuple[PublicTree, SubgameNo
 
   Args:
     game: the game.
+    memory: most bytes to take; see `build_tree`.
     options: of `build_tree`.
 
   Returns:
-    The tree, its nodes, and the options of `build_tree` that give this tree.
+    The tree, its nodes, and the options of `build_tree` that give this tree on any machine.
 
   Raises:
     ValueError: as `build_tree` and `find_nodes`.
   """
-  tree = build_tree(game, **options)
+  tree = build_tree(game, memory=memory, **options)
   fault = states_fault(tree)
   if fault:
     raise ValueError(fault)
@@ -132,15 +137,7 @@ def types_fault(tree: PublicTree) -> str | None:
   for player in (0, 1):
     last = last_choices(histories, player)
     known = _knowledge(source, player, last)[here]
-    pairs = [
-      np.unique(np.column_stack(columns), axis=0).shape[0]
-      for columns in (
-        (public[here], known, types[player][here]),
-        (public[here], known),
-        (public[here], types[player][here]),
-      )
-    ]
-    if not pairs[0] == pairs[1] == pairs[2]:
+    if not one_to_one(public[here], known, types[player][here]):
       return (
         f"{tree.names.game}: player {player} knows more than a type while the opponent acts, so the tree of "
         f"this game that subgames can be cut from is build_tree(game, leaves='sparse')."
@@ -244,7 +241,7 @@ def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
   histories = source.histories
   # First what strings and choices say; then, from the deepest layer up, the predecessors that must be equal.
   known = augmented_infostates(histories, player)
-  known = np.unique(np.column_stack([known, last]), axis=0, return_inverse=True)[1].reshape(-1)
+  known = number_rows(known, *last.T).astype(int)
   position, below = np.zeros(len(known), int), np.zeros(0, int)
   for layer in reversed(layers(histories.depth)):
     here = layer[histories.player[layer] != TERMINAL]

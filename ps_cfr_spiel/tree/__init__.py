@@ -8,7 +8,9 @@ their neighbour; `traverse` and `values` are what every solver runs; `sets` is a
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
-from ps_cfr_spiel.tree.native import NativeLeaves, obstacle
+from ps_cfr_spiel.tree.library import obstacle
+from ps_cfr_spiel.tree.native import NativeLeaves
+from ps_cfr_spiel.tree.padding import pad_types
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -76,6 +78,7 @@ __all__ = [
   "make_forest",
   "max_actions",
   "obstacle",
+  "pad_types",
   "ranks",
   "record_of",
   "row_depths",

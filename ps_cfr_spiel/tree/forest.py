@@ -36,11 +36,10 @@ Capacity = Mapping[
 
 def row_depths(parents: np.ndarray) -> np.ndarray:
   """int[R]: the player's decisions above each row; `parents` as in `make_forest`."""
-  depth = np.zeros(len(parents), int)
-  for r in range(len(parents)):
-    if parents[r, 0] >= 0:
-      depth[r] = depth[parents[r, 0]] + 1
-  return depth
+  depth: list[int] = []
+  for above in parents[:, 0].tolist():
+    depth.append(depth[above] + 1 if above >= 0 else 0)
+  return np.array(depth, int)
 
 
 def block_sizes(depth: np.ndarray, actions: np.ndarray) -> dict[tuple[int, int], int]:

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
@@ -95,6 +96,10 @@ class DenseLeaves:
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "DenseLeaves":
     """See `tree.LeafEvaluator`."""
     return two_parts_take(self, leaves, sizes)
+
+  def widen(self, types: Sequence[int]) -> "DenseLeaves":
+    """See `tree.pad_types`."""
+    return dataclasses.replace(self, showdown=fill(self.showdown, *types), prior=fill(self.prior, *types))
 
 
 @jax.tree_util.register_dataclass

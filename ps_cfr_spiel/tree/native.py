@@ -1,15 +1,10 @@
 """Card games on CPUs, natively: `ShowdownLeaves` as one sweep over sorted hands in C++ (`sweep.cc`).
 
-The library is built when the package is installed and a C++ compiler is at hand; `obstacle` says what is in
-its way. It needs no Python of a certain version, so it is loaded by ctypes and not imported.
+Where the library is missing (`library`), `ShowdownLeaves` does its work.
 """
 
-import ctypes
 import dataclasses
-import functools
-import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import jax
@@ -17,33 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
+from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand
-
-HANDLERS = {"float32": "Sweep32", "float64": "Sweep64"}  # by dtype, in the library and in XLA alike
-
-
-def obstacle() -> str:
-  """Why the native evaluator cannot be used here, "" if it can."""
-  if jax.default_backend() != "cpu":
-    return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
-  return _load()
-
-
-@functools.cache
-def _load() -> str:
-  """Hands the library to XLA; what went wrong, which is said once, or ""."""
-  path = Path(__file__).with_name("_sweep.abi3.so")
-  try:
-    library = ctypes.CDLL(str(path))
-    jax.local_devices(backend="cpu")  # XLA is running: it says now if it cannot work with the library
-    for name in HANDLERS.values():
-      jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
-  except (OSError, AttributeError, RuntimeError) as error:
-    reason = f"its library cannot be used ({error})" if path.exists() else "it was not built"
-    logging.getLogger(__name__).info("No native leaf evaluator: %s. 'showdown' does its work.", reason)
-    return reason
-  return ""
 
 
 @jax.tree_util.register_dataclass
@@ -83,6 +55,17 @@ class _View:
       opponent=np.stack([order[other], *cards[other]]).astype(np.int32),
       own=np.stack([order[own], *cards[own], *counts, same]).astype(np.int32),
     )
+
+  def widen(self, hands: int, opponents: int) -> "_View":
+    """With dead hands: behind all others, of the first card, with no weight and no scale."""
+    had_hands, had_opponents = self.own.shape[1], self.opponent.shape[1]
+    opponent, own = fill(self.opponent, opponents), fill(self.own, hands)
+    opponent[0, had_opponents:] = np.arange(had_opponents, opponents)
+    own[0, had_hands:] = np.arange(had_hands, hands)
+    own[3:5, had_hands:] = had_opponents  # whom it would beat does not matter, only that they come in order
+    own[5] = np.where(own[5] == had_opponents, opponents, own[5])  # nobody's hand has a new number
+    own[5, had_hands:] = opponents
+    return _View(fill(self.scale, hands), fill(self.weight, opponents), opponent, own)
 
 
 @jax.tree_util.register_dataclass
@@ -124,7 +107,7 @@ class NativeLeaves:
     floats = (*opponent_reach, self.stake, (1 - 2 * player) * self.constant, view.weight, view.scale)
     dtype = jnp.result_type(*floats)
     values = [jax.ShapeDtypeStruct((len(reach), view.own.shape[1]), dtype) for reach in opponent_reach]
-    call = jax.ffi.ffi_call(HANDLERS[dtype.name], values, vmap_method="expand_dims")
+    call = jax.ffi.ffi_call(handler("Sweep", dtype), values, vmap_method="expand_dims")
     return list(call(*(jnp.asarray(x, dtype) for x in floats), view.opponent, view.own))
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
@@ -134,3 +117,8 @@ class NativeLeaves:
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "NativeLeaves":
     """See `tree.LeafEvaluator`."""
     return two_parts_take(self, leaves, sizes)
+
+  def widen(self, types: Sequence[int]) -> "NativeLeaves":
+    """See `tree.pad_types`."""
+    first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
+    return dataclasses.replace(self, views=(first, second))

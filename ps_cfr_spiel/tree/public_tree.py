@@ -35,9 +35,24 @@ import numpy as np
 
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
+from ps_cfr_spiel.tree.library import handler, obstacle
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
+
+
+LONG = 64  # types, from which on a row is worth a call of the native library
+
+
+def sum_rows(rows: Array, index: Array, count: int) -> Array:
+  """Rows [m, H] added up in [count, H]; int32[m] `index` says in which.
+
+  XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
+  """
+  if rows.shape[1] < LONG or obstacle():
+    return jax.ops.segment_sum(rows, index, count)
+  total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
+  return jax.ffi.ffi_call(handler("Rows", rows.dtype), total, vmap_method="expand_dims")(rows, index)
 
 
 @jax.tree_util.register_dataclass
@@ -71,7 +86,7 @@ class Link:
 
   def push(self, children: Parts) -> list[Array]:
     """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
-    rows = jax.ops.segment_sum(jnp.concatenate(list(children)), self.index, sum(self.parents))
+    rows = sum_rows(jnp.concatenate(list(children)), self.index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
 
 
@@ -235,25 +250,35 @@ class PublicTree:
       raise ValueError("This tree has no labels: they were dropped when it entered a jitted function.")
     return self.labels
 
-  def summary(self) -> str:
-    """The tree's size: histories, public states, infostates, rows, types."""
+  def sizes(self) -> dict[str, Any]:
+    """The tree's size, as numbers; those of the players in pairs."""
     labels = self.names
     players = [state.player for state in labels.public_states]
-    kinds = [
-      f"{sum(p in group for p in players):,} {name}"
-      for name, group in (("decisions", (0, 1)), ("chance", (CHANCE,)), ("terminal", (TERMINAL,)))
-      if any(p in group for p in players)
-    ]
-    infostates = [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)]
+    groups = {"decisions": (0, 1), "chance": (CHANCE,), "terminal": (TERMINAL,)}
+    return {
+      "game": labels.game,
+      "histories": labels.histories,
+      "public_states": {name: sum(p in group for p in players) for name, group in groups.items()},
+      "infostates": [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)],
+      "rows": [sum(d.player == i for d in labels.decisions) for i in (0, 1)],
+      "types": [player.types for player in self.players],
+      "leaves": sum(self.players[0].leaf.children),
+      "evaluator": self.leaves.kind,
+    }
+
+  def summary(self) -> str:
+    """The tree's size: histories, public states, infostates, rows, types."""
+    sizes, labels = self.sizes(), self.names
+    kinds = [f"{count:,} {name}" for name, count in sizes["public_states"].items() if count]
+    infostates = sizes["infostates"]
+    rows = [f"{r:,} x {t:,}" for r, t in zip(sizes["rows"], sizes["types"], strict=True)]
     lines = {
       "game": labels.game,
       "histories": f"{labels.histories:,}{labels.source.remark}",
-      "public states": f"{len(players):,}: {', '.join(kinds)}" if players else "none",
+      "public states": f"{len(labels.public_states):,}: {', '.join(kinds)}" if kinds else "none",
       "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
-      "rows x types": " and ".join(
-        f"{sum(d.player == i for d in labels.decisions):,} x {self.players[i].types:,}" for i in (0, 1)
-      ),
-      "leaves": f"{sum(self.players[0].leaf.children):,}, evaluator '{self.leaves.kind}'",
+      "rows x types": " and ".join(rows),
+      "leaves": f"{sizes['leaves']:,}, evaluator '{self.leaves.kind}'",
     }
     return report(lines)
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.leaves import dot, two_parts_sampled, two_parts_take
+from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
 
@@ -67,6 +68,27 @@ class _View:
       opponent_has=has[1],
       own_has=has[0],
       same=None if identical else same,
+    )
+
+  def widen(self, hands: int, opponents: int) -> "_View":
+    """With dead hands, of no card; the other sizes are rounded up too."""
+    (had_hands,), (had_opponents, levels) = self.rank.shape, self.compare.shape
+    cards, wide, opponent_wide = (-(-n // 16) * 16 for n in self.sign.shape)
+    levels = max(64, 2 ** (levels - 1).bit_length())
+    by_card = np.where(self.opponent_by_card == had_opponents, opponents, self.opponent_by_card)
+    card, slot = np.divmod(self.own_at, self.sign.shape[1])
+    same = np.arange(had_hands) if self.same is None else self.same
+    return _View(
+      scale=fill(self.scale, hands),
+      weight=fill(self.weight, opponents),
+      compare=fill(self.compare, opponents, levels),
+      rank=fill(self.rank, hands),
+      opponent_by_card=fill(by_card, cards, opponent_wide, value=opponents),
+      sign=fill(self.sign, cards, wide, opponent_wide),
+      own_at=fill((card * wide + slot).astype(np.int32), hands),
+      opponent_has=fill(self.opponent_has, opponents, cards),
+      own_has=fill(self.own_has, hands, cards),
+      same=fill(np.where(same == had_opponents, opponents, same).astype(np.int32), hands, value=opponents),
     )
 
   def showdown(self, reach: Array) -> Array:
@@ -131,6 +153,11 @@ class ShowdownLeaves:
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
     """See `tree.LeafEvaluator`."""
     return two_parts_take(self, leaves, sizes)
+
+  def widen(self, types: Sequence[int]) -> "ShowdownLeaves":
+    """See `tree.pad_types`."""
+    first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
+    return dataclasses.replace(self, views=(first, second))
 
 
 def compatible_weight(form) -> float:

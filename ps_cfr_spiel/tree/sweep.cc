@@ -1,11 +1,12 @@
-// Showdowns and folds of card games on a CPU, a custom call of XLA; native.py says what goes in and out.
+// Showdowns and folds of card games on a CPU, a custom call of XLA; native.py says what goes in and out. At the
+// end of the file another, sums of long rows, for public_tree.py.
 //
 // One sweep over the hands from the weakest to the strongest (Johanson et al. 2011; Kovařík et al. 2021,
 // Appendix B): running sums of the opponent's reach, of all hands and of the hands with each card, give what
 // an own hand beats; a sweep back gives what beats it. A few leaves go abreast, one in each lane of a SIMD
 // register, so that their tables stay in the first-level cache however many leaves there are.
 //
-// Rename the exported handlers when what goes in changes: native.py then refuses a library that is too old.
+// Rename the exported handlers when what goes in changes: library.py then refuses a library that is too old.
 
 #include <algorithm>
 #include <cstdint>
@@ -204,6 +205,47 @@ ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type>
   return ffi::Error::Success();
 }
 
+template <typename T>
+INLINE void add_rows(const T* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums, T* to) {
+  std::memset(to, 0, sizeof(T) * sums * width);
+  for (int64_t r = 0; r < count; ++r) {
+    const T* from = rows + r * width;
+    T* __restrict row = to + sum[r] * width;
+    for (int64_t h = 0; h < width; ++h) row[h] += from[h];
+  }
+}
+
+FOR_EACH_PROCESSOR void add(const float* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
+                            float* to) {
+  add_rows(rows, sum, count, width, sums, to);
+}
+
+FOR_EACH_PROCESSOR void add(const double* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
+                            double* to) {
+  add_rows(rows, sum, count, width, sums, to);
+}
+
+// Rows [m, H] added up in sums [n, H]; `sum` [m] says in which. XLA's own scatter is a loop of tiny kernels.
+template <ffi::DataType type>
+ffi::Error sum_rows(ffi::Buffer<type> rows, ffi::Buffer<ffi::S32> sum, ffi::ResultBuffer<type> sums) {
+  const auto shape = sums->dimensions();
+  const std::vector<int64_t> batch(shape.begin(), shape.end() - 2);
+  const size_t axes = batch.size();
+  int64_t points = 1;
+  for (int64_t size : batch) points *= size;
+  for (int64_t point = 0; point < points; ++point) {
+    add(at(rows, batch, point), at(sum, batch, point), rows.dimensions()[axes], shape[axes + 1], shape[axes],
+        at(*sums, batch, point));
+  }
+  return ffi::Error::Success();
+}
+
+template <ffi::DataType type>
+auto bind_rows() {
+  return ffi::Ffi::Bind().template Arg<ffi::Buffer<type>>().template Arg<ffi::Buffer<ffi::S32>>()
+      .template Ret<ffi::Buffer<type>>();
+}
+
 template <ffi::DataType type>
 auto bind() {
   using Floats = ffi::Buffer<type>;
@@ -217,3 +259,5 @@ auto bind() {
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Sweep32, (run<ffi::F32, float>), bind<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Sweep64, (run<ffi::F64, double>), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows32, sum_rows<ffi::F32>, bind_rows<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows64, sum_rows<ffi::F64>, bind_rows<ffi::F64>());

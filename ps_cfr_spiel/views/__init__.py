@@ -1,30 +1,38 @@
 """What people read: a strategy at a spot, charts, certificates, units.
 
 May use: evaluation and what is below it. `spots` is a strategy at one public state, `charts` puts it into
-text, `certificate` does so with a public tree, `glasses` with beliefs about the evader; all that is known of
-single games' parameters is in `units`.
+text, `certificate` does so with a public tree, `glasses` with beliefs about the evader, `explore` puts a
+whole solution into a page for the browser; `paths` reads what people type; all that is known of single games'
+parameters is in `units`.
 """
 
+from ps_cfr_spiel.policy import action_name
 from ps_cfr_spiel.views import charts, glasses
-from ps_cfr_spiel.views.certificate import action_name, certificate, labels_of
+from ps_cfr_spiel.views.certificate import certificate, labels_of
+from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-from ps_cfr_spiel.views.spots import Spot, has_spots, spot
-from ps_cfr_spiel.views.units import board_of, number_text, pot_of, unit_of, with_unit
+from ps_cfr_spiel.views.spots import Spot, SpotWorth, has_spots, spot, spot_after, worth_at
+from ps_cfr_spiel.views.units import board_of, grouped, number_text, pot_of, unit_of, with_unit
 
 __all__ = [
   "CHASER",
   "Spot",
+  "SpotWorth",
   "action_name",
   "board_of",
   "certificate",
   "charts",
   "evader_belief",
+  "explore_page",
   "glasses",
+  "grouped",
   "has_spots",
   "labels_of",
   "number_text",
   "pot_of",
   "spot",
+  "spot_after",
   "unit_of",
   "with_unit",
+  "worth_at",
 ]

@@ -6,6 +6,7 @@ may know there, and the number of histories. After the certificates of OpenSpiel
 
 import pyspiel
 
+from ps_cfr_spiel.policy import action_name
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 
@@ -43,19 +44,6 @@ def describe(game: pyspiel.Game, labels: Labels, number: int, infostates: bool =
   ]
   what = " x ".join(sets)
   return f"#{number} {action_name(game, labels, number)}: {who}, {what}, {_count(labels, number)}"
-
-
-def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
-  """How a public state is reached from its parent, in the game's words; "..." where moves are hidden."""
-  state = labels.public_states[number]
-  if state.parent < 0:
-    return "root"
-  if state.action < 0:
-    return "..."
-  above = game.new_initial_state()
-  for action in labels.history(state.parent):
-    above.apply_action(action)
-  return above.action_to_string(above.current_player(), state.action)
 
 
 def _count(labels: Labels, number: int) -> str:

@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views.spots import Spot, action_names, letters
+from ps_cfr_spiel.policy import TreePolicy, action_names, letters
+from ps_cfr_spiel.tree import CHANCE
+from ps_cfr_spiel.views.spots import Spot, SpotWorth
+from ps_cfr_spiel.views.units import grouped, number_text
 
 RANKS = "AKQJT98765432"
+POSITIONS = ("out of position", "in position")  # of hold'em's two players, once the board is out
+WIDEST = 120  # characters of a table's line; a wider one has a line for each action instead
 RARE = 1e-3  # of the most frequent kind's presence; a chart leaves out hands that come here less often
 
 
@@ -42,6 +46,11 @@ def is_hand(name: str) -> bool:
 def has_hands(spot: Spot) -> bool:
   """Whether all types are hold'em hands."""
   return all(map(is_hand, spot.types))
+
+
+def deals_hands(policy: TreePolicy) -> bool:
+  """Whether the policy's game deals hold'em hands, so that it has charts."""
+  return all(map(is_hand, (name for names in policy.labels.types for name in names)))
 
 
 def cell(hand: str) -> tuple[int, int]:
@@ -103,26 +112,32 @@ def _hand_names(hand: str) -> set[str]:
 
 def heading_text(spot: Spot) -> str:
   """Where a spot is and how often the player comes there."""
-  where = f"After {', '.join(spot.history)}: player" if spot.history else "At the start: player"
+  where = f"After {', '.join(map(grouped, spot.history))}: player" if spot.history else "At the start: player"
   share = spot.weight.sum()
-  often = (
-    f", who plays to here with {100 * share:.3g}% of the hands dealt" if spot.history and share < 1 else ""
-  )
-  return f"{where} {spot.player} acts{often}."
+  often = ""
+  if spot.history and share < 1:
+    often = (
+      f", who plays to here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'what is'} dealt"
+    )
+  place = f" ({POSITIONS[spot.player]})" if has_hands(spot) else f" (public state #{spot.public_state})"
+  return f"{where} {spot.player} acts{place}{often}."
 
 
 def actions_text(spot: Spot) -> str:
   """How often each action is played over all types, a line each, and what comes next."""
-  width = max(map(len, spot.actions))
+  names = tuple(map(grouped, spot.actions))
+  width = max(map(len, names))
   return "\n".join(
     f"  {letter}  {name:{width}} {_percent(share):>9}   {_next(following)}"
     for letter, name, share, following in zip(
-      letters(spot.actions), spot.actions, spot.frequencies(), spot.next_player, strict=True
+      letters(spot.actions), names, spot.frequencies(), spot.next_player, strict=True
     )
   )
 
 
 def _next(player: int) -> str:
+  if player == CHANCE:
+    return "then chance acts"
   return f"then player {player} acts" if player >= 0 else "ends the game"
 
 
@@ -166,19 +181,45 @@ def legend_text(spot: Spot, action: int | None = None) -> str:
   )
 
 
-def types_text(spot: Spot, types: Sequence[int]) -> str:
-  """A table of types: the probability of every action, and how often the type is played to here."""
-  width = max(len(spot.types[h]) for h in types)
-  columns = [max(len(name), 9) for name in spot.actions]
+def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
+  """A table of types: how often every action is played and its EV, how often the type comes here, equity.
 
-  def line(name, texts, reach):
-    row = "".join(f"  {text:>{column}}" for text, column in zip(texts, columns, strict=True))
-    return f"{name:{width}}{row}  {reach:>10}"
+  Args:
+    spot: where.
+    types: which of its types.
+    worth: of the spot.
+  """
+  head = ["", *(text for name in spot.actions for text in (grouped(name), "EV")), "comes here"]
+  head += [] if worth.equity is None else ["equity"]
+  lines = [head]
+  for h in types:
+    cells = [
+      text
+      for legal, p, value in zip(spot.legal[:, h], spot.probability[:, h], worth.value[:, h], strict=True)
+      for text in ((_percent(p), _value_text(value)) if legal else ("", ""))
+    ]
+    equity = [] if worth.equity is None else [_percent(worth.equity[h])]
+    lines.append([spot.types[h], *cells, _percent(spot.reach[h]), *equity])
+  widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+  if sum(widths) + 2 * len(widths) > WIDEST:
+    return "\n\n".join(_type_text(head, cells) for cells in lines[1:])
+  return "\n".join(
+    "  ".join([f"{row[0]:{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in lines
+  )
 
-  rows = [
-    line(spot.types[h], [_percent(p) for p in spot.probability[:, h]], _percent(spot.reach[h])) for h in types
-  ]
-  return "\n".join([line("", spot.actions, "comes here"), *rows])
+
+def _type_text(head: Sequence[str], cells: Sequence[str]) -> str:
+  """One type of a table that is too wide: a line for each of its actions."""
+  end = 1 + 2 * head.count("EV")  # each action has a column, and another for its EV
+  actions = [(head[k], cells[k], cells[k + 1]) for k in range(1, end, 2) if cells[k]]
+  width = max(len(action) for action, _, _ in actions)
+  rest = ", ".join(f"{head[k]} {cells[k]}" for k in range(end, len(head)))
+  lines = [f"  {action:{width}}  {p:>8}  EV {value}" for action, p, value in actions]
+  return "\n".join([f"{cells[0]} ({rest})", *lines])
+
+
+def _value_text(value: float) -> str:
+  return number_text(value) if np.isfinite(value) else "-"
 
 
 def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: int) -> str:
@@ -189,6 +230,9 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
     player: whose, or None for both.
     text: only states whose string contains it.
     limit: most lines.
+
+  Raises:
+    ValueError: no state's string contains the text.
   """
   wanted = [
     (decision, h, name)
@@ -196,14 +240,17 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
     if player in (None, decision.player) and text in name
   ]
   if not wanted:
-    return "No such information state."
+    whose = "" if player is None else f" of player {player}"
+    raise ValueError(f"{policy.labels.game} has no information state{whose} that contains {text!r}.")
   shown = [" ".join(name.split()) for _, _, name in wanted[:limit]]
   width = max(map(len, shown))
   lines = [
     f"player {decision.player}  {shown_name:{width}}  "
     + "  ".join(
       f"{action} {_percent(p)}"
-      for action, p in zip(action_names(policy, decision), policy.table(decision)[:, h], strict=True)
+      for action, p in zip(
+        action_names(policy.game, policy.labels, decision), policy.table(decision)[:, h], strict=True
+      )
     )
     for (decision, h, _), shown_name in zip(wanted, shown, strict=False)
   ]

@@ -1,8 +1,9 @@
-"""Where the evader of Glasses may be, by a policy or by what a search expects of it."""
+"""Where the evader of Glasses may be, by a policy or by what a search expects of it; and a map."""
 
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
@@ -127,3 +128,48 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
 def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:
   """What a search assumes that both players do."""
   return TreePolicy(resolving.game, resolving.labels, search.tables)
+
+
+# --- The map -------------------------------------------------------------------------------------
+
+
+def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarray:
+  """Places the nodes of a graph so that distances in the plane are close to those along edges.
+
+  Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level.
+
+  Args:
+    neighbours: for each of the n nodes, the nodes next to it.
+    iterations: of the majorisation.
+
+  Returns:
+    float64[n, 2].
+  """
+  distance = _distances(neighbours)
+  count = len(distance)
+  weight = np.divide(1.0, distance**2, out=np.zeros_like(distance), where=distance > 0)
+  laplacian = np.diag(weight.sum(1)) - weight
+  inverse = np.linalg.pinv(laplacian)
+  centre = np.eye(count) - 1 / count
+  values, vectors = np.linalg.eigh(-centre @ distance**2 @ centre / 2)
+  place = vectors[:, -1:-3:-1] * np.sqrt(np.maximum(values[-1:-3:-1], 0.01))
+  for _ in range(iterations):
+    apart = np.linalg.norm(place[:, None] - place[None], axis=-1)
+    pull = np.divide(-weight * distance, apart, out=np.zeros_like(apart), where=apart > 1e-9)
+    pull -= np.diag(pull.sum(1))
+    place = inverse @ (pull @ place)
+  _, axes = np.linalg.eigh(place.T @ place)
+  place = place @ axes[:, ::-1]
+  # Node 0 to the left; on top the farthest aside, of several equally far ones the first.
+  aside = np.abs(place[:, 1])
+  first = place[[0, np.flatnonzero(aside > aside.max() - 1e-6)[0]], [0, 1]]
+  return place * np.where(first * (-1, 1) < -1e-9, -1.0, 1.0)
+
+
+def _distances(neighbours: tuple[tuple[int, ...], ...]) -> np.ndarray:
+  """Number of edges between every two nodes, float64[n, n]."""
+  from scipy.sparse import coo_array, csgraph  # large, and only pictures need it
+
+  rows = np.repeat(np.arange(len(neighbours)), [len(near) for near in neighbours])
+  edges = coo_array((np.ones(len(rows)), (rows, np.concatenate(neighbours))))
+  return csgraph.shortest_path(edges.tocsr(), unweighted=True)

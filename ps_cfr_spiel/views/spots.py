@@ -1,19 +1,21 @@
-"""What a policy does at one public state, by the names that people use.
+"""What a policy does at one public state of any game, by the names that people use.
 
-For games with a Bayesian form: types are dealt once, then all actions are public, so that a sequence of
-actions names a public state.
+A place is named by the public moves that lead there, by the number that `certificate` gives it, or by a
+whole history. What a player may know there are the spot's types: hands where they are dealt once, elsewhere
+infostates.
 """
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Sequence
 
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel.compiler import walked
-from ps_cfr_spiel.policy import TreePolicy, make_state
-from ps_cfr_spiel.tree import Decision, Labels, deal_weights
+from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_one_action, line
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
+from ps_cfr_spiel.views.paths import find_public_state, play_moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,23 +23,30 @@ class Spot:
   """The acting player's strategy at one public state.
 
   Attributes:
-    history: names of the actions that lead here.
+    public_state: its number.
+    history: names of the public moves that lead here.
     player: who acts, 0 or 1.
-    actions: names of the legal actions, length A.
+    actions: names of the actions that are legal for some type, length A.
     ids: their OpenSpiel numbers.
-    next_player: who acts after each action, `tree.TERMINAL` if the game ends.
+    next_player: who acts after each action, `tree.TERMINAL` if the game surely ends.
     types: names of the player's types, length H.
+    cells: where each type's strategy is stored: (row, type).
+    legal: bool[A, H], whether a type may choose an action.
     probability: float64[A, H], the strategy.
-    dealt: float64[H], probability that chance deals each type; sums to one.
+    dealt: float64[H], probability that chance deals each type; in games that deal none, that chance and the
+      opponent play to it.
     reach: float64[H], probability that the player's own choices lead here with each type.
   """
 
+  public_state: int
   history: tuple[str, ...]
   player: int
   actions: tuple[str, ...]
   ids: tuple[int, ...]
   next_player: tuple[int, ...]
   types: tuple[str, ...]
+  cells: tuple[tuple[Decision, int], ...]
+  legal: np.ndarray
   probability: np.ndarray
   dealt: np.ndarray
   reach: np.ndarray
@@ -54,146 +63,154 @@ class Spot:
 
   def find_action(self, text: str) -> int:
     """Which of `actions` a name, abbreviation or number means; ValueError if none does."""
-    words = text.split()
-    choice, used = _find_action(words, self.actions, self.ids, self.history)
-    if used < len(words):
-      raise ValueError(f"{text!r} is more than one action.")
-    return choice
+    return find_one_action(text, self.actions, self.ids, self.history)
+
+
+@dataclasses.dataclass(frozen=True)
+class SpotWorth:
+  """What the actions at a spot are worth, for each visit; nan where there are none.
+
+  Attributes:
+    value: float64[A, H], expected utility (EV) if both players go on by the policy.
+    best: float64[A, H], the same if the player goes on by a best response.
+    equity: float64[H], see `policy.Reach`; None in games without showdowns.
+  """
+
+  value: np.ndarray
+  best: np.ndarray
+  equity: np.ndarray | None
+
+
+def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
+  """The worth of a spot's actions; the first call for a policy evaluates it everywhere."""
+  value, best = np.full((2, len(here.ids), len(here.cells)), np.nan)
+  shares = []
+  for column, (decision, h) in enumerate(here.cells):
+    worth, equity = policy.worths.at(decision), policy.reach(decision).equity
+    rows = [here.ids.index(action) for action in decision.legal_actions]
+    value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
+    shares.append(None if equity is None else equity[h])
+  return SpotWorth(value, best, None if None in shares else np.array(shares, float))
 
 
 def has_spots(policy: TreePolicy) -> bool:
-  """Whether the policy's tree was made from a Bayesian form."""
-  return walked(policy.labels) is None
+  """Whether the policy's tree has public states, so that `spot` can look at them."""
+  return bool(policy.labels.public_states)
 
 
 def spot(policy: TreePolicy, path: str = "") -> Spot:
-  """The strategy at the public state to which a sequence of actions leads.
+  """The strategy at the public state to which public moves lead.
 
   Args:
     policy: from `PSCFRSolver.average_policy` or `load_policy`.
-    path: actions from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
+    path: moves from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
       abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
+      Hidden moves, such as a deal, are left out; those of a player may be written, but say nothing.
+      "#12" stands for the public state of that number.
 
   Raises:
-    ValueError: an action of the path is unknown or illegal, or nobody acts after the last one; or the
-      game has no Bayesian form.
+    ValueError: a move of the path is unknown or illegal, or nobody acts after the last one; or the policy's
+      tree has no public states.
   """
   if not has_spots(policy):
-    raise ValueError(f"{policy.labels.game}: only games with a Bayesian form are walked by actions.")
-  labels, words = policy.labels, path.replace(",", " ").split()
-  index, history = 0, ()
-  while words and labels.public_states[index].player >= 0:
-    decision = _decision(labels, index)
-    names = action_names(policy, decision)
-    choice, used = _find_action(words, names, decision.legal_actions, history)
-    words, history = words[used:], (*history, names[choice])
-    index = _child(labels, index, decision.legal_actions[choice])
-  if labels.public_states[index].player < 0:
-    what = f"{' '.join(words)!r} cannot follow" if words else "nobody has a decision there"
-    raise ValueError(f"The game is over after {', '.join(history)}; {what}.")
-  decision = _decision(labels, index)
-  children = [_child(labels, index, action) for action in decision.legal_actions]
+    raise ValueError(f"{policy.labels.game} was solved without public states, so there are none to look at.")
+  number = find_public_state(policy, path)
+  return spot_of(policy, number)
+
+
+def spot_after(policy: TreePolicy, history: str) -> Spot:
+  """The strategy at the public state of one history, every move of chance and of the players written.
+
+  Args:
+    policy: as for `spot`.
+    history: moves from the start of the game, written as for `spot`.
+
+  Raises:
+    ValueError: a move is unknown or illegal, or no player acts after the last one.
+  """
+  state, names = play_moves(policy.game, history)
+  player = state.current_player()
+  if player == CHANCE:
+    raise ValueError(f"Chance moves {_after(names)}; write its move too.")
+  if player < 0:
+    raise ValueError(f"The game is over {_after(names)}; nobody has a decision there.")
+  decision, _ = policy.labels.find(player, state.information_state_string(player))
+  return spot_of(policy, decision.public_state)
+
+
+def spot_of(policy: TreePolicy, number: int) -> Spot:
+  """The spot of a public state in which a player acts."""
+  labels = policy.labels
+  state = labels.public_states[number]
+  history = line(policy.game, labels, number)
+  if state.player == CHANCE:
+    moves = ", ".join(action_name(policy.game, labels, child) for child in labels.children[number])
+    raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
+  if state.player < 0:
+    raise ValueError(f"The game is over {_after(history)}; nobody has a decision there.")
+  decisions = [labels.decisions[n] for n in state.decisions]
+  cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
+  names = {a: name for d in decisions for a, name in _actions(policy, d)}
+  ids = sorted(names)
+  legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
+  for column, (decision, h) in enumerate(cells):
+    rows = [ids.index(action) for action in decision.legal_actions]
+    legal[rows, column], probability[rows, column] = True, policy.table(decision)[:, h]
+  reach = {d: policy.reach(d) for d in decisions}
   return Spot(
+    public_state=number,
     history=history,
-    player=decision.player,
-    actions=action_names(policy, decision),
-    ids=decision.legal_actions,
-    next_player=tuple(labels.public_states[child].player for child in children),
-    types=labels.types[decision.player],
-    probability=policy.table(decision),
-    dealt=deal_probabilities(policy.game, decision.player),
-    reach=own_reach(policy, index),
+    player=state.player,
+    actions=tuple(names[a] for a in ids),
+    ids=tuple(ids),
+    next_player=tuple(_next_player(labels, number, action) for action in ids),
+    types=_type_names(labels, cells),
+    cells=tuple(cells),
+    legal=legal,
+    probability=probability,
+    dealt=np.array([reach[d].dealt[h] for d, h in cells]),
+    reach=np.array([reach[d].own[h] for d, h in cells]),
   )
 
 
-def action_names(policy: TreePolicy, decision: Decision) -> tuple[str, ...]:
-  """The legal actions of a row, as the game's `action_to_string` writes them."""
-  first = next(h for h, name in enumerate(decision.infostates) if name is not None)
-  state = make_state(policy.labels, policy.game, decision, first)
-  return tuple(state.action_to_string(decision.player, action) for action in decision.legal_actions)
+def _after(history: tuple[str, ...]) -> str:
+  return f"after {', '.join(history)}" if history else "at the start"
 
 
-def _decision(labels: Labels, index: int) -> Decision:
-  """The row of a public state, which holds all types."""
-  return labels.decisions[labels.public_states[index].decisions[0]]
+def _actions(policy: TreePolicy, decision: Decision) -> list[tuple[int, str]]:
+  """The legal actions of a row with their names."""
+  names = action_names(policy.game, policy.labels, decision)
+  return list(zip(decision.legal_actions, names, strict=True))
 
 
-def _child(labels: Labels, index: int, action: int) -> int:
-  """The public state after an action."""
-  return next(child for child in labels.children[index] if labels.public_states[child].action == action)
+def _next_player(labels: Labels, number: int, action: int) -> int:
+  """Who acts after an action; where that depends on what is hidden, who acts if the game goes on."""
+  states = [labels.public_states[child] for child in labels.children[number]]
+  return max((state.player for state in states if state.action in (action, -1)), key=_goes_on)
 
 
-def own_reach(policy: TreePolicy, index: int) -> np.ndarray:
-  """float64[H]: product of the acting player's own probabilities on the way to a public state."""
-  labels = policy.labels
-  player = labels.public_states[index].player
-  reach = np.ones(len(labels.types[player]))
-  while index > 0:
-    state = labels.public_states[index]
-    if labels.public_states[state.parent].player == player:
-      above = _decision(labels, state.parent)
-      reach = reach * policy.table(above)[above.legal_actions.index(state.action)]
-    index = state.parent
-  return reach
+def _goes_on(player: int) -> int:
+  return {TERMINAL: 0, CHANCE: 1}.get(player, 2 + player)
 
 
-def deal_probabilities(game: pyspiel.Game, player: int) -> np.ndarray:
-  """float64[H]: probability that chance deals each type to a player, whatever the opponent gets."""
-  form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  prior = deal_weights(form)
-  return prior.sum(1 - player) / prior.sum()
+def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:
+  """Short names of what the player may know: hands, or what differs between the infostates' strings."""
+  if walked(labels) is None:
+    return tuple(labels.types[decision.player][h] for decision, h in cells)
+  return distinct([" ".join(str(decision.infostates[h]).split()) for decision, h in cells])
 
 
-def letters(actions: Sequence[str]) -> tuple[str, ...]:
-  """A letter for each action: its first one; where several begin alike, the next free ones."""
-  reserved = {name[0].lower() for name in actions}
-  found: list[str] = []
-  for name in actions:
-    letter = name[0].lower()
-    if letter in found:
-      after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
-      letter = next((other for other in after[2] + after[0] if other not in reserved | set(found)), "?")
-    found.append(letter)
-  return tuple(found)
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+  """Names without the words that all of them begin with, and end with; whole if there is only one."""
+  if len(set(names)) < 2:
+    return tuple(names)
+  words = [re.findall(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]", name) for name in names]
+  start = _shared(words)
+  ends = _shared([row[start:][::-1] for row in words])
+  return tuple("".join(row[start : len(row) - ends]).strip() or "-" for row in words)
 
 
-def _find_action(
-  words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
-) -> tuple[int, int]:
-  """Reads one action off the front of `words`: (which of `names`, words used)."""
-  for used in range(min(len(words), max(len(name.split()) for name in names)), 0, -1):
-    text = " ".join(words[:used]).lower()
-    found = [k for k, name in enumerate(names) if name.lower() == text]
-    if found:
-      return found[0], used
-  word = words[0].lower() if words else ""
-  if word.isdecimal() and int(word) in ids:
-    return ids.index(int(word)), 1
-  if word in letters(names):
-    return letters(names).index(word), 1
-  for matches in (_is_abbreviation, _is_amount):
-    found = [k for k, name in enumerate(names) if matches(word, name.lower())]
-    if len(found) == 1:
-      return found[0], 1
-    if found:
-      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}.")
-  known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
-  where = f"after {', '.join(history)}" if history else "at the start"
-  raise ValueError(f"Unknown action {' '.join(words[:1])!r} {where}; choose one of {known}.")
-
-
-def _letters_and_numbers(text: str) -> tuple[str, list[str]]:
-  return re.sub("[^a-z]", "", text), re.findall("[0-9]+", text)
-
-
-def _is_abbreviation(word: str, name: str) -> bool:
-  """B200 or bet for Bet 200; x for Check, as betting lines are written."""
-  (letters, numbers), (full, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
-  letters = "check" if letters == "x" else letters
-  return bool(letters) and full.startswith(letters) and numbers in ([], amount)
-
-
-def _is_amount(word: str, name: str) -> bool:
-  """19900 or r19900 for All-in 19900."""
-  (letters, numbers), (_, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
-  return len(letters) < 2 and bool(numbers) and numbers == amount
+def _shared(rows: Sequence[Sequence[str]]) -> int:
+  """How many first words all rows share."""
+  columns = zip(*rows, strict=False)
+  return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))

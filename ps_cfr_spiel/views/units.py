@@ -1,5 +1,7 @@
 """Chips, pots and shares: all that people's reports need to know of a game's parameters."""
 
+import re
+
 import pyspiel
 
 
@@ -28,3 +30,8 @@ def with_unit(amount: float, game: pyspiel.Game) -> str:
 def number_text(x: float) -> str:
   """Four digits, without an exponent where that is readable."""
   return f"{x:,.1f}" if abs(x) >= 1000 else f"{x:.4g}"
+
+
+def grouped(name: str) -> str:
+  """An action's name with thousands separators: All-in 19,900."""
+  return re.sub(r"\d{4,}", lambda digits: f"{int(digits[0]):,}", name)

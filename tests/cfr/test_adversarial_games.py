@@ -150,7 +150,7 @@ def test_lemmas_of_the_bound(rule):
     state, strategy = update(state, jnp.asarray(x), jnp.asarray(t))
     regrets, strategy = np.asarray(state[0] * state[1]), np.asarray(strategy)
     p, u = np.maximum(regrets, 0), np.maximum(x, 0).sum(0)
-    size = t * rule.kappa / np.sqrt(1 + t / rule.tau)
+    size = rule.kappa * min(t, np.sqrt(rule.tau * t))
     weighted = ((t - 1) / t) ** rule.gamma * weighted + x  # sum of w_s x_s over w_t
     scale = 1e-9 * (np.abs(x).max(0) + p.max(0) + np.abs(weighted).max(0))
     assert (weighted <= regrets + scale).all()  # Lemma 1

@@ -46,6 +46,10 @@ def test_pdcfr_plus_by_hand():
   strategy = steps(PDCFRPlus(alpha=1.0), [[4, -2, 0], [-3, 4, 1]])[-1]
   weights = np.array([0, 4 * 2 / 3 + 4, 2 / 3 + 1])
   np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
+  # A third step, whose regret is not in proportion to R = 0 + 1, 8/3 - 1, 2/3 + 2; d(4) = 3/4.
+  strategy = steps(PDCFRPlus(alpha=1.0), [[4, -2, 0], [-3, 4, 1], [1, -1, 2]])[-1]
+  weights = np.array([1, 5 / 3, 8 / 3]) * 3 / 4 + [1, -1, 2]
+  np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
 
 
 def test_nrm_by_hand():
@@ -60,11 +64,11 @@ def test_nrm_by_hand():
 
 
 def test_nrm_plus_by_hand():
-  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.5, tau=2.0, gamma=2.0)
-  past = 0.4 / math.sqrt(1.5) * 4  # s(1) u, more than nothing
+  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.5, tau=1.5, gamma=2.0)
+  past = 0.4 * 4  # s(1) u, more than nothing
   first = past / 3 + np.array([4, -2, 0])
   known = [first[0], 0, first[2]]
-  past = 0.4 * 2 / math.sqrt(2) * 5  # s(2) u, more than half of what was known
+  past = 0.4 * math.sqrt(3) * 5  # s(2) u, more than half of what was known
   second = np.where(first > 0, past / sum(known), 1 / 8) * first + np.array([-3, 4, 1])
   assert first[1] < 0 and sum(known) / 2 < past
   kept = np.maximum(second, 0)

@@ -1,6 +1,7 @@
 """The program as its users run it, in fresh processes; what needs none runs in this one."""
 
 import csv
+import itertools
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from open_spiel.python.algorithms import exploitability
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program as command_line
 from ps_cfr_spiel.evaluation import points
+from ps_cfr_spiel.views import number_text
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 SMALL = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -190,10 +192,20 @@ def words_of(text, solved, tmp_path):
   return [word.format(run=solved[0] / "run.npz", tmp=tmp_path) for word in text.split("|")]
 
 
+def spoil(folder):
+  """Saves a run of Kuhn poker; the same with NaN in it; and one that names a game of many histories."""
+  ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker")).save(folder / "kuhn.npz")
+  with np.load(folder / "kuhn.npz") as file:
+    content = {name: file[name] for name in file.files}
+  np.savez(folder / "nan.npz", **{**content, "state1": content["state1"] * np.nan})
+  header = str(content.pop("header")).replace("kuhn_poker()", "hex(board_size=4)")
+  np.savez(folder / "wide.npz", header=np.array(header.replace(": 5000000", ": 10000000000")), **content)
+
+
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ("slove", "Unknown command 'slove'; choose one of solve, show, evaluate, resolve, play, summary, check"),
+    ("slove", "Unknown command 'slove'; choose one of solve, show, explore, evaluate, compare"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
     ("solve|river_subgame(", "Missing closing bracket"),
@@ -205,6 +217,9 @@ def words_of(text, solved, tmp_path):
     ("solve|--dtype=float16", "value should be one of <float32|float64>"),
     ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
     ("solve|--iterations=-1", "-1 is not a non-negative integer"),
+    (f"solve|kuhn_poker|--output={{tmp}}|--iterations={10**30}", "iterations must be at most 2147483647"),
+    ("solve|--resume={run}|--output={tmp}|--iterations=2000000000", "a run has at most 2,000,000,000; this"),
+    ("solve|kuhn_poker|--output={tmp}|--checkpoint_seconds=nan", "--checkpoint_seconds must be a number of"),
     ("solve|--iterations=many", "--iterations=many"),
     ("solve|--itertions=3", "Did you mean: iterations"),
     ("solve|--skip=-1", "-1 is not a non-negative integer"),
@@ -233,6 +248,13 @@ def words_of(text, solved, tmp_path):
     ("show|{run}|--hand=22", "Player 0 never holds '22'"),
     ("show|{run}|--action=sleep", "Unknown action 'sleep'"),
     ("show|{run}|--png={tmp}/none/chart.png", "chart.png: No such file or directory"),
+    ("show|{run}|--png={tmp}", "is a folder; name a file in it, such as"),
+    ("summary|kuhn_poker|--png={tmp}", "is a folder; name a file in it, such as"),
+    ("show|{tmp}/nan.npz", "nan.npz is damaged"),
+    ("evaluate|{tmp}/nan.npz", "nan.npz is damaged"),
+    ("play|kuhn_poker|--opponent={tmp}/nan.npz", "nan.npz is damaged"),
+    ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
+    ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
     ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
     ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
     ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead=1 or more"),
@@ -241,12 +263,19 @@ def words_of(text, solved, tmp_path):
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
     ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
+    ("play", "play needs a game"),
+    ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967295]"),
+    (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967295]"),
+    ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, search, or"),
+    ("play|hearts", "cannot be played here"),
+    ("play|liars_dice_ir", "cannot be played here"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
   ],
 )
 def test_mistakes_are_answered_in_one_line(text, message, solved, tmp_path, capfd):
   (tmp_path / "truncated.npz").write_bytes((solved[0] / "run.npz").read_bytes()[:5000])
   (tmp_path / "foreign.npz").write_text("not ours")
+  spoil(tmp_path)
   assert command_line.run(words_of(text, solved, tmp_path)) == 2
   error = capfd.readouterr().err  # what C++ writes included
   assert error.startswith("ps-cfr-spiel: error: ")
@@ -313,7 +342,11 @@ def test_show_by_hand_and_by_action(solved, capsys):
   assert command_line.run(["show", file, "--hand", state.hand(0)]) == 0
   line = capsys.readouterr().out.splitlines()[-1].split()
   expected = [f"{100 * p:.2f}%" for p in policy.action_probabilities(state).values()]
-  assert line == [state.hand(0), *expected, "100.00%"]
+  decision, h = policy.labels.find(0, state.information_state_string(0))
+  values = [number_text(value) for value in policy.worths.at(decision).value[:, h]]
+  assert line[:-1] == [state.hand(0), *itertools.chain(*zip(expected, values, strict=True)), "100.00%"]
+  equity = policy.reach(decision).equity
+  assert equity is not None and line[-1] == f"{100 * equity[h]:.2f}%"
   assert command_line.run(["show", file, "--action=check"]) == 0
   assert "how often Check is played" in capsys.readouterr().out
 
@@ -326,7 +359,9 @@ def test_other_games_are_solved_and_shown_as_tables(tmp_path, capsys):
   assert command_line.run(["show", file, "--player=1", "--hand=2"]) == 0
   lines = capsys.readouterr().out.splitlines()[3:]
   assert [line.split()[:3] for line in lines] == [["player", "1", "2p"], ["player", "1", "2b"]]
-  assert command_line.run(["show", file, "--at=Bet"]) == 2
+  assert command_line.run(["show", file, "--at=Bet"]) == 0
+  assert "After Bet: player 1 acts" in capsys.readouterr().out
+  assert command_line.run(["show", file, "--action=Bet"]) == 2
   assert command_line.run(["evaluate", file]) == 0
   assert "utility" in capsys.readouterr().out
 

@@ -11,6 +11,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel.commands import play
 from ps_cfr_spiel.commands.user_input import UserError
 from ps_cfr_spiel.evaluation import table
+from ps_cfr_spiel.evaluation.how_to_play import rules_of
 
 GAMES = {
   "cheat": "cheat(max_turns=12)",
@@ -53,6 +54,14 @@ def converse(game_string, seat, lines, opponent=None, seed=0):
   return state, output.getvalue()
 
 
+def names_of(end):
+  """What the moves of a history are called."""
+  state = end.get_game().new_initial_state()
+  for action in end.history():
+    yield state.action_to_string(state.current_player(), action)
+    state.apply_action(action)
+
+
 def first_bot(seat):
   return FirstBot(seat, [])
 
@@ -72,6 +81,44 @@ def test_a_move_in_every_spelling(move):
   state, _ = converse(RIVER, 0, [move], first_bot)
   assert state.history() == [0, 0, 2, 0]  # the opponent folds
   assert state.is_terminal()
+
+
+def test_short_forms_are_read_as_they_are_shown():
+  river = pyspiel.load_game(RIVER)
+  names = {a: river.new_initial_state().child(0).child(0).action_to_string(a) for a in (1, 2, 3)}
+  assert table.find_actions(names, "x") == [1] and table.find_actions(names, "b200") == [2]
+  state, _ = converse("glasses", 0, ["1/9", "quit"], first_bot)
+  assert state.stones == (1, 9)
+
+
+@pytest.mark.parametrize(
+  ("name", "rule"),
+  [
+    ("glasses", "stones"),
+    ("kuhn_poker", "Three cards"),
+    ("cheat", "Cheat"),
+    ("turn_based_simultaneous_game(game=goofspiel(num_cards=3))", "Prize cards"),
+    ("phantom_ttt", "OpenSpiel has no text of its rules. 2 players"),
+  ],
+)
+def test_rules(name, rule):
+  text = rules_of(pyspiel.load_game(name))
+  assert rule in text and "Parameters" not in text
+
+
+def test_the_map_of_a_chase_lists_every_edge():
+  _, text = converse("glasses", 0, ["?", "quit"], first_bot)
+  graph = pyspiel.load_game("glasses").chase.neighbours
+  for node, near in enumerate(graph):
+    assert text.count(f"  {node}: {' '.join(map(str, near))}\n") == 2  # at the start and with the rules
+
+
+@pytest.mark.parametrize(
+  ("name", "opponent"),
+  [("cheat", "heuristic"), ("kuhn_poker", "search"), ("glasses", "search"), ("liars_dice", "random")],
+)
+def test_default_opponents(name, opponent):
+  assert play.default_opponent(pyspiel.load_game(name)) == opponent
 
 
 def test_bad_input_asks_again():
@@ -127,7 +174,7 @@ def test_results(moves, result):
 
 def test_long_lists_are_cut_and_shown_on_demand():
   _, text = converse("cheat(first_player=0)", 0, ["?", "quit"])
-  before, after = text.split("? for all, quit): ")[:2]
+  before, after = text.split("? for rules and all moves, quit): ")[:2]
   assert re.search(r"\.\.\. and \d+ more", before)
   assert "more" not in after
   assert len(re.findall("Discard ", after)) > table.MAX_LISTED
@@ -161,14 +208,21 @@ def test_only_own_information_is_shown(game_string):
     story = "".join(re.findall(r"^(?:So far|Since then): (.*)$", text, re.MULTILINE))
     assert re.sub(r"[ ;|]", "", story) == re.sub(r"[ ;|]", "", end.information_state_string(seat))
     others = [
-      line for line in text.splitlines() if not re.match("(Now|So far|Since then|Your move|  )", line)
+      line for line in text.splitlines() if not re.match("(Now|So far|Since then|Your move|The map|  )", line)
     ]
     assert others[0].endswith(f"you are player {seat}.")
-    assert others[-1] in {
+    assert others[-1] in {  # and before it, what was hidden until the game was over
       "A draw.",
       *(f"You {verb} {abs(end.returns()[seat]):g}." for verb in ("win", "lose")),
     }
-    assert not any(others[1:-1])
+    *hidden, moves = [line for line in others[1:-1] if line]
+    assert hidden == [
+      f"Player {other} saw: {end.information_state_string(other)}"
+      for other in range(game.num_players())
+      if other != seat
+    ]
+    assert text.index(hidden[0]) > text.rindex("Now:")
+    assert moves == f"All moves: {', '.join(names_of(end))}"
 
 
 def test_every_bot_is_told_every_move():
@@ -185,7 +239,7 @@ def test_every_bot_is_told_every_move():
   ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["naive", "heuristic", "random", None])
+@pytest.mark.parametrize("name", ["naive", "heuristic", "random"])
 def test_bots_of_cheat(name):
   game, rng = pyspiel.load_game("cheat"), np.random.RandomState(0)
   make = play.make_opponent(game, name, rng)
@@ -240,8 +294,8 @@ def run(monkeypatch, capsys, words, lines):
 
 
 def test_the_command(monkeypatch, capsys):
-  code, text = run(monkeypatch, capsys, ["glasses", "--seat=1", "--seed=3"], ["4", "q"])
-  again, same = run(monkeypatch, capsys, ["glasses", "--seat=1", "--seed=3"], ["4", "q"])
+  code, text = run(monkeypatch, capsys, ["glasses", "--seat=1", "--seed=3", "--opponent=random"], ["4", "q"])
+  again, same = run(monkeypatch, capsys, ["glasses", "--seat=1", "--seed=3", "--opponent=random"], ["4", "q"])
   assert (code, text) == (again, same)
   assert code == 0
   assert "you are player 1" in text

@@ -1,3 +1,6 @@
+import csv
+import json
+
 import pyspiel
 import pytest
 from chases import play
@@ -5,6 +8,7 @@ from chases import play
 import ps_cfr_spiel
 from ps_cfr_spiel import glasses_beliefs
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.views import spot
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +49,29 @@ def test_without_moves_glasses_is_a_table(saved, capsys):
   [
     ("--at=1/9, 44", "Unknown move '44' after 5:0/10 1/9; choose one of Evader to 3, Evader to 4"),
     ("--at=2/9, 4, 4/7, 1", "Unknown move '1' after 5:0/10 2/9 4 4/7 caught; the game is over."),
-    ("--action=4", "--at and --png for glasses too"),
+    ("--action=4", "--action and --png are for charts of hands"),
   ],
 )
 def test_mistakes_are_answered_in_a_line(saved, capsys, option, message):
   assert program.run(["show", saved[0], option]) == 2
   error = capsys.readouterr().err
   assert message in error and error.count("\n") == 1
+
+
+def test_a_history_names_a_place_of_any_game(saved, capsys):
+  assert program.run(["show", saved[0], "--history=1/9, 4"]) == 0
+  out = capsys.readouterr().out
+  assert "After Stones to 1/9: player 0 acts" in out and "EV" in out
+  assert program.run(["show", saved[0], "--at=1/9", "--history=1/9, 4"]) == 2
+  assert "give one of them" in capsys.readouterr().err
+
+
+def test_rows_as_csv_and_json(saved, tmp_path, capsys):
+  path, policy = saved
+  assert program.run(["show", path, f"--csv={tmp_path / 'all.csv'}"]) == 0
+  with open(tmp_path / "all.csv", newline="") as file:
+    assert len(list(csv.DictReader(file))) == len(policy.to_rows())
+  capsys.readouterr()
+  assert program.run(["show", path, "--at=1/9", "--json"]) == 0
+  found = json.loads(capsys.readouterr().out)
+  assert found["rows"] == policy.to_rows([spot(policy, "1/9").public_state])

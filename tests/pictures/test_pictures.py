@@ -14,6 +14,7 @@ from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
 from ps_cfr_spiel.pictures import hands, style
+from ps_cfr_spiel.pictures.style import tick_text
 from ps_cfr_spiel.views import spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
@@ -43,10 +44,10 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
   figure = pictures.hand_chart(policy, path)
   here = spot(policy, path)
   chart = charts.hand_chart(here)
-  bars = figure.axes[0].containers
+  _, *bars = figure.axes[0].collections  # the cells, and the bars of each action
   assert len(bars) == len(here.actions)
-  for container, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
-    widths = [patch.get_width() for patch in container.patches]
+  for boxes, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
+    widths = [box.get_extents().width for box in boxes.get_paths()]
     np.testing.assert_allclose(widths, hands.SIDE * frequency, atol=1e-9)
   shares = {f"{name}  {100 * f:.1f}%" for name, f in zip(here.actions, here.frequencies(), strict=True)}
   assert shares <= set(texts(figure))
@@ -163,3 +164,18 @@ def test_without_matplotlib_an_error_says_what_to_install(module):
 def test_no_global_state_of_matplotlib_is_touched():
   code = "import sys, ps_cfr_spiel.pictures; assert 'matplotlib.pyplot' not in sys.modules"
   subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+  ("number", "text"),
+  [
+    (1, "1"),
+    (1000, "1,000"),
+    (0.001, "0.001"),
+    (1e-5, "$10^{-5}$"),
+    (5e-6, r"$5\cdot10^{-6}$"),
+    (1e8, "$10^{8}$"),
+  ],
+)
+def test_ticks(number, text):
+  assert tick_text(number) == text

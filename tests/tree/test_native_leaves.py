@@ -20,10 +20,10 @@ from test_leaves import brute_force
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, native
+from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, library, obstacle
 
 MISSING = "it was not built"
-needs_library = pytest.mark.skipif(native.obstacle() != "", reason=native.obstacle() or "it is there")
+needs_library = pytest.mark.skipif(obstacle() != "", reason=obstacle() or "it is there")
 WIDE = "river_subgame(stack=500,ranges=22+ A2s+ K2s+ A2o+ K9o+;55+ A2s+ Q8s+ T8s+ A8o+)"
 
 
@@ -215,13 +215,13 @@ def test_auto_takes_it_for_wide_ranges():
 
 
 def test_without_it_auto_takes_another(monkeypatch):
-  monkeypatch.setattr(native, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda: MISSING)
   assert build_tree(pyspiel.load_game("river_subgame")).leaves.kind == "showdown"
   assert build_tree(pyspiel.load_game(WIDE)).leaves.kind in ("dense", "showdown")
 
 
 def test_without_it_the_error_says_what_to_do(monkeypatch):
-  monkeypatch.setattr(native, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda: MISSING)
   with pytest.raises(ValueError, match=r"leaves='native' is not available: it was not built.*C\+\+ compiler"):
     build_tree(pyspiel.load_game(TINY), "native")
 
@@ -240,13 +240,13 @@ def test_games_without_a_form_are_refused():
 
 def test_library_that_cannot_be_loaded(monkeypatch, tmp_path, caplog):
   """None, one that is none, one of something else; each is said in one line."""
-  monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
-  caplog.set_level(logging.INFO, native.__name__)
-  assert native._load.__wrapped__() == MISSING
+  monkeypatch.setattr(library, "__file__", str(tmp_path / "library.py"))
+  caplog.set_level(logging.INFO, library.__name__)
+  assert library._load.__wrapped__() == MISSING
   (tmp_path / "_sweep.abi3.so").write_text("no library")
-  assert "cannot be used" in native._load.__wrapped__()
+  assert "cannot be used" in library._load.__wrapped__()
   shutil.copy(_ctypes.__file__, tmp_path / "_sweep.abi3.so")
-  assert "Sweep32" in native._load.__wrapped__()
+  assert "Sweep32" in library._load.__wrapped__()
   assert [record.levelname for record in caplog.records] == ["INFO"] * 3
   assert caplog.records[0].getMessage().startswith("No native leaf evaluator: it was not built.")
 
@@ -255,7 +255,7 @@ def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):
   solver = PSCFRSolver(pyspiel.load_game(WIDE))
   solver.run(4)
   solver.save(tmp_path / "run.npz")
-  monkeypatch.setattr(native, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda: MISSING)
   resumed = load_solver(tmp_path / "run.npz")
   assert resumed.tree.leaves.kind != "native"
   before = resumed.exploitability()

@@ -7,8 +7,8 @@ import pytest
 from random_policies import random_policy
 
 from ps_cfr_spiel import charts
+from ps_cfr_spiel.policy import letters
 from ps_cfr_spiel.views import spot
-from ps_cfr_spiel.views.spots import deal_probabilities, letters
 
 GAME = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 
@@ -68,12 +68,6 @@ def test_a_chart_is_the_weighted_mean_over_hands(policy, path, actions):
       np.testing.assert_allclose(chart.frequency[:, row, column], cell, atol=1e-9)
     else:
       assert np.isnan(chart.frequency[:, row, column]).all()
-
-
-def test_deal_probabilities_are_those_of_the_chance_nodes(policy):
-  outcomes = policy.game.new_initial_state().chance_outcomes()
-  np.testing.assert_allclose(deal_probabilities(policy.game, 0), [p for _, p in outcomes], atol=1e-12)
-  assert deal_probabilities(policy.game, 1).sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +159,5 @@ def test_other_games_are_shown_as_a_table():
   assert len(lines) == 12
   assert charts.infostates_text(policy, 1, "2", 100).count("\n") == 1
   assert charts.infostates_text(policy, None, "", 5).splitlines()[-1].startswith("... and 7 more")
-  assert charts.infostates_text(policy, 0, "nowhere", 5) == "No such information state."
-  with pytest.raises(ValueError, match="Bayesian form"):
-    spot(policy)
+  with pytest.raises(ValueError, match="no information state of player 0 that contains 'nowhere'"):
+    charts.infostates_text(policy, 0, "nowhere", 5)

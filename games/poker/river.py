@@ -1,0 +1,72 @@
+"""River subgames from what poker players write: commas in ranges, sizes in percent.
+
+OpenSpiel's game strings keep commas for themselves, so that ranges and sizes have blanks there.
+"""
+
+import re
+from collections.abc import Iterable
+
+import pyspiel
+
+
+def river(
+  board: str = "9s7c5s4h3c",
+  pot: int = 200,
+  stack: int = 20000,
+  bets: str | Iterable[str] = "fcpa",
+  ranges: str | tuple[str, str] = "uniform",
+) -> pyspiel.Game:
+  """The `river_subgame` of a spot, written as poker players do.
+
+  Args:
+    board: five cards, "Ks7d2c5h9s" or "Ks, 7d, 2c, 5h, 9s".
+    pot: chips in the pot.
+    stack: chips that each player began the hand with, half of the pot included.
+    bets: sizes of the pot, "50%, 100%, a" or "0.5 1 a" ("a" is all-in); or such a text for the first, the
+      second and all later bets.
+    ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"; ""
+      means all hands.
+
+  Returns:
+    The game, whose string has blanks where you wrote commas.
+
+  Raises:
+    ValueError: a parameter is not understood, or there are not two ranges.
+  """
+  sizes = [bets] if isinstance(bets, str) else list(bets)
+  both = [ranges] if isinstance(ranges, str) else list(ranges)
+  if not isinstance(ranges, str) and len(both) != 2:
+    raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
+  parameters = {
+    "board": _blanks(board),
+    "pot": pot,
+    "stack": stack,
+    "bets": _lone_twice(";".join(map(_sizes, sizes))),
+    "ranges": ";".join(map(_blanks, both)),
+  }
+  try:
+    return pyspiel.load_game("river_subgame", parameters)
+  except pyspiel.SpielError as error:
+    raise ValueError(str(error)) from error
+
+
+def _blanks(text: str) -> str:
+  """Commas and any white space as single blanks."""
+  return " ".join(text.replace(",", " ").split())
+
+
+def _sizes(text: str) -> str:
+  """Sizes of one or several bets, percents as fractions of the pot: "50%, 33.5%" as "0.5 0.335"."""
+  return re.sub(r"([0-9]*\.?[0-9]+) ?%", lambda found: _fraction(found[1]), _blanks(text))
+
+
+def _fraction(percent: str) -> str:
+  """Percents as a decimal fraction, exactly: "150" as "1.5"."""
+  whole, _, rest = percent.partition(".")
+  digits = whole.rjust(3, "0")
+  return f"{digits[:-2].lstrip('0') or '0'}.{digits[-2:]}{rest}".rstrip("0").rstrip(".")
+
+
+def _lone_twice(text: str) -> str:
+  """A lone number once more for later bets, since OpenSpiel would read it as a number."""
+  return f"{text};{text}" if re.fullmatch(r"[0-9.]+", text) else text

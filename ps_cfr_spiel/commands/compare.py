@@ -1,0 +1,80 @@
+"""The command `ps-cfr-spiel compare`: solvers side by side, OpenSpiel's among them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+
+from ps_cfr_spiel.cfr import RULES
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_game, define_json, say
+from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures, user_errors
+from ps_cfr_spiel.evaluation import comparison
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.solvers import PSCFRSolver
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags, in the order in which `--help` lists them."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_list("solvers", None, _HELP["solvers"], **into)
+  flags.DEFINE_float("seconds", 1.0, "How long each solver may iterate, without compilation.", 0.001, **into)
+  flags.DEFINE_string("png", None, "Draw exploitability by iterations and by seconds to this file.", **into)
+  define_game(values)
+  define_json(values)
+
+
+_HELP = {
+  "solvers": "Which, separated by commas: regret rules such as rm+ and nrm+, or names such as 'OpenSpiel "
+  "CFR+' and 'external sampling' (default: CFR, CFR+, NRM+ and external sampling, and OpenSpiel's own).",
+}
+SOLVERS = {**comparison.OURS, **comparison.THEIRS}
+
+
+def compare(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  game = load_game(words, values)
+  pictures = load_pictures() if values.png else None
+  solvers = SOLVERS if values.solvers is None else {name: _maker(name) for name in values.solvers}
+  with user_errors():
+    runs = comparison.compare(game, values.seconds, solvers, progress=not values.json)
+  if pictures:
+    file = Path(values.png)
+    pictures.iterations_and_seconds(game, runs).savefig(file)
+  if values.json:
+    points = {name: [point._asdict() for point in run.points] for name, run in runs.items()}
+    say(values, {"game": str(game), "seconds": values.seconds, "runs": points})
+    return 0
+  print(f"{game}\n\n{comparison.table(runs)}")
+  if pictures:
+    print(report({"saved": values.png}))
+  return 0
+
+
+def _maker(name: str) -> Any:
+  """From a game to the solver of a name."""
+  found = {known.lower(): make for known, make in SOLVERS.items()}.get(name.strip().lower())
+  if found is not None:
+    return found
+  rule = name.strip().lower()
+  if rule not in RULES:
+    known = ", ".join([*RULES, *SOLVERS])
+    raise UserError(f"--solvers: unknown solver {name!r}; choose among {known}.")
+  return lambda game: PSCFRSolver(game, rule)
+
+
+COMMAND = Command(
+  name="compare",
+  arguments="[GAME]",
+  summary="Run solvers side by side",
+  text="Runs each solver for the same time and measures its average strategy alike, exactly and in float64; "
+  "set-up and compilation are told apart. The game must be small enough for OpenSpiel's solvers to walk, "
+  "unless --solvers leaves them out. GAME is written as for solve.",
+  examples=(
+    "compare leduc_poker --seconds=5 --png=leduc.png",
+    "compare --solvers=nrm+,pcfr+,dcfr --board='Ks 7d 2c 5h 9s' --ranges='AA, KQs; TT+, AQ'",
+  ),
+  define=define,
+  run=compare,
+)

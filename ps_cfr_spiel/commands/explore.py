@@ -1,0 +1,46 @@
+"""The command `ps-cfr-spiel explore`: a saved strategy as a page for the browser."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.show import origin
+from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.views import explore_page
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_string(
+    "html", None, "Write the page to this file (default: FILE with the ending .html).", **into
+  )
+
+
+def explore(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  if len(words) != 1:
+    raise UserError(f"explore needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
+  policy = load_saved_policy(words[0])
+  with user_errors():
+    text = explore_page(policy, origin(policy))
+  file = Path(values.html or Path(words[0]).with_suffix(".html"))
+  file.write_text(text, encoding="utf-8")
+  print(report({"saved": f"{file} ({len(text.encode()) / 1e6:.1f} MB)", "open it": file.resolve().as_uri()}))
+  return 0
+
+
+COMMAND = Command(
+  name="explore",
+  arguments="FILE",
+  summary="Write a page to click through a solution",
+  text="Writes one HTML file that needs no network: open it with a double click. It walks the public tree; a "
+  "poker game has charts of strategy, values and ranges, glasses its map with beliefs, other games tables.",
+  examples=("explore runs/river_subgame/run.npz", "explore runs/leduc_poker/run.npz --html=leduc.html"),
+  define=define,
+  run=explore,
+)

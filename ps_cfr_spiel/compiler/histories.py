@@ -1,0 +1,170 @@
+"""All histories of a game as arrays, and what can be read from them."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ps_cfr_spiel.tree import TERMINAL, Decision, Labels
+
+
+@dataclasses.dataclass(frozen=True)
+class Histories:
+  """All N histories of a game, parents before children, children by ascending action.
+
+  Attributes:
+    parent: int32[N], -1 at the root.
+    action: int32[N], OpenSpiel action that leads here; -1 at the root.
+    rank: int32[N], number of that action among the parent's.
+    depth: int32[N], length of the history.
+    player: int32[N], who acts: 0, 1, `CHANCE` or `TERMINAL`.
+    chance: float64[N], product of the chance probabilities on the way.
+    utility: float64[N], to player 0; 0 before the end.
+    infostate: (int32[N], int32[N]), the number of each player's information state, acting or not.
+    names: the information state strings by number, for each player.
+    legal: int32[N], number of the set of legal actions in `legal_sets`.
+    legal_sets: the distinct sets of legal actions, ascending.
+    public: int32[N], number of the string of the game's public observer, or None.
+    pruned: whether chance had outcomes of probability zero, which are left out.
+  """
+
+  parent: np.ndarray
+  action: np.ndarray
+  rank: np.ndarray
+  depth: np.ndarray
+  player: np.ndarray
+  chance: np.ndarray
+  utility: np.ndarray
+  infostate: tuple[np.ndarray, np.ndarray]
+  names: tuple[list[str], list[str]]
+  legal: np.ndarray
+  legal_sets: list[tuple[int, ...]]
+  public: np.ndarray | None
+  pruned: bool = False
+
+  @property
+  def largest_value(self) -> float:
+    """Of all utilities times chance, in absolute terms."""
+    return float(np.abs(self.chance * self.utility).max(initial=0))
+
+  @functools.cached_property
+  def layers(self) -> tuple[np.ndarray, ...]:
+    """The histories of each length, ascending."""
+    return layers(self.depth)
+
+  def path(self, history: int) -> list[int]:
+    """The actions that lead to a history."""
+    actions = []
+    while self.parent[history] >= 0:
+      actions.append(int(self.action[history]))
+      history = self.parent[history]
+    return actions[::-1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Walked:
+  """What a tree that was made by walking came from; see `tree.Source`.
+
+  Attributes:
+    histories: all of them.
+    public: int32[N], the public state of each, or None.
+    types: for each player int[N], the type at each history.
+  """
+
+  remark: ClassVar[str] = ""
+  histories: Histories
+  public: np.ndarray | None
+  types: tuple[np.ndarray, np.ndarray]
+
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`."""
+    return self.histories.pruned
+
+  def path(self, decision: Decision, type_index: int) -> list[int]:
+    """See `tree.Labels`."""
+    return self.histories.path(decision.examples[type_index])
+
+  def _members(self, public_state: int) -> np.ndarray:
+    assert self.public is not None
+    return np.flatnonzero(self.public == public_state)
+
+  def history(self, public_state: int) -> list[int]:
+    """See `tree.Labels`."""
+    return self.histories.path(int(self._members(public_state)[0]))
+
+  def count(self, public_state: int) -> int:
+    """See `tree.Labels`."""
+    return len(self._members(public_state))
+
+  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+    """See `tree.Labels`."""
+    members = self._members(public_state)
+    first, second = (
+      [self.histories.names[i][n] for n in np.unique(self.histories.infostate[i][members])] for i in (0, 1)
+    )
+    return first, second
+
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `tree.Labels`."""
+    histories, spread = self.histories, []
+    end = histories.player == TERMINAL
+    low, high = np.where(end, histories.utility, np.inf), np.where(end, histories.utility, -np.inf)
+    for here in reversed(histories.layers[1:]):
+      np.minimum.at(low, histories.parent[here], low[here])
+      np.maximum.at(high, histories.parent[here], high[here])
+    for player in (0, 1):
+      of = histories.infostate[player]
+      least = np.full(len(histories.names[player]), np.inf)
+      most = -least
+      acts = np.flatnonzero(histories.player == player)
+      np.minimum.at(least, of[acts], low[acts])
+      np.maximum.at(most, of[acts], high[acts])
+      spread.append(np.where(np.isfinite(least), most - np.where(np.isfinite(least), least, 0), 0)[of])
+    found = []
+    for decision in decisions:
+      examples = np.array(decision.examples)
+      found.append(np.where(examples >= 0, spread[decision.player][examples], 0.0))
+    return found
+
+
+def walked(labels: Labels) -> Walked | None:
+  """The histories that a tree was made from; None if it was made from a Bayesian form."""
+  return labels.source if isinstance(labels.source, Walked) else None
+
+
+def last_choices(histories: Histories, player: int) -> np.ndarray:
+  """The player's last choice before each history.
+
+  Returns:
+    int32[N, 2]: (information state, number of the action), or (-1, -1) if the player has not acted yet.
+  """
+  last = np.full((len(histories.parent), 2), -1, np.int32)
+  for here in histories.layers[1:]:
+    above = histories.parent[here]
+    own = histories.player[above] == player
+    choice = np.stack([histories.infostate[player][above], histories.rank[here]], 1)
+    last[here] = np.where(own[:, None], choice, last[above])
+  return last
+
+
+def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
+  """Last choices as `make_forest` wants them, by row instead of by information state.
+
+  Args:
+    choices: int[n, 2] of `last_choices`.
+    row: int[infostates], the row in which each infostate of the player is stored.
+
+  Returns:
+    int[n, 2]: (row, number of the action), or (-1, -1) if the player has not acted yet.
+  """
+  return np.where(choices[:, :1] >= 0, np.stack([row[choices[:, 0]], choices[:, 1]], 1), -1)
+
+
+def layers(depth: np.ndarray) -> tuple[np.ndarray, ...]:
+  """The histories, or any nodes, of each depth: int[n] to arrays of numbers, ascending."""
+  small = depth.astype(np.int16) if depth.max(initial=0) < 2**15 else depth  # which NumPy sorts by counting
+  order = np.argsort(small, kind="stable").astype(np.int32)
+  return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))

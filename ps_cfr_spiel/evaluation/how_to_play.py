@@ -1,0 +1,48 @@
+"""What a person at the table wants to know of a game: its rules, and its map if it has one."""
+
+import inspect
+import sys
+import textwrap
+
+import pyspiel
+
+WIDTH = 100
+RULES = {  # of OpenSpiel's games, which carry no text
+  "kuhn_poker": "Three cards, 0 to 2. Both players put one chip in and get a card. Pass or Bet one chip; a "
+  "Bet may be called by Bet or given up by Pass. At the end the higher card wins the pot.",
+  "leduc_poker": "Six cards: three ranks, two of each; card numbers 2k and 2k+1 have the same rank. Both "
+  "players put one chip in and get a card; raises are 2 chips in the first round and 4 in the second, at "
+  "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher "
+  "rank.",
+  "liars_dice": "Both players roll in secret and in turns make rising bids: 2-3 says that all dice together "
+  "show at least two threes; the highest face is wild. Liar ends the game: who was wrong loses.",
+  "goofspiel": "Prize cards come up one by one. Each player bids a card of their own hand for it; the higher "
+  "bid wins the prize, equal bids win nothing. The higher sum of prizes wins.",
+}
+
+
+def rules_of(game: pyspiel.Game) -> str:
+  """The rules of a game, as far as they are known here: a Python game has them in its module's docstring."""
+  name = game.get_type().short_name
+  inner = (
+    str(game).partition("game=")[2].partition("(")[0]
+  )  # of a wrapper such as turn_based_simultaneous_game
+  if name in RULES or inner in RULES:
+    return textwrap.fill(RULES.get(name) or RULES[inner], WIDTH)
+  text = inspect.getdoc(sys.modules.get(type(game).__module__)) if hasattr(game, "make_py_observer") else None
+  if text:
+    return text.partition("\nParameters")[0].rstrip() + map_of(game)
+  return (
+    f"{game.get_type().long_name}: OpenSpiel has no text of its rules. {game.num_players()} players, "
+    f"between {game.min_utility():g} and {game.max_utility():g} to win, "
+    f"at most {game.max_game_length()} moves."
+  )
+
+
+def map_of(game: pyspiel.Game) -> str:
+  """For a chase on a graph, a line for each node with the nodes next to it; else nothing."""
+  if game.get_type().short_name != "glasses":
+    return ""
+  neighbours = game.chase.neighbours  # pyright: ignore[reportAttributeAccessIssue]
+  lines = [f"  {node}: {' '.join(map(str, near))}" for node, near in enumerate(neighbours)]
+  return "\n" + "\n".join(["The map, each node with those next to it:", *lines])

@@ -1,0 +1,43 @@
+"""What actions and public states are called, in the game's own words; and states to ask it about."""
+
+import pyspiel
+
+from ps_cfr_spiel.tree import Decision, Labels
+
+
+def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
+  """A state in which the player of `decision` is of the given type."""
+  state = game.new_initial_state()
+  for action in labels.path(decision, type_index):
+    state.apply_action(action)
+  return state
+
+
+def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tuple[str, ...]:
+  """The legal actions of a row, as the game's `action_to_string` writes them."""
+  first = next(h for h, name in enumerate(decision.infostates) if name is not None)
+  state = make_state(labels, game, decision, first)
+  return tuple(state.action_to_string(decision.player, action) for action in decision.legal_actions)
+
+
+def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
+  """How a public state is reached from its parent, in the game's words; "..." where moves are hidden."""
+  state = labels.public_states[number]
+  if state.parent < 0:
+    return "root"
+  if state.action < 0:
+    return "..."
+  above = game.new_initial_state()
+  for action in labels.history(state.parent):
+    above.apply_action(action)
+  return above.action_to_string(above.current_player(), state.action)
+
+
+def line(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
+  """The public moves that lead to a public state, in order; hidden ones are left out."""
+  names = []
+  while number > 0:
+    if labels.public_states[number].action >= 0:
+      names.append(action_name(game, labels, number))
+    number = labels.public_states[number].parent
+  return tuple(names[::-1])

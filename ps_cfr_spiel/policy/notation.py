@@ -1,0 +1,96 @@
+"""How people write actions: names, abbreviations, amounts, letters and numbers."""
+
+import re
+from collections.abc import Sequence
+
+
+def split_words(text: str) -> list[str]:
+  """The words of what somebody typed; commas separate too, unless they group the digits of 19,900."""
+  return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace(",", " ").split()
+
+
+def find_one_action(text: str, names: Sequence[str], ids: Sequence[int], history: Sequence[str] = ()) -> int:
+  """Which of some actions a name, abbreviation or number means.
+
+  Args:
+    text: what somebody typed.
+    names: of the legal actions.
+    ids: their OpenSpiel numbers.
+    history: the moves so far, for messages.
+
+  Raises:
+    ValueError: none of them, several, or more than one action.
+  """
+  words = split_words(text)
+  choice, used = find_action(words, names, ids, history)
+  if used < len(words):
+    raise ValueError(f"{text!r} is more than one action.")
+  return choice
+
+
+def letters(actions: Sequence[str]) -> tuple[str, ...]:
+  """A letter for each action: its first one; where several begin alike, the next free ones."""
+  reserved = {name[0].lower() for name in actions}
+  found: list[str] = []
+  for name in actions:
+    letter = name[0].lower()
+    if letter in found:
+      after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
+      letter = next((other for other in after[2] + after[0] if other not in reserved | set(found)), "?")
+    found.append(letter)
+  return tuple(found)
+
+
+def find_action(
+  words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
+) -> tuple[int, int]:
+  """Reads one action off the front of some words.
+
+  Args:
+    words: of `split_words`.
+    names: of the legal actions.
+    ids: their OpenSpiel numbers.
+    history: the moves so far, for messages.
+
+  Returns:
+    Which of `names`, and how many words it took.
+
+  Raises:
+    ValueError: no action is meant, or more than one may be.
+  """
+  for used in range(min(len(words), max(len(split_words(name)) for name in names)), 0, -1):
+    text = [word.lower() for word in words[:used]]
+    found = [k for k, name in enumerate(names) if split_words(name.lower()) == text]
+    if found:
+      return found[0], used
+  word = words[0].lower() if words else ""
+  if word.isdecimal() and int(word) in ids:
+    return ids.index(int(word)), 1
+  if word in letters(names):
+    return letters(names).index(word), 1
+  for matches in (_is_abbreviation, _is_amount):
+    found = [k for k, name in enumerate(names) if matches(word, name.lower())]
+    if len(found) == 1:
+      return found[0], 1
+    if found:
+      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}.")
+  known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
+  where = f"after {', '.join(history)}" if history else "at the start"
+  raise ValueError(f"Unknown action {' '.join(words[:1])!r} {where}; choose one of {known}.")
+
+
+def _letters_and_numbers(text: str) -> tuple[str, list[str]]:
+  return re.sub("[^a-z]", "", text), re.findall("[0-9]+", text)
+
+
+def _is_abbreviation(word: str, name: str) -> bool:
+  """B200 or bet for Bet 200; x for Check, as betting lines are written."""
+  (letters, numbers), (full, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
+  letters = "check" if letters == "x" else letters
+  return bool(letters) and full.startswith(letters) and numbers in ([], amount)
+
+
+def _is_amount(word: str, name: str) -> bool:
+  """19900 or r19900 for All-in 19900."""
+  (letters, numbers), (_, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
+  return len(letters) < 2 and bool(numbers) and numbers == amount

@@ -1,0 +1,108 @@
+"""How often play comes to each infostate: by its player's own choices, and by chance and the opponent's."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.compiler import Deals, Walked, layers
+from ps_cfr_spiel.tree import Decision, Labels
+
+Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
+
+
+class Reach(NamedTuple):
+  """How often play comes to a row; H types, 0 for those that cannot be there.
+
+  Attributes:
+    own: float64[H], product of the acting player's own probabilities.
+    others: float64[H], probability that chance and the opponent play to it; `own * others` is how often the
+      infostate occurs.
+    dealt: float64[H], the same for chance alone, in games that deal types; elsewhere `others`.
+    equity: float64[H], the share of the pot that a hand would win here if the hands were shown, against those
+      with which the opponent comes here, ties counted half; nan if there are none. None without showdowns.
+  """
+
+  own: np.ndarray
+  others: np.ndarray
+  dealt: np.ndarray
+  equity: np.ndarray | None = None
+
+
+def reaches(labels: Labels, strategies: Strategies) -> list[Reach]:
+  """How often play comes to each of `labels.decisions`, in their order."""
+  source = labels.source
+  if isinstance(source, Deals):
+    return _by_deals(labels, source, strategies)
+  assert isinstance(source, Walked)
+  return _by_histories(labels, source, strategies)
+
+
+def _table(strategies: Strategies, decision: Decision) -> np.ndarray:
+  return np.asarray(strategies[decision.player][decision.block])[:, decision.row]
+
+
+def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Reach]:
+  """In a Bayesian form: down the public tree, all types side by side."""
+  states = labels.public_states
+  own = tuple(np.ones((len(states), len(types))) for types in labels.types)
+  for s, state in enumerate(states):
+    if state.parent >= 0:
+      above = states[state.parent]
+      for player in (0, 1):
+        own[player][s] = own[player][state.parent]
+      if above.player >= 0:
+        decision = labels.decisions[above.decisions[0]]
+        action = decision.legal_actions.index(state.action)
+        own[above.player][s] *= _table(strategies, decision)[action]
+  found: dict[int, Reach] = {}
+  for player in (0, 1):
+    rows = [(n, d.public_state) for n, d in enumerate(labels.decisions) if d.player == player]
+    if not rows:
+      continue
+    numbers, at = zip(*rows, strict=True)
+    range_ = own[1 - player][list(at)]
+    others, ahead = source.weight(player, range_), source.ahead(player, range_)
+    equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
+    (dealt,) = source.weight(player, np.ones((1, len(labels.types[1 - player]))))
+    for n, s, weight, share in zip(numbers, at, others, equity, strict=True):
+      found[n] = Reach(own[player][s], weight, dealt, share)
+  return [found[n] for n in range(len(labels.decisions))]
+
+
+def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
+  """In a walked game: down its histories, then summed over those of each infostate."""
+  histories = source.histories
+  probability = np.ones(len(histories.parent))  # that the action which leads here is chosen by its player
+  for player in (0, 1):
+    tables = np.zeros((len(histories.names[player]), max(map(len, histories.legal_sets))))
+    for decision in labels.decisions:
+      if decision.player == player:
+        table = _table(strategies, decision)
+        for h, example in enumerate(decision.examples):
+          if example >= 0:
+            tables[histories.infostate[player][example], : len(table)] = table[:, h]
+    chosen = np.flatnonzero((histories.parent >= 0) & (histories.player[histories.parent] == player))
+    above = histories.parent[chosen]
+    probability[chosen] = tables[histories.infostate[player][above], histories.rank[chosen]]
+  own = np.ones((2, len(histories.parent)))
+  for here in layers(histories.depth)[1:]:
+    above = histories.parent[here]
+    for player in (0, 1):
+      mine = histories.player[above] == player
+      own[player][here] = own[player][above] * np.where(mine, probability[here], 1.0)
+  has_types = max(map(len, labels.types)) > 1
+  totals = []
+  for player in (0, 1):
+    acts = np.flatnonzero(histories.player == player)
+    number, size = histories.infostate[player][acts], len(histories.names[player])
+    others = np.bincount(number, (histories.chance * own[1 - player])[acts], size)
+    dealt = np.bincount(number, histories.chance[acts], size) if has_types else others
+    totals.append((others, dealt))
+  found = []
+  for decision in labels.decisions:
+    examples = np.array(decision.examples)
+    number = histories.infostate[decision.player][examples]
+    columns = (own[decision.player][examples], *(total[number] for total in totals[decision.player]))
+    found.append(Reach(*(np.where(examples >= 0, column, 0.0) for column in columns)))
+  return found

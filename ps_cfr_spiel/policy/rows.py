@@ -1,0 +1,96 @@
+"""A policy as a table: a row for every action of every infostate, for spreadsheets and data frames."""
+
+import csv
+import json
+import math
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.policy.naming import action_names, line
+from ps_cfr_spiel.policy.reach import Reach
+from ps_cfr_spiel.policy.worth import Worths
+from ps_cfr_spiel.tree import Decision, Labels
+
+COLUMNS: tuple[str, ...] = (
+  "player",
+  "public_state",
+  "line",
+  "type",
+  "infostate",
+  "action",
+  "action_name",
+  "probability",
+  "value",
+  "best_response_value",
+  "reach",
+  "others_reach",
+  "equity",
+)
+SEPARATOR = ", "  # between the moves of a line
+
+Row = dict[str, Any]
+
+
+def rows(
+  game: pyspiel.Game,
+  labels: Labels,
+  table: Callable[[Decision], np.ndarray],
+  reach: Callable[[Decision], Reach],
+  worths: Worths,
+  public_states: Collection[int] | None = None,
+) -> Iterator[Row]:
+  """A dictionary with the keys `COLUMNS` for every action of every infostate; see `TreePolicy.to_rows`.
+
+  Args:
+    game: the game, to name actions.
+    labels: of its tree.
+    table: the strategy of a row, [A, H].
+    reach: how often play comes to a row.
+    worths: what the actions of a row are worth.
+    public_states: only these.
+  """
+  lines: dict[int, str] = {}
+  for decision in labels.decisions:
+    number = decision.public_state
+    if public_states is not None and number not in public_states:
+      continue
+    if number >= 0 and number not in lines:
+      lines[number] = SEPARATOR.join(line(game, labels, number))
+    place = (decision.player, number, lines[number]) if number >= 0 else (decision.player, None, None)
+    actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
+    types = labels.types[decision.player]
+    strategy, worth, often = table(decision), worths.at(decision), reach(decision)
+    for h, infostate in enumerate(decision.infostates):
+      if infostate is None:
+        continue
+      type_ = types[h] or None
+      equity = None if often.equity is None else _number(often.equity[h])
+      for a, action in enumerate(actions):
+        values = float(strategy[a, h]), _number(worth.value[a, h]), _number(worth.best[a, h])
+        ends = float(often.own[h]), float(often.others[h]), equity
+        yield dict(zip(COLUMNS, (*place, type_, infostate, *action, *values, *ends), strict=True))
+
+
+def _number(value: float) -> float | None:
+  """A float; None, which is JSON's null and an empty cell, for nan."""
+  return None if math.isnan(value) else float(value)
+
+
+def write_rows(path: str | os.PathLike, table: Sequence[Row]) -> None:
+  """Writes rows to a file: CSV with a header, or JSON lines if its name ends in .jsonl.
+
+  Raises:
+    OSError: the file cannot be written.
+  """
+  with open(path, "w", encoding="utf-8", newline="") as file:
+    if Path(path).suffix == ".jsonl":
+      file.writelines(f"{json.dumps(row)}\n" for row in table)
+      return
+    writer = csv.DictWriter(file, COLUMNS)
+    writer.writeheader()
+    writer.writerows(table)

@@ -1,0 +1,89 @@
+"""From what people type to a place in a game: "check, bet 200", "x b200", "1 2", "#12"."""
+
+import pyspiel
+
+from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_action, line, split_words
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
+
+
+def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str, ...]]:
+  """The state after moves of chance and of the players, all of them written, and what they are called.
+
+  Raises:
+    ValueError: a move is unknown or illegal.
+  """
+  state, words, names = game.new_initial_state(), split_words(moves), ()
+  while words:
+    if state.is_terminal():
+      raise ValueError(f"The game is over after {', '.join(names)}; {' '.join(words)!r} cannot follow.")
+    ids = state.legal_actions()
+    legal = [state.action_to_string(state.current_player(), action) for action in ids]
+    choice, used = find_action(words, legal, ids, names)
+    state.apply_action(ids[choice])
+    words, names = words[used:], (*names, legal[choice])
+  return state, names
+
+
+def find_public_state(policy: TreePolicy, path: str) -> int:
+  """The public state to which public moves lead; see `spots.spot`."""
+  return _walk(policy, split_words(path))
+
+
+def _walk(policy: TreePolicy, words: list[str]) -> int:
+  """The public state to which the words of a path lead."""
+  labels, index, history = policy.labels, 0, ()
+  while True:
+    below = labels.children[index]
+    hidden = len(below) == 1 and labels.public_states[below[0]].action < 0
+    if words and words[0].startswith("#"):
+      index, words = _numbered(labels, words[0]), words[1:]
+      history = line(policy.game, labels, index)
+    elif hidden and (words or labels.public_states[index].player == CHANCE):
+      words, index = _without_hidden(policy, index, words), below[0]
+    elif not words:
+      return index
+    elif not below:
+      raise ValueError(f"The game is over after {', '.join(history)}; {' '.join(words)!r} cannot follow.")
+    else:
+      name, index, words = _next(policy, index, words, history)
+      history = (*history, name)
+
+
+def _numbered(labels: Labels, word: str) -> int:
+  """The public state that "#12" names."""
+  count = len(labels.public_states)
+  if not word[1:].isdecimal() or int(word[1:]) >= count:
+    raise ValueError(f"Unknown public state {word!r}; they are numbered from #0 to #{count - 1}.")
+  return int(word[1:])
+
+
+def _without_hidden(policy: TreePolicy, index: int, words: list[str]) -> list[str]:
+  """The words after those of a hidden move of a player, if they begin with one."""
+  for number in policy.labels.public_states[index].decisions:
+    decision = policy.labels.decisions[number]
+    names = action_names(policy.game, policy.labels, decision)
+    try:
+      return words[find_action(words, names, decision.legal_actions, ())[1] :]
+    except ValueError:
+      continue
+  return words
+
+
+def _next(
+  policy: TreePolicy, index: int, words: list[str], history: tuple[str, ...]
+) -> tuple[str, int, list[str]]:
+  """The public move that the first words name, where it leads, and the words after it."""
+  labels = policy.labels
+  moves: dict[int, list[int]] = {}
+  for child in labels.children[index]:
+    moves.setdefault(labels.public_states[child].action, []).append(child)
+  ids = list(moves)
+  names = [action_name(policy.game, labels, moves[action][0]) for action in ids]
+  choice, used = find_action(words, names, ids, history)
+  found = moves[ids[choice]]
+  # What happens after one action may depend on what is hidden: whether the game ends, or what is then seen.
+  goes_on = [child for child in found if labels.public_states[child].player != TERMINAL] or found[:1]
+  if len(goes_on) > 1:
+    several = " or ".join(f"#{child}" for child in goes_on)
+    raise ValueError(f"{names[choice]!r} leads to several public states; write {several} instead.")
+  return names[choice], goes_on[0], words[used:]

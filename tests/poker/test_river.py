@@ -1,0 +1,62 @@
+"""Rivers as poker players write them, against the same game by its own string."""
+
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel.commands import program
+
+
+def test_commas_and_percents():
+  game = ps_cfr_spiel.river("Kh, Kd, 8c,4s, 2h", 100, 500, "50%, 133.5 %, a", ("AA, KQs,76s:0.5", "TT+, AQs"))
+  expected = pyspiel.load_game(
+    "river_subgame(board=Kh Kd 8c 4s 2h,pot=100,stack=500,bets=0.5 1.335 a,ranges=AA KQs 76s:0.5;TT+ AQs)"
+  )
+  assert str(game) == str(expected)
+  assert str(pyspiel.load_game(str(game))) == str(game)
+
+
+@pytest.mark.parametrize(
+  ("bets", "expected"),
+  [
+    ("fcpa", "fcpa"),
+    ("75%", "0.75;0.75"),
+    ("7%, 5.5%", "0.07 0.055"),
+    ("200% a", "2 a"),
+    (["33%, a", "a"], "0.33 a;a"),
+    ("50%; 100%, a", "0.5; 1 a"),
+  ],
+)
+def test_sizes(bets, expected):
+  game = ps_cfr_spiel.river(bets=bets, ranges=("AA", "KK"))
+  assert game.get_parameters()["bets"] == expected
+  assert str(pyspiel.load_game(str(game))) == str(game)
+
+
+def test_defaults_are_the_games():
+  assert str(ps_cfr_spiel.river()) == str(pyspiel.load_game("river_subgame"))
+
+
+@pytest.mark.parametrize(
+  ("arguments", "message"),
+  [
+    ({"ranges": ("AA",)}, "expected two, of player 0 and of player 1, got 1"),
+    ({"ranges": ("AA", "XX")}, "range token 'XX': not understood"),
+    ({"bets": "50%, big"}, "unknown bet size 'big'"),
+    ({"board": "Kh, Kd"}, "a river board has 5"),
+  ],
+)
+def test_mistakes(arguments, message):
+  with pytest.raises(ValueError, match=message):
+    ps_cfr_spiel.river(**arguments)
+
+
+def test_a_comma_in_a_game_string_gets_a_hint(capfd):
+  assert program.run(["summary", "river_subgame(ranges=AA,KK;QQ)"]) == 2
+  error = capfd.readouterr().err
+  assert "Unknown parameter 'KK;QQ)'" in error and "write blanks; ps_cfr_spiel.river()" in error
+
+
+def test_flags_and_a_game_exclude_each_other(capfd):
+  assert program.run(["summary", "kuhn_poker", "--pot=100"]) == 2
+  assert "--pot: these describe a river, so leave out 'kuhn_poker'" in capfd.readouterr().err

@@ -1,0 +1,191 @@
+"""The page to explore a solution: its data, and in a real browser what it shows after clicks."""
+
+import base64
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from random_policies import random_policy
+
+from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.views import charts, evader_belief, explore_page, glasses, spot, worth_at
+from ps_cfr_spiel.views import explore as explore_view
+
+RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium: apt-get install chromium")
+LARGEST = 2_000_000  # bytes of the default river's page
+
+DRIVER = """<script>
+(async () => {
+  const seen = [];
+  for (const [where, name] of STEPS) {
+    const found = [...document.querySelectorAll(where)].filter(
+      (b) => name === (b.dataset.move ?? b.dataset.kind ?? b.textContent));
+    if (!found.length) throw Error(`no ${name} in ${where}`);
+    found[0].click();
+    await new Promise((done) => setTimeout(done, 30));
+    const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
+    const rows = [...document.querySelectorAll("#table tr")];
+    seen.push({
+      hash: location.hash, path: texts("#path button"), moves: texts("#moves button"),
+      map: texts("#map text"),
+      table: rows.map((r) => [...r.children].map((e) => e.textContent)),
+      stones: [...document.querySelectorAll("[data-stone]")].map((e) => +e.dataset.stone),
+      wide: document.documentElement.scrollWidth > innerWidth,
+    });
+  }
+  const result = document.createElement("pre");
+  result.id = "result";
+  result.textContent = JSON.stringify(seen);
+  document.body.append(result);
+})().catch((e) => { document.body.append(`failed: ${e}`); });
+</script>"""
+
+
+def click(policy, steps, folder, width=1000):
+  """What the page shows after each of some clicks, [(CSS selector, name), ...]."""
+  page = explore_page(policy)
+  file = folder / "page.html"
+  file.write_text(page.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>"))
+  options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+  options += [f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom"]
+  run = subprocess.run([str(BROWSER), *options, file.as_uri()], capture_output=True, text=True, timeout=300)
+  found = re.search('<pre id="result">(.*?)</pre>', run.stdout, re.S)
+  assert found, run.stdout[-2000:] + run.stderr[-2000:]
+  return json.loads(html.unescape(found[1]))
+
+
+def numbers(texts):
+  """The numbers of cells or buttons, nan for a dash; shares for percents."""
+  found = []
+  for text in texts:
+    match = re.search(r"(-?[\d.,]+(?:e-?\d+)?)(%?)$", text.replace(" · end", ""))
+    found.append(float(match[1].replace(",", "")) / (100 if match[2] else 1) if match else np.nan)
+  return found
+
+
+@pytest.mark.parametrize("name", [RIVER, "kuhn_poker", "glasses(turns=1)"])
+def test_the_data_are_those_of_the_rows(name):
+  policy = random_policy(name)
+  data = explore_view.page_data(policy)
+  seen = 0
+  for number, node in enumerate(data["nodes"]):
+    if "data" not in node:
+      continue
+    here = spot(policy, f"#{number}")
+    types = data["types"][node["types"]]
+    table = np.frombuffer(base64.b64decode(node["data"]), "<f4").reshape(-1, len(types))
+    rows = {(row["infostate"], row["action"]): row for row in policy.to_rows([number])}
+    for column, (decision, h) in enumerate(here.cells):
+      mean = best = None
+      for k, action in enumerate(node["ids"]):
+        row = rows.get((decision.infostates[h], action))
+        if row is None:
+          assert np.isnan(table[k, column])
+          continue
+        seen += 1
+        assert table[k, column] == pytest.approx(row["probability"], rel=1e-6)
+        if row["value"] is not None:
+          assert table[len(node["ids"]) + k, column] == pytest.approx(row["value"], rel=1e-5, abs=1e-5)
+          mean = (mean or 0) + row["probability"] * row["value"]
+          best = max(-np.inf if best is None else best, row["best_response_value"])
+        assert table[2 * len(node["ids"]), column] == pytest.approx(row["reach"], rel=1e-6)
+      if mean is not None and best is not None:
+        assert table[-3, column] == pytest.approx(mean, rel=1e-5, abs=1e-5)
+        assert table[-2, column] == pytest.approx(best - mean, rel=1e-4, abs=1e-4)
+  assert seen == len(policy.to_rows())
+
+
+def test_the_page_is_whole_and_needs_no_network():
+  page = explore_page(random_policy("kuhn_poker"), "a policy </script> of tests")
+  assert page.count("</script>") == 2  # what is put in cannot end a script
+  assert not re.search(r"https?://|src=|@import", page)
+  assert "/*DATA*/" not in page
+
+
+@pytest.mark.slow
+def test_the_page_of_the_default_river_is_small():
+  assert len(explore_page(random_policy("river_subgame")).encode()) < LARGEST
+
+
+def test_what_is_too_large_is_refused(monkeypatch):
+  monkeypatch.setattr(explore_view, "MOST_NUMBERS", 10)
+  with pytest.raises(ValueError, match=r"kuhn_poker\(\) has 11 public states .* show --csv"):
+    explore_page(random_policy("kuhn_poker"))
+
+
+def test_the_command(tmp_path, capsys):
+  random_policy("kuhn_poker").save(tmp_path / "policy.npz")
+  assert program.run(["explore", str(tmp_path / "policy.npz")]) == 0
+  assert (tmp_path / "policy.html").read_text().startswith("<!doctype html>")
+  assert (tmp_path / "policy.html").as_uri() in capsys.readouterr().out
+  assert program.run(["explore"]) == 2
+
+
+@needs_browser
+@pytest.mark.slow
+def test_three_lines_of_a_river_are_clicked_through(tmp_path):
+  policy = random_policy(RIVER)
+  lines = {"AKo": ["Check", "Bet 100"], "TT": ["Bet 200"], "QQ": ["All-in 900"]}
+  steps, places = [], []
+  for kind, line in lines.items():
+    steps += [("#path button", "Start"), *(("#moves button", move) for move in line), (".cell", kind)]
+    places.append(len(steps) - 1)
+  seen = click(policy, steps, tmp_path, 390)
+  for (kind, line), place in zip(lines.items(), places, strict=True):
+    here, shown = spot(policy, ", ".join(line)), seen[place]
+    assert shown["hash"] == f"#{here.public_state}"
+    assert [name.replace(",", "") for name in shown["path"]] == ["Start", *line]
+    np.testing.assert_allclose(numbers(shown["moves"]), here.frequencies(), atol=0.00051)
+    assert not shown["wide"]  # a phone's width is enough
+    types = charts.find_types(here, kind)
+    worth = worth_at(policy, here)
+    table = {row[0]: numbers(row[1:]) for row in shown["table"][1:]}
+    assert set(table) == {here.types[h] for h in types}
+    for h in types:
+      expected = np.stack([100 * here.probability[:, h], worth.value[:, h]], 1).ravel()
+      found = np.array(table[here.types[h]])[: len(expected)]
+      found[::2] *= 100
+      np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
+      assert worth.equity is not None
+      assert table[here.types[h]][-1] == pytest.approx(worth.equity[h], abs=0.00051)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_glasses_has_a_map_with_beliefs(tmp_path):
+  policy = random_policy("glasses")
+  seen = click(policy, [("#moves button", "Stones to 1/9"), ("#moves button", "...")], tmp_path)
+  state = glasses.after(policy.game, "1/9, 4")
+  belief = evader_belief(state, policy)
+  assert seen[1]["stones"] == [1, 9]
+  shown = [float(text[:-1]) for text in seen[1]["map"] if text.endswith("%")]
+  np.testing.assert_allclose(shown, [100 * p for p in belief.values()], atol=0.051)
+  probabilities = list(policy.action_probabilities(state).values())
+  found = {
+    name: p for name, p in zip(seen[1]["moves"], numbers(seen[1]["moves"]), strict=True) if "end" not in name
+  }
+  assert len(found) == len(probabilities)
+  np.testing.assert_allclose(sorted(found.values()), sorted(probabilities), atol=0.00051)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_leduc_is_a_tree_with_tables(tmp_path):
+  policy = random_policy("leduc_poker")
+  line = ["Raise", "Call", "Chance outcome:0"]
+  seen = click(policy, [("#moves button", move) for move in line], tmp_path)
+  here = spot(policy, ", ".join(line))
+  worth = worth_at(policy, here)
+  assert seen[-1]["hash"] == f"#{here.public_state}"
+  assert [row[0] for row in seen[-1]["table"][1:]] == list(here.types)
+  for h, row in enumerate(seen[-1]["table"][1:]):
+    expected = np.stack([100 * here.probability[:, h], worth.value[:, h]], 1).ravel()
+    found = np.array(numbers(row[1:]))[: len(expected)]
+    found[::2] *= 100
+    np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
