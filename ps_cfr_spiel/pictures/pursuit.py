@@ -9,8 +9,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from ps_cfr_spiel.pictures.glasses import EDGE, NEAR, STONE, layout
+from ps_cfr_spiel.pictures.glasses import EDGE, NEAR, STONE
 from ps_cfr_spiel.pictures.style import INK, SOFT
+from ps_cfr_spiel.views import glasses
 
 ATTACKER, GOAL = "#c0392b", "#cfe5cd"
 APART, SHORT = 1.6, 30  # inches between neighbours; points by which edges end before the middle of a node
@@ -33,7 +34,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   for a, near in enumerate(ways):
     joined[a, list(near)] = True
   joined = (joined | joined.T) & ~np.eye(len(ways), dtype=bool)  # for their places, ways lead both ways
-  place = APART * layout(tuple(tuple(np.flatnonzero(row).tolist()) for row in joined))
+  place = APART * glasses.layout(tuple(tuple(np.flatnonzero(row).tolist()) for row in joined))
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   size = np.maximum((high - low) * 1.05, (4.5, 1.5))
   figure = Figure(figsize=(size[0], size[1] + 0.9), dpi=150, facecolor="white")
