@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from ps_cfr_spiel.pictures.curves import dress
 from ps_cfr_spiel.pictures.style import DPI, INK, LINES
@@ -46,6 +47,8 @@ def abstraction_sizes(
       axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
     axes.set_title(game, fontsize=12, color=INK, loc="left", pad=10)
     dress(axes, x_label, y_label if axes is figure.axes[0] else "")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False, fontsize=9)
   return figure
