@@ -1,11 +1,12 @@
 """Checks of what users pass in."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
 MOST = 2**31 - 1  # of int32
+MOST_ITERATIONS = 2_000_000_000  # of a run; what is counted beside them stays below MOST
 
 
 def check_option(name: str, value: Any, allowed: Collection[str]) -> str:
@@ -53,6 +54,20 @@ def check_player(value: Any) -> int:
 def is_number(value: Any) -> bool:
   """Whether a value is an integer or a float, and neither a bool nor nan."""
   return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def check_seconds(name: str, value: Any) -> float:
+  """A time of at least 0, which may be infinite, or ValueError."""
+  if not (is_number(value) and value >= 0):
+    raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
+  return value
+
+
+def check_list(name: str, values: Any) -> list:
+  """What an iterable gives, or ValueError."""
+  if isinstance(values, str) or not isinstance(values, Iterable):
+    raise ValueError(f"{name} must be a sequence, got {values!r}.")
+  return list(values)
 
 
 def check_exploration(value: Any) -> float:

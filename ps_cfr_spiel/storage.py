@@ -1,15 +1,24 @@
-"""Files of this package: one .npz with a JSON header, written whole or not at all."""
+"""Files of this package: one .npz with a JSON header, written whole or not at all.
+
+A file may come from anywhere. Its header is checked as a whole (`FIELDS`), the shapes of its arrays are read
+before the arrays, and the arrays only after the caller has said which shapes it expects. So a file takes no
+more memory than the game that it is for, whatever it claims.
+"""
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
+import re
+import struct
 import tempfile
+import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -17,16 +26,93 @@ from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
 FORMAT_VERSION = 1
+HEADER = "header"  # the name of the header among the arrays
+LONGEST_HEADER = 2**24  # bytes
+STALE_SECONDS = 600  # what a writer has not touched for so long is of one that was killed
 DAMAGE = (
-  ValueError,
-  KeyError,
-  EOFError,
+  ArithmeticError,
   AttributeError,
+  EOFError,
+  LookupError,
+  MemoryError,  # an array that claims to be larger than anything
+  OSError,  # what `zipfile` raises of places that are not in the file
+  RuntimeError,  # encrypted; nested too deeply
   TypeError,
-  NotImplementedError,
+  ValueError,
+  struct.error,
   zipfile.BadZipFile,
   zlib.error,
 )
+
+
+def _is_count(value: Any) -> bool:
+  return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_string(value: Any) -> bool:
+  return isinstance(value, str)
+
+
+FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
+  "kind": (lambda value: value in ("solver", "policy"), "'solver' or 'policy'"),
+  "version": (_is_string, "a string"),
+  "game": (_is_string, "a game string"),
+  "solver": (_is_string, "a solver's name"),
+  "policy": (_is_string, "a string"),
+  "options": (lambda value: isinstance(value, list) and all(map(_is_string, value)), "a list of names"),
+  "iteration": (_is_count, "an integer of at least 0"),
+  "rule": (
+    lambda value: isinstance(value, dict) and _is_string(value.get("name")),
+    "a rule's name and parameters",
+  ),
+  "alternating": (lambda value: isinstance(value, bool), "true or false"),
+  "leaves": (_is_string, "a string"),
+  "public_states": (_is_string, "a string"),
+  "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
+}
+NEEDED = {"solver": ("game", "solver", "options", "iteration"), "policy": ("game",)}  # by kind
+
+Shape = tuple[tuple[int, ...], np.dtype]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+  """A file whose arrays are still on disk.
+
+  Attributes:
+    path: where it is.
+    header: what was written, checked against `FIELDS`.
+    shapes: shape and dtype of each array, by name, as the file claims.
+  """
+
+  path: Path
+  header: dict[str, Any]
+  shapes: dict[str, Shape]
+
+  def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
+    """Reads the arrays, if they are exactly those that are expected.
+
+    Raises:
+      OSError: the file is gone.
+      ValueError: the file has other arrays, or is damaged, or a number in it is not finite.
+    """
+    for name in dict.fromkeys([*expected, *self.shapes]):
+      found, wanted = self.shapes.get(name), expected.get(name)
+      if found is None or wanted is None or found != wanted:
+        raise ValueError(
+          f"{self.path} is damaged or of another game: its arrays do not fit the game and the options that "
+          f"it names; of {name} it has {_shape_text(found)}, expected {_shape_text(wanted)}."
+        )
+    with _opened(self.path) as archive:
+      arrays = {name: _member(archive, name) for name in expected}
+    for name, array in arrays.items():
+      if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+        raise ValueError(f"{self.path} is damaged: {name} holds numbers that are not finite.")
+    return arrays
+
+
+def _shape_text(shape: Shape | None) -> str:
+  return "none" if shape is None else f"{shape[1]}{list(shape[0])}"
 
 
 def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -40,12 +126,16 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
 
   Raises:
     OSError: the path cannot be written or the disk is full; an earlier file is left as it was.
+    ValueError: a field of the header is not as `FIELDS` says, so that nobody could read the file.
   """
   path = Path(path)
   stamp = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__, "kind": kind}
+  _check_header(path, stamp | dict(header))
   content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
   packed = io.BytesIO()  # an archive that fails halfway would try to write on when it is cleaned up
-  np.savez(packed, header=np.array(json.dumps({**stamp, **header})), **content)
+  content[HEADER] = np.array(json.dumps({**stamp, **header}))
+  np.savez(packed, **content)
+  _sweep(path)
   handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
   try:
     with os.fdopen(handle, "wb") as file:
@@ -60,6 +150,15 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
     raise
 
 
+def _sweep(path: Path) -> None:
+  """Deletes what killed writers of the same file left beside it."""
+  with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+    for entry in entries:
+      own = re.fullmatch(re.escape(path.name) + r"[a-z0-9_]{8}\.part", entry.name)  # of `mkstemp`
+      if own and time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
+        os.unlink(entry.path)
+
+
 def _umask() -> int:
   """The process's file mode mask, which can be read only by setting it."""
   mask = os.umask(0)
@@ -67,29 +166,80 @@ def _umask() -> int:
   return mask
 
 
-def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-  """Reads a file of `write`.
-
-  Returns:
-    Header and arrays.
+def read(path: str | os.PathLike) -> Stored:
+  """Reads the header of a file of `write`, and what arrays it has.
 
   Raises:
     OSError: there is no such file or it cannot be read.
-    ValueError: the file is truncated, or not one of this package's, or of a newer format.
+    ValueError: the file is truncated, or not one of this package's, or of a newer format; or a field of its
+      header is not as `FIELDS` says.
   """
-  try:
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as content:
-      arrays = {name: content[name] for name in content.files}
-    header = json.loads(str(arrays.pop("header")))
-    known = isinstance(header, dict) and header.get("format") == FORMAT
-  except OSError:
-    raise
-  except DAMAGE as error:
-    raise ValueError(f"{path} is truncated or not a file of {FORMAT}: {error}") from error
-  if not known:
+  path = Path(path)
+  with _opened(path) as archive:
+    shapes = {name.removesuffix(".npy"): _claimed(archive, name) for name in archive.namelist()}
+    shape, dtype = shapes.pop(HEADER)
+    if shape != () or dtype.kind != "U" or dtype.itemsize > LONGEST_HEADER:
+      raise ValueError("its header is not a text of moderate length")
+    header = json.loads(str(_member(archive, HEADER)))
+  if not isinstance(header, dict) or header.get("format") != FORMAT:
     raise ValueError(f"{path} is not a file of {FORMAT}.")
-  if header.get("format_version", 0) > FORMAT_VERSION:
-    raise ValueError(
-      f"{path} has format version {header['format_version']}; this version reads up to {FORMAT_VERSION}."
-    )
-  return header, arrays
+  _check_header(path, header)
+  return Stored(path, header, shapes)
+
+
+@contextlib.contextmanager
+def _opened(path: Path):
+  """The file as an archive; what is wrong with its bytes becomes a ValueError that names it."""
+  with open(path, "rb") as file:
+    try:
+      with zipfile.ZipFile(file) as archive:
+        yield archive
+    except DAMAGE as error:
+      raise ValueError(f"{path} is truncated or not a file of {FORMAT}: {error}") from error
+
+
+def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:
+  """Shape and dtype of a member, from its first bytes; ValueError unless they make up its size."""
+  info = archive.getinfo(name)
+  if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    raise ValueError(f"{name} is compressed in a way that NumPy does not write")
+  with archive.open(info) as member:
+    shape, dtype = _array_header(member)
+    before = member.tell()
+  if dtype.hasobject or before + dtype.itemsize * int(np.prod(shape, dtype=object)) != info.file_size:
+    raise ValueError(f"{name} does not hold the array that it claims to hold")
+  return shape, dtype
+
+
+def _array_header(member: IO[bytes]) -> Shape:
+  readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+  version = np.lib.format.read_magic(member)
+  if version not in readers:
+    raise ValueError(f"arrays are of NumPy's format {version}")
+  shape, _, dtype = readers[version](member)
+  return shape, dtype
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+  """An array of a size that was found acceptable."""
+  with archive.open(f"{name}.npy") as member:
+    return np.lib.format.read_array(member, allow_pickle=False)
+
+
+def _check_header(path: Path, header: Mapping[str, Any]) -> None:
+  """ValueError unless a header has all that its kind needs, and each field is as `FIELDS` says."""
+  version: Any = header.get("format_version")
+  if not _is_count(version):
+    raise ValueError(f"{path} is damaged: its format_version is {version!r}, expected an integer.")
+  if version > FORMAT_VERSION:
+    raise ValueError(f"{path} has format version {version}; this version reads up to {FORMAT_VERSION}.")
+  for name in ("kind", *NEEDED.get(str(header.get("kind")), ())):
+    if name not in header:
+      raise ValueError(f"{path} is damaged: its header has no {name}.")
+  for name, (holds, what) in FIELDS.items():
+    if name in header and not holds(header[name]):
+      text = repr(header[name])
+      raise ValueError(
+        f"{path} is damaged: {name} in its header must be {what}, got "
+        f"{text if len(text) < 80 else text[:77] + '...'}."
+      )

@@ -10,9 +10,17 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 import jax
 import pytest
+from hypothesis import HealthCheck, settings
 
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Property tests (tests/properties): the same few examples each time in CI; by hand as many new ones as there
+# is time for, with --hypothesis-profile=hour.
+QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("ci", max_examples=5, derandomize=True, database=None, **QUIET)
+settings.register_profile("hour", max_examples=1500, **QUIET)
+settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,16 +1,24 @@
 """Files: round trips, damage, and disks that refuse."""
 
 import errno
+import io
+import json
 import os
 import resource
+import time
+import tracemalloc
+import zipfile
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, storage
+from ps_cfr_spiel.compiler import LIMIT
 
+DELETED = object()
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
 
@@ -19,6 +27,17 @@ def solver():
   solver = PSCFRSolver(pyspiel.load_game(TINY), "pcfr+")
   solver.run(5)
   return solver
+
+
+def rewrite(path, header=None, arrays=None, compressed=False):
+  """Changes fields of a file's header (None deletes one) and some of its arrays, as anybody could."""
+  with np.load(path) as file:
+    content = {name: file[name] for name in file.files}
+  fields = json.loads(str(content.pop("header"))) | (header or {})
+  content |= {name: change(content[name]) for name, change in (arrays or {}).items()}
+  fields = {name: value for name, value in fields.items() if value is not DELETED}
+  save = np.savez_compressed if compressed else np.savez
+  save(path, header=np.array(json.dumps(fields)), **content)
 
 
 def test_policy_round_trip(solver, tmp_path):
@@ -64,11 +83,9 @@ def test_foreign_files(solver, tmp_path):
 
 def test_arrays_of_another_game_are_refused(solver, tmp_path):
   solver.save(tmp_path / "run.npz")
-  header, arrays = storage.read(tmp_path / "run.npz")
-  header["game"] = "river_subgame(ranges=AA KK;QQ)"
-  storage.write(tmp_path / "bad.npz", "solver", header, arrays)
-  with pytest.raises(ValueError, match="do not fit"):
-    PSCFRSolver.load(tmp_path / "bad.npz")
+  rewrite(tmp_path / "run.npz", header={"game": "river_subgame(ranges=AA KK;QQ)"})
+  with pytest.raises(ValueError, match="do not fit the game"):
+    PSCFRSolver.load(tmp_path / "run.npz")
 
 
 def test_newer_format_is_refused(solver, tmp_path, monkeypatch):
@@ -116,3 +133,134 @@ def test_unwritable_path(solver, tmp_path):
     solver.save(tmp_path / "nowhere" / "run.npz")
   with pytest.raises(OSError, match="nowhere"):
     solver.run(10**6, checkpoint=tmp_path / "nowhere" / "run.npz")  # before the work, not after it
+
+
+@pytest.mark.parametrize(
+  "field, value, what",
+  [
+    ("format_version", "two", "format_version is 'two'"),
+    ("format_version", None, "format_version is None"),
+    ("format_version", [], r"format_version is \[\]"),
+    ("kind", DELETED, "header has no kind"),
+    ("kind", ["solver"], "kind in its header must be 'solver' or 'policy'"),
+    ("solver", ["PSCFRSolver"], "solver in its header must be a solver's name"),
+    ("solver", "Sol", "holds a Sol, not a solver's run"),
+    ("game", 3, "game in its header must be a game string, got 3"),
+    ("game", "no_such_game", "damaged"),
+    ("options", {"a": 1}, "options in its header must be a list of names"),
+    ("options", ["dtype", "colour"], "'colour'"),
+    ("iteration", "5", "iteration in its header must be an integer of at least 0"),
+    ("iteration", 6, "names iteration 6, its arrays are of iteration 5"),
+    ("rule", {"name": []}, "rule in its header must be a rule's name and parameters"),
+    ("rule", {"name": "PCFRPlus", "phi": "x"}, "phi must be a number"),
+    ("limit", True, "limit in its header must be an integer of at least 1, got True"),
+    ("dtype", ["float32"], "Unknown dtype"),
+  ],
+)
+def test_malformed_headers(solver, tmp_path, field, value, what):
+  path = tmp_path / "run.npz"
+  solver.save(path)
+  rewrite(path, {field: value})
+  for load in (ps_cfr_spiel.load_solver, ps_cfr_spiel.load_policy):
+    with pytest.raises(ValueError, match=what):
+      load(path)
+
+
+def test_a_header_nested_too_deeply(tmp_path):
+  np.savez(tmp_path / "deep.npz", header=np.array("[" * 100_000 + "]" * 100_000))
+  with pytest.raises(ValueError, match=r"deep\.npz is truncated or not a file"):
+    ps_cfr_spiel.load_policy(tmp_path / "deep.npz")
+
+
+def test_headers_that_nobody_could_read_are_not_written(solver, tmp_path):
+  policy = solver.average_policy()
+  policy.info["iteration"] = "five"
+  with pytest.raises(ValueError, match="iteration in its header"):
+    policy.save(tmp_path / "policy.npz")
+  assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1.0])
+def test_numbers_that_are_no_probabilities(solver, tmp_path, number):
+  """In policies and in runs; what is wrong is named."""
+  policy, run = tmp_path / "policy.npz", tmp_path / "run.npz"
+  solver.average_policy().save(policy)
+  solver.save(run)
+  spoil = lambda array: np.where(np.arange(array.size).reshape(array.shape) == 1, number, array)  # noqa: E731
+  spoil_run = lambda array: spoil(array).astype(array.dtype)  # noqa: E731
+  rewrite(policy, arrays={"player1_block0": spoil})
+  with pytest.raises(ValueError, match=r"policy\.npz is damaged: .*player1_block0"):
+    ps_cfr_spiel.load_policy(policy)
+  paths = [str(path) for path, _ in jax.tree_util.tree_flatten_with_path(solver._state)[0]]
+  for field in ("strategy", "average", *(["excess", "rule"] if number > 0 or number != number else [])):
+    solver.save(run)
+    name = f"state{next(i for i, path in enumerate(paths) if field in path)}"
+    rewrite(run, arrays={name: spoil_run})
+    with pytest.raises(ValueError, match=rf"run\.npz is damaged: .*{name}\b"):
+      ps_cfr_spiel.load_solver(run)
+
+
+def test_probabilities_of_zero(solver, tmp_path):
+  solver.average_policy().save(tmp_path / "policy.npz")
+  rewrite(tmp_path / "policy.npz", arrays={"player0_block0": np.zeros_like})
+  with pytest.raises(ValueError, match="player0_block0 must be finite, not negative, and not all zero"):
+    ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+
+
+def peak(call):
+  """The most memory that Python's and NumPy's allocations take during a call that raises ValueError."""
+  tracemalloc.start()
+  try:
+    with pytest.raises(ValueError, match=r"bomb\.npz is (damaged|truncated)"):
+      call()
+    return tracemalloc.get_traced_memory()[1]
+  finally:
+    tracemalloc.stop()
+
+
+def test_a_bomb_costs_no_memory(solver, tmp_path):
+  """20 MB of zeros in 20 kB, where an array of a few numbers belongs."""
+  path = tmp_path / "bomb.npz"
+  solver.average_policy().save(path)
+  rewrite(path, arrays={"player0_block0": lambda _: np.zeros(2_500_000)}, compressed=True)
+  assert path.stat().st_size < 100_000
+  assert peak(lambda: ps_cfr_spiel.load_policy(path)) < 5e6
+
+
+def test_an_array_that_claims_to_be_huge(solver, tmp_path):
+  path = tmp_path / "bomb.npz"
+  solver.average_policy().save(path)
+  with zipfile.ZipFile(path) as file:
+    members = {name: file.read(name) for name in file.namelist()}
+  claim = io.BytesIO()
+  facts = {"descr": "<f8", "fortran_order": False, "shape": (5 * 10**11,)}  # 4 TB
+  np.lib.format.write_array_header_1_0(claim, facts)
+  for name in ("player0_block0.npy", "header.npy"):
+    with zipfile.ZipFile(path, "w") as file:
+      for member, content in members.items():
+        file.writestr(member, claim.getvalue() + bytes(100) if member == name else content)
+    assert peak(lambda: ps_cfr_spiel.load_policy(path)) < 20e6
+
+
+def test_a_file_cannot_raise_the_limit(tmp_path):
+  """A game of millions of histories is refused after as many as the user allows."""
+  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  for save in (solver.save, solver.average_policy().save):
+    save(tmp_path / "large.npz")
+    rewrite(tmp_path / "large.npz", {"game": "hex(board_size=4)", "limit": 10**15})
+    with pytest.raises(ValueError, match="more than 1,000 histories"):
+      ps_cfr_spiel.load_policy(tmp_path / "large.npz", limit=1000)
+  solver.save(tmp_path / "run.npz")
+  rewrite(tmp_path / "run.npz", {"limit": 10**15})
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").limit == LIMIT
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz", limit=LIMIT + 1).limit == LIMIT + 1
+
+
+def test_files_of_killed_writers_are_swept(solver, tmp_path):
+  others = ["run.npz.old.part", "other.npzabcdefgh.part", "run.npz"]
+  for name in ("run.npzabcd_f12.part", *others):
+    (tmp_path / name).write_bytes(b"")
+    os.utime(tmp_path / name, (time.time() - 2 * storage.STALE_SECONDS,) * 2)
+  (tmp_path / "run.npzzzzzzzzz.part").write_bytes(b"")  # perhaps of somebody who writes at this moment
+  solver.save(tmp_path / "run.npz")
+  assert sorted(os.listdir(tmp_path)) == sorted([*others, "run.npzzzzzzzzz.part"])

@@ -65,13 +65,16 @@ class Rule(Protocol):
 
 
 def normalise(weights: Array) -> Array:
-  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero."""
+  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero.
+
+  NaN stays NaN, so that whoever looks at a run sees that its numbers are gone.
+  """
   # Else XLA's CPU backend computes all that led to the weights anew for each action that it adds up.
   weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
-  positive = total > 0
-  scale = jnp.where(positive, 1 / jnp.where(positive, total, 1), 0)
-  return jnp.where(positive, weights * scale, 1 / weights.shape[0])
+  nothing = total < jnp.finfo(total.dtype).tiny
+  scale = 1 / jnp.where(nothing, 1, total)
+  return jnp.where(nothing, 1 / weights.shape[0], weights * scale)
 
 
 def positive_part(x: Array) -> Array:
@@ -344,7 +347,7 @@ def make_rule(rule: Any) -> Rule:
     known = {**RULES, **{kind.__name__: kind for kind in RULES.values()}}
     parameters = dict(rule)
     name = parameters.pop("name", None)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
       raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, RULES))}.")
     fields = [field.name for field in dataclasses.fields(known[name])]
     if not set(parameters) <= set(fields):

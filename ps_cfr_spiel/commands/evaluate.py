@@ -5,11 +5,17 @@ from collections.abc import Sequence
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import define_json, define_limit, exploitability_facts, say
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.views import unit_of, with_unit
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags."""
+  define_json(values)
+  define_limit(values)
 
 
 def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -17,7 +23,7 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   if not words:
     raise UserError("evaluate needs a file, such as runs/river_subgame/run.npz.")
   for number, path in enumerate(words):
-    policy = load_saved_policy(path)
+    policy = load_saved_policy(path, values.limit)
     with user_errors():
       value, best, exploitability = evaluate_policy(policy.game, policy)
     lines = {
@@ -49,6 +55,6 @@ COMMAND = Command(
   text="Prints the value of the game under each, what a best response of either player would win, and the "
   "exploitability, computed exactly, in float64. With --json, a line for each file.",
   examples=("evaluate runs/river_subgame/run.npz",),
-  define=define_json,
+  define=define,
   run=evaluate,
 )

@@ -23,8 +23,13 @@ def define_walk(values: flags.FlagValues) -> None:
   """Defines the flags that say how a game is walked and where its public states come from."""
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_enum("public_states", "closure", list(SOURCES), _HELP["public_states"], **into)
-  flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, **into)
+  define_limit(values)
   flags.DEFINE_float("memory", None, _HELP["memory"], lower_bound=1, **into)
+
+
+def define_limit(values: flags.FlagValues) -> None:
+  """Defines the flag that says how large a game may be; what a file says cannot raise it."""
+  flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, flag_values=values)
 
 
 def define_game(values: flags.FlagValues) -> None:

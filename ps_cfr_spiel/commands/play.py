@@ -10,9 +10,15 @@ from absl import flags
 from open_spiel.python.bots.policy import PolicyBot
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game
-from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.commands.flags import define_game, define_limit
+from ps_cfr_spiel.commands.user_input import (
+  RIVER_FLAGS,
+  UserError,
+  load_game,
+  load_saved_policy,
+  user_errors,
+)
+from ps_cfr_spiel.compiler import LIMIT, build_tree
 from ps_cfr_spiel.evaluation import BOTS, table
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -26,11 +32,13 @@ def define(values: flags.FlagValues) -> None:
   into: dict[str, Any] = {"flag_values": values}
   flags.DEFINE_string("opponent", None, _HELP["opponent"], **into)
   flags.DEFINE_integer("seat", 0, "Which player you are.", 0, **into)
-  flags.DEFINE_integer("seed", None, "Seed of chance and of the bots; the same seed repeats a game.", **into)
+  flags.DEFINE_integer("seed", None, _HELP["seed"], 0, 2**32 - 1, **into)
+  define_limit(values)
   define_game(values)
 
 
 _HELP = {
+  "seed": "Seed of chance and of the bots; the same seed repeats a game.",
   "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
   "re-solving), or a file that solve or resolve saved, such as runs/glasses/run.npz (default: heuristic in "
   "cheat, search where that is ready within seconds, else random).",
@@ -39,17 +47,22 @@ _HELP = {
 
 def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  if not words and not any(values[name].present for name in RIVER_FLAGS):
+    raise UserError("play needs a game, such as river_subgame or kuhn_poker.")
   game = load_game(words, values)
   kind = game.get_type()
-  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not kind.provides_information_state_string:
+  strings = kind.provides_information_state_string and kind.provides_observation_string
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not strings:
     raise UserError(
-      f"{game} cannot be played here: it is not sequential, or has no information state strings."
+      f"{game} cannot be played here: it is not sequential, or has no strings for what players know and see."
     )
   if values.seat >= game.num_players():
     raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
   rng = np.random.RandomState(values.seed)
+  if values.opponent == "":
+    raise UserError(f"--opponent is empty; name one of {', '.join([*BOTS, SEARCH])}, or a file.")
   name = values.opponent or default_opponent(game)
-  opponent = make_opponent(game, name, rng)
+  opponent = make_opponent(game, name, rng, values.limit)
   print(f"Opponent: {name}; --opponent= chooses another.")
   table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
   return 0
@@ -66,13 +79,16 @@ def default_opponent(game: pyspiel.Game) -> str:
   return SEARCH
 
 
-def make_opponent(game: pyspiel.Game, name: str, rng: np.random.RandomState) -> Callable[[int], pyspiel.Bot]:
+def make_opponent(
+  game: pyspiel.Game, name: str, rng: np.random.RandomState, limit: int = LIMIT
+) -> Callable[[int], pyspiel.Bot]:
   """A function that makes a bot for a seat.
 
   Args:
     game: the game.
     name: of a bot in `BOTS`, `SEARCH`, or a file with a policy.
     rng: for the bots' choices.
+    limit: most histories to walk, for a search or a file.
 
   Raises:
     UserError: the bot does not play this game, or the file is damaged or of another game.
@@ -84,9 +100,9 @@ def make_opponent(game: pyspiel.Game, name: str, rng: np.random.RandomState) -> 
     return lambda seat: BOTS[name](seat, rng)
   if name == SEARCH:
     with user_errors():
-      resolving = ContinualResolving(game)
+      resolving = ContinualResolving(game, limit=limit)
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
-  policy = load_saved_policy(name)
+  policy = load_saved_policy(name, limit)
   if str(policy.game) != str(game):
     raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")
   return lambda seat: PolicyBot(seat, rng, policy)

@@ -111,7 +111,7 @@ def run(words: Sequence[str]) -> int:
   except KeyboardInterrupt:
     print(f"{PROGRAM}: interrupted", file=sys.stderr)
     return INTERRUPTED
-  except UserError as error:
+  except (UserError, FloatingPointError) as error:
     message = str(error)
   except MemoryError:
     message = "There is not enough memory for this game."

@@ -1,14 +1,21 @@
 """The command `ps-cfr-spiel show`: a saved strategy as a chart, a table, or a belief about hidden moves."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, say
-from ps_cfr_spiel.commands.user_input import UserError, load_pictures, load_saved_policy, user_errors
+from ps_cfr_spiel.commands.flags import define_json, define_limit, say
+from ps_cfr_spiel.commands.user_input import (
+  UserError,
+  load_pictures,
+  load_saved_policy,
+  picture_file,
+  user_errors,
+)
 from ps_cfr_spiel.policy import TreePolicy, write_rows
 from ps_cfr_spiel.views import Spot, charts, glasses, spot, spot_after, worth_at
 
@@ -27,6 +34,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
   flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
   define_json(values)
+  define_limit(values)
 
 
 _HELP = {
@@ -50,12 +58,13 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
   if values.at and values.history:
     raise UserError("--at and --history both say where to look; give one of them.")
   pictures = load_pictures() if values.png else None
-  policy = load_saved_policy(words[0])
+  file = picture_file(values.png) if values.png else None
+  policy = load_saved_policy(words[0], values.limit)
   if values.csv or values.json:
     return _export(values, policy)
   print(f"{policy.labels.game}\n{origin(policy)}\n\n{_text(values, policy)}")
-  if pictures is not None:
-    _draw(pictures, policy, values)
+  if pictures is not None and file is not None:
+    _draw(pictures, policy, values, file)
   return 0
 
 
@@ -93,15 +102,15 @@ def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
   return charts.infostates_text(policy, player, values.hand or "", values.rows)
 
 
-def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues) -> None:
+def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, file: Path) -> None:
   """Draws what was printed."""
   with user_errors():
     if policy.game.get_type().short_name == "glasses":
       figure = pictures.glasses_position(glasses.after(policy.game, values.at), policy)
     else:
       figure = pictures.hand_chart(policy, values.at)
-    figure.savefig(values.png)
-  print(f"Drawn in {values.png}")
+    figure.savefig(file)
+  print(f"Drawn in {file}")
 
 
 def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:

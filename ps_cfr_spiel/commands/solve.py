@@ -12,6 +12,7 @@ import numpy as np
 from absl import flags
 from tqdm.auto import tqdm
 
+from ps_cfr_spiel.arguments import check_seconds
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, exploitability_facts, say
@@ -92,7 +93,7 @@ SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are it
   "external-sampling": (ExternalSamplingSolver, _SAMPLING),
 }
 _OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
-_FIXED = ("solver", *_OWN, *_COMMON)  # on resuming
+_FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit")  # on resuming
 
 
 @dataclasses.dataclass
@@ -153,6 +154,12 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   except KeyboardInterrupt:
     interrupted = True
     print("\nInterrupted.", file=sys.stderr)
+  except FloatingPointError as error:
+    kept = ""
+    if run.solver.iteration > run.start:
+      _checkpoint(run)
+      kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
+    raise UserError(f"{error}{kept}") from error
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)
     return INTERRUPTED
@@ -183,6 +190,9 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  with user_errors():
+    solver.end_of(values.iterations)
+    check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
   target = _target(values.target, pot_of(solver.game))
   points = []
   if values.resume is not None:
@@ -214,7 +224,7 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
-    return load_solver(values.resume)
+    return load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
 
 
 def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:

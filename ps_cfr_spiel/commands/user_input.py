@@ -30,7 +30,7 @@ def user_errors() -> Iterator[None]:
   """Turns the errors by which this package and OpenSpiel answer wrong input into `UserError`."""
   try:
     yield
-  except (ValueError, flags.Error, pyspiel.SpielError) as error:
+  except (ValueError, FloatingPointError, flags.Error, pyspiel.SpielError) as error:
     raise UserError(str(error)) from error
 
 
@@ -74,10 +74,15 @@ def load_module(name: str) -> None:
     raise UserError(f"--module={name}: {type(error).__name__}: {error}") from error
 
 
-def load_saved_policy(path: str) -> TreePolicy:
-  """The policy in a file; `UserError` if the file is damaged or foreign, `OSError` if there is none."""
+def load_saved_policy(path: str, limit: int) -> TreePolicy:
+  """The policy in a file, whose game may have at most `limit` histories to walk.
+
+  Raises:
+    UserError: the file is damaged or foreign, or its game too large.
+    OSError: there is no such file.
+  """
   with user_errors(), quiet_stderr():
-    return load_policy(path)
+    return load_policy(path, limit)
 
 
 def load_pictures() -> ModuleType:
@@ -87,6 +92,14 @@ def load_pictures() -> ModuleType:
   except ModuleNotFoundError as error:
     raise UserError(str(error)) from error
   return pictures
+
+
+def picture_file(text: str) -> Path:
+  """Where matplotlib will draw what is to go to a file; `UserError` if that is a folder."""
+  path = Path(text)
+  if path.is_dir():
+    raise UserError(f"--png={text} is a folder; name a file in it, such as {path / 'picture.png'}.")
+  return path if path.suffix else path.with_suffix(".png")
 
 
 def make_folder(folder: Path) -> Path:

@@ -16,7 +16,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general
-from ps_cfr_spiel.compiler.game_laws import KIND_LAWS, check_is_game
+from ps_cfr_spiel.compiler.game_laws import KIND_LAWS, check_is_game, scale_fault
 from ps_cfr_spiel.compiler.histories import Histories, last_choices
 from ps_cfr_spiel.compiler.history_laws import actions_fault, names_fault, recall_fault, timing_fault
 from ps_cfr_spiel.compiler.limits import LIMIT, Limits, TooLarge
@@ -90,8 +90,8 @@ STATE_LAWS = {  # law by its name in `walk`: its name here, what to say when it 
 }
 WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
 LATER_LAWS = (
-  "same actions", "perfect recall", "infostate names", "timing", "public states", "public observer", FORM,
-  "declared bounds", "game string",
+  "same actions", "perfect recall", "infostate names", "timing", "scale", "public states", "public observer",
+  FORM, "declared bounds", "game string",
 )  # fmt: skip
 
 
@@ -225,9 +225,10 @@ def _later_findings(
     _law("perfect recall", recall_fault(histories, choices), "an infostate has one past of its player's own"),
     _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
     _law("timing", timing_fault(histories), "an infostate holds histories of one length", demanded),
+    _law("scale", scale_fault(histories.largest_value), "utilities are of a size that float32 can hold"),
   ]
   if not _holds(findings[:2]):
-    return findings + _not_checked(LATER_LAWS[4:], "a law above is broken"), None
+    return findings + _not_checked(LATER_LAWS[5:], "a law above is broken"), None
   found, public = _public_findings(game, histories, choices, source, observer)
   findings += public
   tree = None

@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import jax
 import numpy as np
 
+from ps_cfr_spiel.compiler.game_laws import scale_fault
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.tree import (
   TERMINAL,
@@ -44,6 +45,11 @@ class Deals:
   compatible: tuple[np.ndarray, np.ndarray]
   pairs: int
   leaves: "FormLeaves"
+
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`: only hands that can be dealt are types."""
+    return False
 
   @property
   def largest_utility(self) -> float:
@@ -149,6 +155,10 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
   folds = terminals[form.stake[terminals] == 0]
   if (form.constant[showdowns] != 0).any():
     raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
+  pairs = len(form.types[0]) * len(form.types[1])  # of which each is dealt about as often
+  fault = scale_fault(float(np.abs([form.constant, form.stake]).max(initial=0)) / pairs)
+  if fault:
+    raise ValueError(f"{name}: {fault}")
   below = children(form.parent.tolist(), form.action.tolist())
   places = np.full((len(form.parent), 2), -1)
   forests = []

@@ -12,6 +12,7 @@ import math
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.compiler.game_laws import scale_fault
 from ps_cfr_spiel.compiler.histories import Histories, Walked, choice_rows, last_choices, walked
 from ps_cfr_spiel.compiler.history_laws import acting, actions_fault, recall_fault
 from ps_cfr_spiel.compiler.limits import TooLarge, readable_bytes
@@ -97,8 +98,11 @@ def build_general(
 
   Raises:
     TooLarge: the leaves take more than `memory`.
-    ValueError: `leaves` does not fit the game.
+    ValueError: `leaves` does not fit the game, or its utilities are too large or too small.
   """
+  fault = scale_fault(histories.largest_value)
+  if fault:
+    raise ValueError(f"{game}: {fault}")
   layout = None
   if leaves in ("auto", "dense") and partition is not None:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)

@@ -14,6 +14,10 @@ import pyspiel
 
 CHANCE_TOLERANCE = 1e-6  # of a sum of chance probabilities: game files round them
 RETURNS_TOLERANCE = 1e-9  # of a sum of returns, relative to the largest
+SCALES = (
+  1e-30,
+  1e30,
+)  # of the largest utility; float32 ends at 1e-38 and 3e38
 PLAYERS = (0, 1)
 
 # --- Of the kind of game: what its type declares ------------------------------------------------
@@ -110,6 +114,17 @@ def returns_fault(returns: Sequence[float]) -> str | None:
   if abs(total) > RETURNS_TOLERANCE * max(1.0, abs(returns[0])):
     return f"the returns are {list(returns)}, which sum to {total:g}, not to zero"
   return None
+
+
+def scale_fault(largest: float) -> str | None:
+  """The largest utility, in absolute terms and times its chance probability, is zero or within `SCALES`."""
+  low, high = SCALES
+  if largest == 0 or low <= largest <= high:
+    return None
+  return (
+    f"its largest utility, times the probability of chance's moves, is {largest:.3g}; expected {low:g} to "
+    f"{high:g}, or the solvers' numbers would overflow or vanish. Give the game another unit."
+  )
 
 
 def chance_fault(outcomes: Sequence[tuple[int, float]]) -> str | None:

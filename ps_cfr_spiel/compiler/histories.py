@@ -26,6 +26,7 @@ class Histories:
     legal: int32[N], number of the set of legal actions in `legal_sets`.
     legal_sets: the distinct sets of legal actions, ascending.
     public: int32[N], number of the string of the game's public observer, or None.
+    pruned: whether chance had outcomes of probability zero, which are left out.
   """
 
   parent: np.ndarray
@@ -40,6 +41,12 @@ class Histories:
   legal: np.ndarray
   legal_sets: list[tuple[int, ...]]
   public: np.ndarray | None
+  pruned: bool = False
+
+  @property
+  def largest_value(self) -> float:
+    """Of all utilities times chance, in absolute terms."""
+    return float(np.abs(self.chance * self.utility).max(initial=0))
 
   @functools.cached_property
   def layers(self) -> tuple[np.ndarray, ...]:
@@ -69,6 +76,11 @@ class Walked:
   histories: Histories
   public: np.ndarray | None
   types: tuple[np.ndarray, np.ndarray]
+
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`."""
+    return self.histories.pruned
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `tree.Labels`."""

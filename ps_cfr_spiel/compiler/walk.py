@@ -106,6 +106,7 @@ class _Recorder:
     self.chance, self.utility = array("d"), array("d")
     self.names0, self.names1, self.public_strings, self.legal_sets = (_Numbers() for _ in range(4))
     self.choices = array("i")  # in each set of legal actions
+    self.pruned = False
 
   def visit(
     self, state: pyspiel.State, above: int, move: int, rank: int, depth: int, chance: float
@@ -152,6 +153,7 @@ class _Recorder:
     outcomes = state.chance_outcomes()
     self._check("chance", state, game_laws.chance_fault(outcomes))
     possible = sorted((a, q) for a, q in outcomes if q > 0)
+    self.pruned |= len(possible) < len(outcomes)
     return [a for a, _ in possible], [q for _, q in possible]
 
   def _check(self, law: str, state: pyspiel.State, fault: str | None) -> None:
@@ -194,4 +196,5 @@ class _Recorder:
       legal=integers[7],
       legal_sets=list(self.legal_sets),
       public=np.frombuffer(self.public, np.int32) if self.observe is not None else None,
+      pruned=self.pruned,
     )

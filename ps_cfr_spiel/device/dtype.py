@@ -26,6 +26,23 @@ def precision(dtype: str) -> contextlib.AbstractContextManager:
   return importlib.import_module("jax.experimental").enable_x64(dtype == "float64")
 
 
+def check_finite(what: str, arrays: Any, dtype: str) -> None:
+  """Looks for numbers that have left the range of `dtype`.
+
+  Args:
+    what: what the arrays are, for the message.
+    arrays: a pytree of arrays, on the host or the device.
+    dtype: in which they were computed.
+
+  Raises:
+    FloatingPointError: a number is infinite or NaN.
+  """
+  for array in map(np.asarray, jax.tree.leaves(arrays)):
+    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+      advice = "dtype='float64' may help" if dtype == "float32" else "the game may need another unit"
+      raise FloatingPointError(f"{what}: numbers have left the range of {dtype}; {advice}.")
+
+
 def to_device(tree: Any, dtype: str) -> Any:
   """Copies a pytree of host arrays to the device, floats as `dtype`; call it within `precision`."""
 

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.arguments import check_integer
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.arguments import check_integer, check_list
+from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.mccfr import averages
 from ps_cfr_spiel.solvers import OnlineOutcomeSampling
 from ps_cfr_spiel.tree import evaluation
@@ -44,9 +44,10 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
 
   Raises:
     ValueError: seeds repeat, or marks do not ascend from 1 or more.
+    FloatingPointError: numbers leave the range of the method's dtype.
   """
-  seeds = [check_integer("seed", seed, 0) for seed in seeds]
-  marks = [check_integer("mark", mark, 1) for mark in marks]
+  seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
+  marks = [check_integer("mark", mark, 1) for mark in check_list("marks", marks)]
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
   if not marks or sorted(set(marks)) != marks:
@@ -56,6 +57,7 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
     keys = jnp.stack([runs.empty(seed).key for seed in seeds])
     public_tree, each = to_device(method.tree, method.dtype), jnp.array(marks, jnp.int32)
     found = _curves(public_tree, runs.situation, runs.empty(0), keys, each, sampler=runs.sampler)
+    check_finite("Runs of OnlineOutcomeSampling", found, method.dtype)
     return OnlineRuns(np.array(marks), *(np.asarray(x) for x in found))
 
 

@@ -66,7 +66,7 @@ def read_points(path: Path, iteration: int) -> list[Point]:
   try:
     with open(path, newline="") as file:
       rows = [[float(row[name]) for name in Point._fields] for row in csv.DictReader(file)]
-  except (KeyError, TypeError, ValueError) as error:
+    points = [Point(int(row[0]), *row[1:]) for row in rows]
+  except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
     raise ValueError(f"{path} is not a table of this program; move it away to resume.") from error
-  points = [Point(int(row[0]), *row[1:]) for row in rows]
   return [point for point in points if point.iteration <= iteration]

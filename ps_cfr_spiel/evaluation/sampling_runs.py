@@ -9,8 +9,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_integer
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.arguments import check_integer, check_list
+from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
 from ps_cfr_spiel.mccfr import variance
 from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
@@ -53,12 +53,17 @@ def sampling_runs(
 
   Raises:
     ValueError: seeds repeat, marks do not ascend from 1 to `iterations`, or an option is wrong.
+    FloatingPointError: numbers leave the range of the solver's dtype.
   """
-  seeds = [check_integer("seed", seed, 0) for seed in seeds]
+  seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
   iterations = check_integer("iterations", iterations, 1)
-  marks = measurements(iterations, ROUND) if marks is None else [check_integer("mark", m, 1) for m in marks]
+  marks = (
+    measurements(iterations, ROUND)
+    if marks is None
+    else [check_integer("mark", m, 1) for m in check_list("marks", marks)]
+  )
   if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
     raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
   one = solver(game, **{**(options or {}), "seed": seeds[0]})
@@ -73,6 +78,7 @@ def sampling_runs(
     for mark in marks:
       state = _solve_all(tree, state, mark - state.iteration, **method)
       exploitability.append(_exploitability_all(public_tree, tree, state, **method))
+      check_finite(f"Runs of {one.name} by iteration {mark:,}", exploitability[-1], one.dtype)
       if with_variance:
         variances.append(_variance_all(tree, state, sampler=one.sampler))
     return Runs(

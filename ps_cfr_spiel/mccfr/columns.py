@@ -41,11 +41,11 @@ def matched(regrets: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array]
   """
   positive = jnp.maximum(regrets, 0)
   total = row_sum(positive)
-  some = total > 0
+  nothing = total < jnp.finfo(total.dtype).tiny  # false of NaN, which stays NaN
   legal = jax.lax.broadcasted_iota(jnp.int32, regrets.shape, 0) < count[None]
   uniform = jnp.where(legal, 1 / jnp.maximum(count, 1).astype(regrets.dtype)[None], 0)
-  scale = 1 / jnp.where(some, total, 1)
-  return jnp.where(some[None], positive * scale[None], uniform), uniform
+  scale = 1 / jnp.where(nothing, 1, total)
+  return jnp.where(nothing[None], uniform, positive * scale[None]), uniform
 
 
 def row_sum(table: jax.Array) -> jax.Array:

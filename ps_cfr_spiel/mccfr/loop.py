@@ -146,20 +146,22 @@ def iterate(
 
   def block(state: SamplingState) -> SamplingState:
     number = state.iteration // length
-    begin, close = number * length, (number + 1) * length
+    begin = number * length
+    close = begin + length
     shape = (length, 2, sampler.draws(tree), batch)
     uniforms = jax.random.uniform(jax.random.fold_in(key, number), shape, dtype)
     uniforms = uniforms.reshape(-1, *shape[2:])
 
     def turn(n: jax.Array, tables):
-      traverser = n % 2
-      updates = sampler(tree, tables[0], tables[2], traverser, uniforms[n - 2 * begin])
-      share = ratio(n // 2 + 1, close, dtype) if plus else jnp.ones((), dtype)
+      updates = sampler(tree, tables[0], tables[2], n % 2, uniforms[n])
+      share = ratio(begin + n // 2 + 1, close, dtype) if plus else jnp.ones((), dtype)
       return add(tables, updates, share, sampler.decay, batch, plus)
 
     stop = jnp.minimum(close, end)
     tables = (state.regrets, state.recent, state.learned)
-    regrets, recent, learned = jax.lax.fori_loop(2 * state.iteration, 2 * stop, turn, tables)
+    # Turns are counted within the block: those of a whole run may be more than int32 holds.
+    first, last = (2 * (t - begin) for t in (state.iteration, stop))
+    regrets, recent, learned = jax.lax.fori_loop(first, last, turn, tables)
     full = stop == close
     average = jnp.where(full, merged(state.average, recent, begin, close, plus), state.average)
     recent = jnp.where(full, 0, recent)

@@ -10,7 +10,7 @@ from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_sta
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import write_rows
-from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player, check_turn
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
 
 __all__ = [
@@ -18,15 +18,16 @@ __all__ = [
   "TreePolicy",
   "Worth",
   "Worths",
-  "acting_player",
   "action_name",
   "action_names",
   "check_turn",
   "find_action",
   "find_one_action",
+  "game_of",
   "letters",
   "line",
   "make_state",
+  "probabilities_at",
   "reaches",
   "split_words",
   "strategies_of",

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.compiler import build_tree, load_game
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
 from ps_cfr_spiel.policy.worth import Worths
@@ -36,10 +36,17 @@ class TreePolicy(openspiel_policy.Policy):
     strategies: Sequence[Sequence[Any]],
     info: Mapping[str, Any] | None = None,
   ):
-    """`strategies` may be of any float type; they are brought to float64 and made to sum to one."""
+    """`strategies` may be of any float type; they are brought to float64 and made to sum to one.
+
+    Raises:
+      ValueError: a probability is negative or not finite, or all of an infostate are zero.
+    """
     super().__init__(game, [0, 1])
     self.labels = labels
-    self.strategies = tuple(tuple(_normalised(block) for block in blocks) for blocks in strategies)
+    self.strategies = tuple(
+      tuple(_normalised(block, _block_name(i, k)) for k, block in enumerate(blocks))
+      for i, blocks in enumerate(strategies)
+    )
     self.info = dict(info or {})
 
   def _probabilities(self, decision: Decision, type_index: int) -> dict[int, float]:
@@ -55,13 +62,8 @@ class TreePolicy(openspiel_policy.Policy):
     return {key: self.info[key] for key in ("leaves", "public_states", "limit") if key in self.info}
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state, as OpenSpiel's policies give it.
-
-    Raises:
-      ValueError: the state is of another game, or nobody acts there.
-    """
-    player = acting_player(state, player_id)
-    return self._probabilities(*self.labels.find(player, state.information_state_string(player)))
+    """Probability of every legal action at a state; see `probabilities_at`."""
+    return probabilities_at(state, player_id, self.game, self.at)
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
     """Probability of every legal action at an information state string; ValueError if there is none."""
@@ -84,12 +86,16 @@ class TreePolicy(openspiel_policy.Policy):
   def to_pyspiel(self) -> pyspiel.TabularPolicy:
     """OpenSpiel's C++ table, made from the infostates alone.
 
+    Where chance has outcomes of probability zero, OpenSpiel's tools go on behind them, and this tree has no
+    infostates there; the table then plays uniformly at whatever it does not hold.
+
     Raises:
       ValueError: two infostates have one string (phantom_ttt's players share theirs), and the table has no
         other key.
     """
     self._check_names()
-    return pyspiel.TabularPolicy(
+    kind = pyspiel.PartialTabularPolicy if self.labels.source.pruned else pyspiel.TabularPolicy
+    return kind(
       {name: list(self._probabilities(row, h).items()) for row, h, name in self.labels.infostates()}
     )
 
@@ -159,31 +165,101 @@ class TreePolicy(openspiel_policy.Policy):
     Raises:
       OSError: the file cannot be written; an earlier one is left as it was.
     """
-    blocks = {f"player{i}_block{k}": b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
+    blocks = {_block_name(i, k): b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
     storage.write(path, "policy", {**self.info, "game": self.labels.game}, blocks)
 
   @classmethod
-  def from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray], path: Any) -> "TreePolicy":
-    """What `storage.read` found, as a policy; ValueError if it does not fit its own game."""
-    try:
-      game = pyspiel.load_game(header["game"])
-      options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
-      tree = build_tree(game, **options)
-      names = [
-        [f"player{i}_block{k}" for k in range(len(p.block_shapes))] for i, p in enumerate(tree.players)
-      ]
-      strategies = [[arrays[name] for name in blocks] for blocks in names]
-    except (KeyError, RuntimeError) as error:
-      raise ValueError(f"{path} is damaged: {error}") from error
-    for player, blocks in zip(tree.players, strategies, strict=True):
-      if [block.shape for block in blocks] != player.block_shapes:
-        raise ValueError(f"{path} is damaged: its arrays do not fit {header['game']}.")
+  def from_file(cls, file: storage.Stored, limit: int) -> "TreePolicy":
+    """The policy in a file that `storage.read` opened; see `load_policy`.
+
+    Raises:
+      ValueError: the file does not fit its own game, which may have at most `limit` histories to walk.
+    """
+    header = file.header
+    options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
+    options["limit"] = min(options.get("limit", limit), limit)
+    game = game_of(file)
+    tree = build_tree(game, **options)
+    shapes = {
+      _block_name(i, k): (shape, np.dtype(np.float64))
+      for i, player in enumerate(tree.players)
+      for k, shape in enumerate(player.block_shapes)
+    }
+    arrays = file.arrays(shapes)
+    strategies = [
+      [arrays[_block_name(i, k)] for k in range(len(player.block_shapes))]
+      for i, player in enumerate(tree.players)
+    ]
     info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
-    return cls(game, tree.names, strategies, info)
+    try:
+      return cls(game, tree.names, strategies, info)
+    except ValueError as error:
+      raise ValueError(f"{file.path} is damaged: {error}") from error
+
+
+def game_of(file: storage.Stored) -> pyspiel.Game:
+  """The game that a file names; ValueError if there is no such game."""
+  try:
+    return load_game(file.header["game"])
+  except ValueError as error:
+    raise ValueError(f"{file.path} is damaged, or its game is not registered: {error}") from error
+
+
+def probabilities_at(
+  state: pyspiel.State,
+  player_id: int | None,
+  game: pyspiel.Game,
+  at: Callable[[int, str], dict[int, float]],
+) -> dict[int, float]:
+  """What every policy of this package answers when OpenSpiel asks it about a state.
+
+  OpenSpiel's tools also visit states behind chance outcomes of probability zero. No solver comes there, and
+  play is uniform.
+
+  Args:
+    state: where.
+    player_id: whose probabilities; those of who acts if None.
+    game: the policy's.
+    at: (player, information state string) -> the policy's answer, ValueError if it has none.
+
+  Raises:
+    TypeError: `state` is not a state.
+    ValueError: the state is of another game, or nobody acts there.
+  """
+  player = acting_player(state, player_id)
+  played, actions = state.get_game(), state.legal_actions(player)
+  # One game may be written in several ways, with parameters at their defaults or without.
+  foreign = played != game and played.get_type().short_name != game.get_type().short_name
+  try:
+    found = {} if foreign else at(player, state.information_state_string(player))
+  except ValueError:
+    if not actions or _is_possible(state):
+      raise
+    return dict.fromkeys(actions, 1 / len(actions))
+  if list(found) != actions:
+    raise ValueError(f"This policy is for {game}; the state is of another game, {played}.")
+  return found
+
+
+def _is_possible(state: pyspiel.State) -> bool:
+  """Whether no outcome of chance on the way to a state has probability zero."""
+  here = state.get_game().new_initial_state()
+  for action in state.history():
+    if here.is_chance_node() and dict(here.chance_outcomes())[action] == 0:
+      return False
+    here.apply_action(action)
+  return True
 
 
 def acting_player(state: pyspiel.State, player_id: int | None) -> int:
-  """Whose probabilities an OpenSpiel policy is asked for; ValueError if nobody acts at the state."""
+  """Whose probabilities an OpenSpiel policy is asked for.
+
+  Raises:
+    TypeError: `state` is not a state.
+    ValueError: nobody acts at the state.
+  """
+  if not isinstance(state, pyspiel.State):
+    raise TypeError(f"Expected a pyspiel.State, got {type(state).__name__} {state!r}.")
   player = state.current_player() if player_id is None else player_id
   if player not in (0, 1):
     raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
@@ -196,6 +272,17 @@ def check_turn(state: pyspiel.State, player: int) -> None:
     raise ValueError(f"It is not the turn of player {player}, but of {state.current_player()}.")
 
 
-def _normalised(block: Any) -> np.ndarray:
+def _block_name(player: int, block: int) -> str:
+  """What a block is called in files and messages."""
+  return f"player{player}_block{block}"
+
+
+def _normalised(block: Any, name: str) -> np.ndarray:
+  """The block in float64, summing to one over A; ValueError if it holds no probabilities."""
   block = np.asarray(block, np.float64)
-  return block / block.sum(0, keepdims=True)
+  total = block.sum(0, keepdims=True)
+  if not ((block >= 0).all() and (total > 0).all() and (total < np.inf).all()):  # NaN fails too
+    raise ValueError(
+      f"The probabilities in {name} must be finite, not negative, and not all zero at an infostate."
+    )
+  return block / total

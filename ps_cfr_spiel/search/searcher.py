@@ -17,7 +17,7 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import Rule
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.search.levels import OWN, Fits, Levels, count_fits
 from ps_cfr_spiel.search.promises import Promises, Search, Table
 from ps_cfr_spiel.search.value_functions import ValueFunction
@@ -128,13 +128,14 @@ class Searcher:
         alternating=settings.alternating,
       )
       average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
+      values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
     promised = dict(last.promised)
     if subgame.limited:
-      values = [cfr.average_record(p)[0] for p in state.players]
       if not all(np.isfinite(v).all() for v in values):
         raise ValueError(f"The value function {settings.value_function} gave values that are not finite.")
       known = subgame.frontier[1 - player].knowledge.tolist()
       promised |= zip(known, values[1 - player], strict=False)  # what is padding has no infostate
+    check_finite(f"The search from public states {list(roots)}", average, settings.dtype)
     return Search(player, level, self._tables(last, subgame, average, gadget), frontier, promised, 0.0)
 
   def _tables(

@@ -21,7 +21,7 @@ from ps_cfr_spiel.arguments import (
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
-from ps_cfr_spiel.policy import TreePolicy, acting_player
+from ps_cfr_spiel.policy import TreePolicy, probabilities_at
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -255,9 +255,8 @@ class ResolvingPolicy(openspiel_policy.Policy):
     self.resolving = resolving
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; ValueError if nobody acts or it is of another game."""
-    player = acting_player(state, player_id)
-    return self.resolving.at(player, state.information_state_string(player))
+    """Probability of every legal action at a state; see `probabilities_at`."""
+    return probabilities_at(state, player_id, self.resolving.game, self.resolving.at)
 
 
 class ResolvingBot(SolvingBot):

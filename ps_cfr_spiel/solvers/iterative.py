@@ -4,6 +4,7 @@
 """
 
 import abc
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -14,13 +15,16 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr, storage
-from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
+from ps_cfr_spiel.compiler import LIMIT
+from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
+SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
+ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
 
 class IterativeSolver(abc.ABC):
@@ -87,8 +91,18 @@ class IterativeSolver(abc.ABC):
     self.evaluation()
 
   def evaluate_and_update_policy(self) -> None:
-    """One iteration, as OpenSpiel's solvers call it; `run` is faster for many."""
+    """One iteration, as OpenSpiel's solvers call it; `run` is faster for many, and watches the numbers."""
     self._advance(1)
+
+  def end_of(self, iterations: int) -> int:
+    """The iteration at which a run of that many more ends; ValueError if no run can get there."""
+    end = self.iteration + check_count("iterations", iterations, 0)
+    if end > MOST_ITERATIONS:
+      raise ValueError(
+        f"iterations: a run has at most {MOST_ITERATIONS:,}; this one has done {self.iteration:,}, and "
+        f"{iterations:,} more were asked for."
+      )
+    return end
 
   def run(
     self,
@@ -101,6 +115,9 @@ class IterativeSolver(abc.ABC):
     checkpoint_seconds: float = 60.0,
   ) -> None:
     """Runs further iterations in one jitted loop; in parts or at once, the result is the same.
+
+    (To the last bit with XLA's own settings; if XLA_FLAGS lower its optimisation level, an iteration's last
+    bits may depend on where the parts meet.)
 
     Ctrl-C (KeyboardInterrupt) leaves the solver at the last part that was finished, saved if there is a
     checkpoint.
@@ -116,15 +133,21 @@ class IterativeSolver(abc.ABC):
       checkpoint_seconds: least time between two saves.
 
     Raises:
-      ValueError: a count is negative.
+      FloatingPointError: numbers leave the range of the solver's dtype. The solver, and the checkpoint, are
+        as they were when last looked at, a fraction of a second before.
+      ValueError: an argument is not one of the allowed, or the run gets longer than can be counted.
       OSError: the checkpoint cannot be written.
     """
-    target = self.iteration + check_count("iterations", iterations, 0)
+    target = self.end_of(iterations)
+    check_seconds("checkpoint_seconds", checkpoint_seconds)
+    if callback is not None and not callable(callback):
+      raise ValueError(f"callback must be a function of the solver, got {callback!r}.")
     every = max(iterations // 20, 1) if every is None else check_count("every", every, 1)
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     next_call, saved_at = self.iteration + every, time.monotonic()
     progress = False if progress is None and callback else progress
+    sound, looked_at = self._state, time.monotonic()
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
@@ -132,29 +155,48 @@ class IterativeSolver(abc.ABC):
         started, before = time.monotonic(), self.iteration
         goal = min(target, next_call) if callback else target
         self._advance(min(chunk, goal - before))
+        due = checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds
+        if due or self.iteration == goal or time.monotonic() - looked_at >= CHUNK_SECONDS:
+          sound, looked_at = self._checked(sound), time.monotonic()
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, time.monotonic() - started)
         if callback and self.iteration in (next_call, target):
           next_call += every
           if callback(self):
             break
-        if checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds:
+        if due and checkpoint is not None:
           self.save(checkpoint)
           saved_at = time.monotonic()
     finally:
       bar.close()
       if checkpoint is not None:
+        with contextlib.suppress(FloatingPointError):  # it is being raised, or Ctrl-C came before the look
+          self._checked(sound)
         self.save(checkpoint)
 
   def _advance(self, iterations: int) -> None:
     with precision(self.dtype):
       self._state = jax.block_until_ready(self._step(self._state, iterations))
 
+  def _checked(self, sound: Any) -> Any:
+    """The state, if its numbers are finite; else goes back to the sound one from before, and raises."""
+    try:
+      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
+    except FloatingPointError:
+      self._state = sound
+      raise
+    return self._state
+
   def evaluation(self) -> Evaluation:
-    """Value, best responses and exploitability of the average policy, in the game's utility, as floats."""
+    """Value, best responses and exploitability of the average policy, in the game's utility, as floats.
+
+    Raises:
+      FloatingPointError: they are beyond the range of the solver's dtype.
+    """
     if self._evaluation is None or self._evaluation[0] != self.iteration:
       with precision(self.dtype):
         result = jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
+      check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
       self._evaluation = self.iteration, result
     return self._evaluation[1]
 
@@ -210,35 +252,53 @@ class IterativeSolver(abc.ABC):
     Args:
       path: the file.
       **options: replace the constructor's arguments in the file; `rule` is needed if it is not one of this
-        package's.
+        package's, and `limit` if the game has more histories than the default limit: what the file says
+        cannot raise that.
 
     Raises:
       OSError: no such file.
-      ValueError: the file is truncated or foreign, or its rule is unknown.
+      ValueError: the file is truncated, damaged or foreign, or its rule is unknown.
     """
-    header, arrays = storage.read(path)
-    found = header.get("solver") if header["kind"] == "solver" else header["kind"]
+    return cls._from_file(storage.read(path), options)
+
+  @classmethod
+  def _from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
+    """See `load`."""
+    header, found = file.header, _holds(file)
     if found != cls.__name__:
-      raise ValueError(f"{path} holds a {found}, not a {cls.__name__}.")
+      raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")
     try:
-      options = {**{key: header[key] for key in header["options"]}, **options}
+      saved = {key: header[key] for key in header["options"]}
+      if "limit" in saved:
+        saved["limit"] = min(saved["limit"], LIMIT)
       make: Any = cls  # a subclass, which takes a game and its own options
-      solver = make(pyspiel.load_game(header["game"]), **options)
-      solver._restore([arrays[f"state{i}"] for i in range(len(arrays))], header["iteration"])
+      solver = make(game_of(file), **{**saved, **options})
     except (KeyError, TypeError, RuntimeError) as error:
-      raise ValueError(f"{path} is damaged: {error}") from error
+      raise ValueError(f"{file.path} is damaged: {error}") from error
+    solver._restore(file)
     return solver
 
-  def _restore(self, leaves: list[np.ndarray], iteration: int) -> None:
+  def _restore(self, file: storage.Stored) -> None:
     """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
-    expected, structure = jax.tree.flatten(self._kept())
-    shapes = [(leaf.shape, leaf.dtype) for leaf in leaves]
-    if shapes != [(leaf.shape, leaf.dtype) for leaf in expected] or not leaves:
-      raise ValueError("The saved arrays do not fit the game and the options that the file names.")
+    expected, structure = jax.tree_util.tree_flatten_with_path(self._kept())
+    names = [f"state{i}" for i in range(len(expected))]
+    shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
+    arrays = file.arrays(dict(zip(names, shapes, strict=True)))
+    for name, (path, _) in zip(names, expected, strict=True):
+      field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
+      array = arrays[name]
+      if field in SUMS and array.min(initial=0) < -ROUNDING * array.max(initial=0):
+        raise ValueError(f"{file.path} is damaged: {name} holds negative probabilities.")
+      if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
+        raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
-      self._state = to_device(self._taken_up(jax.tree.unflatten(structure, leaves)), self.dtype)
-    if self.iteration != iteration:
-      raise ValueError(f"The file names iteration {iteration}, its arrays are of iteration {self.iteration}.")
+      kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
+      self._state = to_device(self._taken_up(kept), self.dtype)
+    if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
+      raise ValueError(
+        f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
+        f"{self.iteration}; a run has at most {MOST_ITERATIONS:,}."
+      )
 
 
 def _next_chunk(chunk: int, seconds: float) -> int:
@@ -248,25 +308,39 @@ def _next_chunk(chunk: int, seconds: float) -> int:
 
 def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:
   """A solver of any kind from its file; see `IterativeSolver.load`."""
-  header, _ = storage.read(path)
+  return _solver_from(storage.read(path), options)
+
+
+def _solver_from(file: storage.Stored, options: dict[str, Any]) -> IterativeSolver:
+  """See `load_solver`."""
   solvers = {kind.__name__: kind for kind in _subclasses(IterativeSolver)}
-  if header["kind"] != "solver" or header.get("solver") not in solvers:
-    found = header.get("solver") if header["kind"] == "solver" else header["kind"]
-    raise ValueError(f"{path} holds a {found}, not a solver's run.")
-  return solvers[header["solver"]].load(path, **options)
+  found = _holds(file)
+  if found not in solvers:
+    raise ValueError(f"{file.path} holds a {found}, not a solver's run.")
+  return solvers[found]._from_file(file, options)
 
 
-def load_policy(path: str | os.PathLike) -> TreePolicy:
+def _holds(file: storage.Stored) -> str:
+  """The name of the solver whose run a file holds, else its kind."""
+  return file.header["solver"] if file.header["kind"] == "solver" else file.header["kind"]
+
+
+def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy:
   """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file.
+
+  Args:
+    path: the file.
+    limit: most histories to walk of the game that the file names.
 
   Raises:
     OSError: no such file.
-    ValueError: the file is truncated or foreign.
+    ValueError: the file is truncated, damaged or foreign.
   """
-  header, arrays = storage.read(path)
-  if header["kind"] == "solver":
-    return load_solver(path).average_policy()
-  return TreePolicy.from_file(header, arrays, path)
+  file = storage.read(path)
+  if file.header["kind"] == "solver":
+    options = {"limit": limit} if "limit" in file.header["options"] else {}
+    return _solver_from(file, options).average_policy()
+  return TreePolicy.from_file(file, limit)
 
 
 def _subclasses(kind: type) -> list[type]:

@@ -28,7 +28,7 @@ from ps_cfr_spiel.arguments import (
   is_number,
 )
 from ps_cfr_spiel.compiler import LIMIT, build_tree
-from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.mccfr import (
   AimedRuns,
   OutcomeSampling,
@@ -37,7 +37,7 @@ from ps_cfr_spiel.mccfr import (
   ZeroBaseline,
   build_sampling_tree,
 )
-from ps_cfr_spiel.policy import TreePolicy, acting_player, strategies_of
+from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.tree import Decision, first_cells
 
@@ -167,17 +167,21 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   def by_action(self, cell: int, column: Any) -> dict[int, float]:
     """A column [A] of a table as OpenSpiel's policies give it."""
     column = np.asarray(column, np.float64)
+    check_finite(f"{type(self).__name__} at a decision", column, self.dtype)
     actions = self.decisions[cell].legal_actions
     return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """What a run aimed at this infostate would play there, from nothing; asked again, it is remembered.
+    """What a run aimed at this infostate would play there, from nothing; see `probabilities_at`."""
+    return probabilities_at(state, player_id, self.game, self.at)
+
+  def at(self, player: int, infostate: str) -> dict[int, float]:
+    """The same by information state string; asked again, it is remembered.
 
     Raises:
-      ValueError: the state is of another game, or nobody acts there.
+      ValueError: the player has no such information state.
     """
-    player = acting_player(state, player_id)
-    cell = self.cell(player, state.information_state_string(player))
+    cell = self.cell(player, infostate)
     if cell not in self._known:
       with precision(self.dtype):
         column = self.runs.single(cell, self.seed, self.iterations)[:, cell]

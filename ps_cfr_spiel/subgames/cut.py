@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import is_integer
+from ps_cfr_spiel.arguments import check_list, is_integer
 from ps_cfr_spiel.subgames.assemble import Piece, assemble
 from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes, find_nodes, tree_and_nodes
 from ps_cfr_spiel.subgames.shapes import Extent, Fit, Shape, count, own_depths
@@ -120,7 +120,7 @@ class Subgames:
     """bool[P + 1] (the last for leaves); ValueError for a public state that cannot be named."""
     count = len(self.labels.public_states)
     flags = np.zeros(count + 1, bool)
-    for s in public_states:
+    for s in check_list(name, public_states):
       if not is_integer(s) or not 0 <= s < count:
         raise ValueError(f"{name}: {self.labels.game} has the public states 0..{count - 1}, got {s!r}.")
       if s and not self.labels.public_states[s].decisions:

@@ -55,9 +55,15 @@ class Source(Protocol):
 
   Attributes:
     remark: on how histories are counted, for people.
+    pruned: whether chance has outcomes of probability zero, behind which the tree has nothing.
   """
 
   remark: ClassVar[str]
+
+  @property
+  def pruned(self) -> bool:
+    """See the class."""
+    ...
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """See `Labels.path`."""

@@ -230,6 +230,9 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
     player: whose, or None for both.
     text: only states whose string contains it.
     limit: most lines.
+
+  Raises:
+    ValueError: no state's string contains the text.
   """
   wanted = [
     (decision, h, name)
@@ -237,7 +240,8 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
     if player in (None, decision.player) and text in name
   ]
   if not wanted:
-    return "No such information state."
+    whose = "" if player is None else f" of player {player}"
+    raise ValueError(f"{policy.labels.game} has no information state{whose} that contains {text!r}.")
   shown = [" ".join(name.split()) for _, _, name in wanted[:limit]]
   width = max(map(len, shown))
   lines = [

@@ -130,10 +130,10 @@ def spot_after(policy: TreePolicy, history: str) -> Spot:
   """
   state, names = play_moves(policy.game, history)
   player = state.current_player()
+  if player == CHANCE:
+    raise ValueError(f"Chance moves {_after(names)}; write its move too.")
   if player < 0:
-    raise ValueError(
-      f"No player acts after {', '.join(names) or 'nothing'}: it is the turn of chance or nobody."
-    )
+    raise ValueError(f"The game is over {_after(names)}; nobody has a decision there.")
   decision, _ = policy.labels.find(player, state.information_state_string(player))
   return spot_of(policy, decision.public_state)
 

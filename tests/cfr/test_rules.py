@@ -46,6 +46,10 @@ def test_pdcfr_plus_by_hand():
   strategy = steps(PDCFRPlus(alpha=1.0), [[4, -2, 0], [-3, 4, 1]])[-1]
   weights = np.array([0, 4 * 2 / 3 + 4, 2 / 3 + 1])
   np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
+  # A third step, whose regret is not in proportion to R = 0 + 1, 8/3 - 1, 2/3 + 2; d(4) = 3/4.
+  strategy = steps(PDCFRPlus(alpha=1.0), [[4, -2, 0], [-3, 4, 1], [1, -1, 2]])[-1]
+  weights = np.array([1, 5 / 3, 8 / 3]) * 3 / 4 + [1, -1, 2]
+  np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
 
 
 def test_nrm_by_hand():

@@ -192,6 +192,16 @@ def words_of(text, solved, tmp_path):
   return [word.format(run=solved[0] / "run.npz", tmp=tmp_path) for word in text.split("|")]
 
 
+def spoil(folder):
+  """Saves a run of Kuhn poker; the same with NaN in it; and one that names a game of many histories."""
+  ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker")).save(folder / "kuhn.npz")
+  with np.load(folder / "kuhn.npz") as file:
+    content = {name: file[name] for name in file.files}
+  np.savez(folder / "nan.npz", **{**content, "state1": content["state1"] * np.nan})
+  header = str(content.pop("header")).replace("kuhn_poker()", "hex(board_size=4)")
+  np.savez(folder / "wide.npz", header=np.array(header.replace(": 5000000", ": 10000000000")), **content)
+
+
 @pytest.mark.parametrize(
   ("text", "message"),
   [
@@ -207,6 +217,9 @@ def words_of(text, solved, tmp_path):
     ("solve|--dtype=float16", "value should be one of <float32|float64>"),
     ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
     ("solve|--iterations=-1", "-1 is not a non-negative integer"),
+    (f"solve|kuhn_poker|--output={{tmp}}|--iterations={10**30}", "iterations must be at most 2147483647"),
+    ("solve|--resume={run}|--output={tmp}|--iterations=2000000000", "a run has at most 2,000,000,000; this"),
+    ("solve|kuhn_poker|--output={tmp}|--checkpoint_seconds=nan", "--checkpoint_seconds must be a number of"),
     ("solve|--iterations=many", "--iterations=many"),
     ("solve|--itertions=3", "Did you mean: iterations"),
     ("solve|--skip=-1", "-1 is not a non-negative integer"),
@@ -233,6 +246,13 @@ def words_of(text, solved, tmp_path):
     ("show|{run}|--hand=22", "Player 0 never holds '22'"),
     ("show|{run}|--action=sleep", "Unknown action 'sleep'"),
     ("show|{run}|--png={tmp}/none/chart.png", "chart.png: No such file or directory"),
+    ("show|{run}|--png={tmp}", "is a folder; name a file in it, such as"),
+    ("summary|kuhn_poker|--png={tmp}", "is a folder; name a file in it, such as"),
+    ("show|{tmp}/nan.npz", "nan.npz is damaged"),
+    ("evaluate|{tmp}/nan.npz", "nan.npz is damaged"),
+    ("play|kuhn_poker|--opponent={tmp}/nan.npz", "nan.npz is damaged"),
+    ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
+    ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
     ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
     ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
     ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead=1 or more"),
@@ -241,12 +261,19 @@ def words_of(text, solved, tmp_path):
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
     ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
+    ("play", "play needs a game"),
+    ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967295]"),
+    (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967295]"),
+    ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, search, or"),
+    ("play|hearts", "cannot be played here"),
+    ("play|liars_dice_ir", "cannot be played here"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
   ],
 )
 def test_mistakes_are_answered_in_one_line(text, message, solved, tmp_path, capfd):
   (tmp_path / "truncated.npz").write_bytes((solved[0] / "run.npz").read_bytes()[:5000])
   (tmp_path / "foreign.npz").write_text("not ours")
+  spoil(tmp_path)
   assert command_line.run(words_of(text, solved, tmp_path)) == 2
   error = capfd.readouterr().err  # what C++ writes included
   assert error.startswith("ps-cfr-spiel: error: ")

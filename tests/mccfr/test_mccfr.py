@@ -114,12 +114,13 @@ def test_estimates_are_unbiased(name, baseline, player):
   dealt = np.where(met, ratio, 0).max(0)
   np.testing.assert_allclose(averages, strategy * dealt[None], atol=1e-12)
   if game.nodes.deal is None:
-    chance = np.bincount(
-      np.asarray(game.nodes.cell),
-      np.asarray(chance_reach(game.nodes)) * (np.asarray(game.nodes.actor) == 1 - player),
-      game.nodes.cells,
-    )
-    np.testing.assert_allclose(dealt[met.any(0)], chance[met.any(0)], atol=1e-12)
+    np.testing.assert_allclose(dealt[met.any(0)], chance_of(game.nodes, 1 - player)[met.any(0)], atol=1e-12)
+
+
+def chance_of(nodes, player):
+  """Probability that chance deals each infostate of a player: [S]."""
+  acts = np.asarray(nodes.actor) == player
+  return np.bincount(np.asarray(nodes.cell), np.asarray(chance_reach(nodes)) * acts, nodes.cells)
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -189,8 +190,7 @@ def test_external_sampling_is_unbiased(name, player):
   exact_regrets, _ = exact(game, player)
   np.testing.assert_allclose(regrets, exact_regrets, atol=1e-9)
   strategy = exact(game, 1 - player)[1]
-  dealt = averages.sum(0) / np.where(strategy.sum(0) > 0, strategy.sum(0), 1)
-  np.testing.assert_allclose(averages, strategy * dealt[None], atol=1e-9)
+  np.testing.assert_allclose(averages, strategy * chance_of(game.nodes, 1 - player)[None], atol=1e-9)
 
 
 def test_sampled_trajectories_have_their_probabilities():

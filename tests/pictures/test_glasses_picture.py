@@ -7,6 +7,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.pursuit import graphs
 from test_pictures import assert_nothing_cut_off
 
+from ps_cfr_spiel import glasses_beliefs
 from ps_cfr_spiel.pictures import glasses
 
 
@@ -56,7 +57,7 @@ def test_belief_about_a_caught_evader():
 @pytest.mark.parametrize("preset", graphs.PRESETS)
 def test_layout(preset):
   neighbours = pyspiel.load_game("glasses", {"preset": preset}).chase.neighbours
-  place = glasses.layout(neighbours)
+  place = glasses_beliefs.layout(neighbours)
   apart = np.linalg.norm(place[:, None] - place, axis=-1) + 9 * np.eye(len(place))
   edges = [apart[node, other] for node, near in enumerate(neighbours) for other in near]
   assert apart.min() > 2 * glasses.NEAR  # circles do not overlap
@@ -66,7 +67,7 @@ def test_layout(preset):
 
 
 def test_layout_of_a_path_is_straight():
-  place = glasses.layout(graphs.parse_edges("0-1 1-2 2-3"))
+  place = glasses_beliefs.layout(graphs.parse_edges("0-1 1-2 2-3"))
   assert place == pytest.approx(np.array([[-1.5, 0], [-0.5, 0], [0.5, 0], [1.5, 0]]), abs=0.1)
 
 
@@ -113,7 +114,7 @@ def test_a_chase_has_a_panel_for_every_position():
   assert titles[0] == "After 0 of 5 moves: chaser to move"
   assert titles[-1] == "After 4 of 5 moves: chaser to move"
   evaders = [[p for p in axes.patches if isinstance(p, Circle)][-1].center for axes in figure.axes]
-  place = glasses.layout(state.get_game().chase.neighbours)
+  place = glasses_beliefs.layout(state.get_game().chase.neighbours)
   np.testing.assert_allclose(evaders, place[[5, 5, 4, 4, 2]])
   assert_nothing_cut_off(figure)
 

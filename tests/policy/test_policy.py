@@ -79,3 +79,61 @@ def test_policies_do_not_change_with_the_solver(game):
   solver.run(5)
   for a, b in zip(before, policy.strategies[0], strict=True):
     np.testing.assert_array_equal(a, b)
+
+
+# Chance never deals y, but OpenSpiel's tools go there too.
+NEVER = """EFG 2 R "never" { "A" "B" } ""
+c "" 1 "deal" { "x" 1.0 "y" 0.0 } 0
+p "" 1 1 "i" { "l" "r" } 0
+t "" 1 "" { 1 -1 }
+p "" 2 1 "k" { "l" "r" } 0
+t "" 2 "" { 0 0 }
+t "" 3 "" { 2 -2 }
+p "" 1 2 "j" { "l" "r" "m" } 0
+t "" 4 "" { 2 -2 }
+t "" 5 "" { 0 0 }
+t "" 6 "" { 3 -3 }
+"""
+
+
+@pytest.mark.parametrize("kind", ["average", "re-solving", "online sampling"])
+def test_openspiels_tools_go_where_chance_never_does(kind):
+  game = pyspiel.load_efg_game(NEVER)
+  impossible = game.new_initial_state().child(1)
+  if kind == "average":
+    solver = PSCFRSolver(game)
+    solver.run(20)
+    policy = solver.average_policy()
+    assert pyspiel.exploitability(game, policy.to_pyspiel()) == pytest.approx(
+      solver.exploitability(), abs=1e-6
+    )
+    assert policy.to_tabular().action_probabilities(impossible) == dict.fromkeys(range(3), 1 / 3)
+  elif kind == "re-solving":
+    policy = ps_cfr_spiel.ContinualResolving(game, iterations=5).policy()
+  else:
+    policy = ps_cfr_spiel.OnlineOutcomeSampling(game, iterations=20)
+  expected = ps_cfr_spiel.exploitability(game, policy)
+  assert openspiel_exploitability.exploitability(game, policy) == pytest.approx(expected, abs=1e-6)
+  assert policy.action_probabilities(impossible) == dict.fromkeys(range(3), 1 / 3)
+
+
+def test_states_of_other_games_are_refused():
+  policy = PSCFRSolver(pyspiel.load_game("kuhn_poker")).average_policy()
+  dice = pyspiel.load_game("liars_dice").new_initial_state()
+  for action in (0, 1):
+    dice.apply_action(action)
+  assert any(d.player == 0 and "0" in d.infostates for d in policy.labels.decisions)
+  dice_policy = PSCFRSolver(pyspiel.load_game("leduc_poker")).average_policy()
+  for one in (policy, dice_policy):
+    with pytest.raises(ValueError, match=r"the state is of another game, liars_dice\(\)"):
+      one.action_probabilities(dice)
+  three = pyspiel.load_game("leduc_poker(players=2)").new_initial_state()
+  for action in (0, 1):
+    three.apply_action(action)
+  assert len(dice_policy.action_probabilities(three)) == 2  # the same game, written otherwise
+
+
+@pytest.mark.parametrize("value", [None, 3, "x"])
+def test_what_is_no_state_is_refused(game, value):
+  with pytest.raises(TypeError, match=r"Expected a pyspiel\.State"):
+    PSCFRSolver(game).average_policy().action_probabilities(value)

@@ -124,10 +124,10 @@ def test_float32_and_float64_agree():
 
 
 def test_float32_keeps_late_iterations():
-  """Compensated sums: plain ones lose late iterations, and exploitability rises again."""
-  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"), "rm+")
+  """Compensated sums: plain ones lose late iterations, and exploitability rises again, to 1.2e-5 here."""
+  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"), "nrm")
   solver.run(100_000)
-  assert solver.exploitability() < 5e-6
+  assert solver.exploitability() < 1e-6
 
 
 def same(a, b):

@@ -301,3 +301,18 @@ def test_a_frontier_needs_values():
   subgame = subgames.cut([2], levels(subgames, 0)[1])
   with pytest.raises(ValueError, match="with a frontier needs a value function there; none was given"):
     unsafe(subgame, 0, (np.ones((1, 3)), np.ones((1, 3))))
+
+
+def test_rounding_brings_no_infostate_to_life():
+  """In max-margin an infostate that only a rounding error of the range can visit counts as never visited."""
+  _, subgames = load("kuhn_poker")
+  states = levels(subgames, 0)[-1][:1]
+  subgame, ranges, promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), states, 0)
+  first = np.zeros(ranges[0].shape)
+  first.flat[0] = 1  # one card for certain, so that the opponent does not have it
+  exact, rough = (first, ranges[1]), (np.maximum(first, 1e-17), ranges[1])
+  gadgets = [max_margin(subgame, 0, range_, promises).leaves for range_ in (exact, rough)]
+  visits = [subgame.prior.weight(1, range_) for range_, _ in (exact, rough)]
+  assert ((visits[0] == 0) & (visits[1] > 0)).any() and visits[0].any()
+  for a, b in zip(*([leaves.terminate, *leaves.scale] for leaves in gadgets), strict=True):
+    np.testing.assert_allclose(a, b, rtol=1e-12)

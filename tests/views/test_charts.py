@@ -159,4 +159,5 @@ def test_other_games_are_shown_as_a_table():
   assert len(lines) == 12
   assert charts.infostates_text(policy, 1, "2", 100).count("\n") == 1
   assert charts.infostates_text(policy, None, "", 5).splitlines()[-1].startswith("... and 7 more")
-  assert charts.infostates_text(policy, 0, "nowhere", 5) == "No such information state."
+  with pytest.raises(ValueError, match="no information state of player 0 that contains 'nowhere'"):
+    charts.infostates_text(policy, 0, "nowhere", 5)

@@ -101,7 +101,8 @@ def test_a_wrong_way_is_a_value_error(path, message):
 @pytest.mark.parametrize(
   ("history", "message"),
   [
-    ("", "No player acts after nothing"),
+    ("", "Chance moves at the start; write its move too"),
+    ("0 1 bet bet", "nobody has a decision"),
     ("0 1 bet bet pass", "'pass' cannot follow"),
     ("7", "Unknown action"),
   ],

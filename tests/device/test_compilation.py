@@ -1,0 +1,102 @@
+"""Compiled code computes what the same code does step by step, with our compiler options and without.
+
+Users wrap our functions in `jax.jit` of their own, which has XLA's defaults.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from cuts import levels
+from game_shapes import Shape, game_of
+
+from ps_cfr_spiel import Subgames, build_tree, cfr
+from ps_cfr_spiel.device import compilation, to_device
+from ps_cfr_spiel.mccfr import (
+  ExternalSampling,
+  LearnedBaseline,
+  OracleBaseline,
+  OutcomeSampling,
+  PublicSampling,
+  ZeroBaseline,
+)
+from ps_cfr_spiel.subgames import GADGETS
+from ps_cfr_spiel.tree import obstacle
+
+RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+LATE = [  # games whose chance moves come late
+  Shape(deepest, 0.0, 0.3, False, False, False, 0.5, True, 1, seed=7) for deepest in (3, 4)
+]
+
+
+def load(game):
+  return pyspiel.load_game(game) if isinstance(game, str) else game_of(game)
+
+
+def solve(tree, state, rule):
+  return cfr.iterate(tree, state, 2, rule=rule)
+
+
+def check(function, *arguments):
+  """A function gives the same by steps, compiled by XLA's defaults, and compiled by our options."""
+  with jax.disable_jit():
+    expected = jax.tree.leaves(function(*arguments))
+  assert any(np.abs(np.asarray(x, float)).max(initial=0) > 0 for x in expected)
+  for options in (None, compilation.compiler_options()):
+    found = jax.tree.leaves(jax.jit(function, compiler_options=options)(*arguments))
+    for a, b in zip(expected, found, strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{options}")
+
+
+@pytest.mark.parametrize(
+  "sampler, game",
+  [
+    (OutcomeSampling(ZeroBaseline()), LATE[0]),
+    (OutcomeSampling(LearnedBaseline()), LATE[1]),
+    (OutcomeSampling(OracleBaseline()), LATE[0]),
+    (ExternalSampling(), LATE[1]),
+    (PublicSampling(LearnedBaseline()), RIVER),
+  ],
+  ids=["zero", "learned", "oracle", "external", "public"],
+)
+def test_samplers(sampler, game):
+  loaded, source = load(game), "closure" if game == RIVER else "none"
+  host = sampler.sampling_tree(loaded, build_tree(loaded, public_states=source))
+  assert any(depth.outcomes for depth in host.depths[1:]) or game == RIVER
+  tree, rng = to_device(host, "float64"), np.random.default_rng(0)
+  regrets = rng.normal(0.3, 1, (tree.actions, tree.cells))
+  regrets *= np.arange(tree.actions)[:, None] < np.asarray(tree.legal)
+  learned, uniforms = rng.normal(size=sampler.entries(tree)), rng.random((sampler.draws(tree), 37))
+  check(sampler, tree, *map(jnp.asarray, (regrets, learned)), jnp.int32(1), jnp.asarray(uniforms))
+
+
+@pytest.mark.parametrize(
+  "game, leaves", [(RIVER, "dense"), (RIVER, "showdown"), (RIVER, "native"), (LATE[0], "sparse")], ids=str
+)
+def test_loop_and_leaves(game, leaves):
+  if leaves == "native" and obstacle():
+    pytest.skip(obstacle())
+  tree = to_device(build_tree(load(game), leaves, "none" if leaves == "sparse" else "closure"), "float64")
+  if leaves == "sparse":  # the loop is the same for all
+    check(functools.partial(solve, rule=cfr.NRMPlus()), tree, cfr.init(tree, cfr.NRMPlus(), "float64"))
+  rng = np.random.default_rng(0)
+  parts = tree.players[1].leaf.children
+  reach = [jnp.asarray(rng.random((n, tree.players[1].types))) for n in parts]
+  check(lambda leaves, reach: leaves(0, reach), tree.leaves, reach)
+  chosen = jnp.asarray(rng.integers(0, sum(parts), 7), jnp.int32)
+  weights = jnp.asarray(rng.random((7, tree.players[1].types)))
+  check(lambda leaves, *x: leaves.sampled(0, *x), tree.leaves, chosen, weights)
+
+
+@pytest.mark.parametrize("gadget", ["cfr-d", "max-margin"])
+def test_gadgets(gadget):
+  subgames = Subgames.of(pyspiel.load_game("kuhn_poker"))
+  subgame = subgames.cut(levels(subgames, 0)[-1])
+  sizes = [(roots, p.types) for roots, p in zip(subgame.shape.roots, subgames.tree.players, strict=True)]
+  rng = np.random.default_rng(0)
+  ranges = [rng.random(size) for size in sizes]
+  tree = to_device(GADGETS[gadget](subgame, 0, ranges, rng.normal(size=sizes[1])), "float64")
+  check(functools.partial(solve, rule=cfr.PCFRPlus()), tree, cfr.init(tree, cfr.PCFRPlus(), "float64"))
