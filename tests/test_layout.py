@@ -22,7 +22,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
   ("tree",),
   ("compiler", "cfr"),
   ("policy", "mccfr", "subgames"),
-  ("search",),
+  ("search", "abstraction"),
   ("solvers",),
   ("evaluation",),
   ("views",),

@@ -8,7 +8,8 @@ of them.
 
 from ps_cfr_spiel.compiler.build import LEAVES, build_tree
 from ps_cfr_spiel.compiler.check import check_game
-from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
+from ps_cfr_spiel.compiler.form_labels import Deals
+from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.histories import (
   Histories,
@@ -20,6 +21,7 @@ from ps_cfr_spiel.compiler.histories import (
 )
 from ps_cfr_spiel.compiler.limits import LIMIT
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
+from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.compiler.numbering import number_rows, one_to_one
 from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
 from ps_cfr_spiel.compiler.report import Report
@@ -31,11 +33,13 @@ __all__ = [
   "BayesianForm",
   "Deals",
   "Histories",
+  "PublicCardsForm",
   "Report",
   "Walked",
   "augmented_infostates",
   "build_tree",
   "check_game",
+  "check_memory",
   "choice_rows",
   "components",
   "last_choices",

@@ -173,6 +173,20 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   )
 
 
+def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
+  """The strategies after each public move of chance, such as a card, by the move's name; {} if none comes.
+
+  Args:
+    policy: as for `spot`.
+    path: see `spot`.
+  """
+  labels, number = policy.labels, find_public_state(policy, path)
+  if labels.public_states[number].player != CHANCE:
+    return {}
+  below = [c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.count(c)]
+  return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
+
+
 def _after(history: tuple[str, ...]) -> str:
   return f"after {', '.join(history)}" if history else "at the start"
 

@@ -201,11 +201,11 @@ def test_closure_is_common_knowledge(name):
 
 
 def test_invalid_public_states_are_named():
-  kuhn = walk(pyspiel.load_game("kuhn_poker"), 1000)
+  kuhn = walk(pyspiel.load_game("kuhn_poker"))
   leaky = dataclasses.replace(kuhn, public=kuhn.infostate[0])  # an observer that shows player 0's card
   with pytest.raises(ValueError, match="kuhn: its public observer shows what player 1 does not know"):
     partition("kuhn", leaky, own_choices("kuhn", leaky), "observer")
-  forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"), 10**5)
+  forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"))
   choices = [last_choices(forgetful, player) for player in (0, 1)]
   with pytest.raises(ValueError, match="time itself is not common knowledge"):
     partition("liars_dice_ir", forgetful, choices, "closure")
