@@ -11,6 +11,7 @@ import numpy as np
 from absl import flags
 from tqdm.auto import tqdm
 
+from ps_cfr_spiel.abstraction import PRESETS
 from ps_cfr_spiel.arguments import check_seconds
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
@@ -41,7 +42,10 @@ from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   BASELINES,
   CHUNK_SECONDS,
+  CFRPlusIRASolver,
   ExternalSamplingSolver,
+  FictitiousPlaySolver,
+  FPIRASolver,
   IterativeSolver,
   OutcomeSamplingSolver,
   PSCFRSolver,
@@ -67,21 +71,28 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
   flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
   flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
-  flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
+  flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  flags.DEFINE_enum("abstraction", None, list(PRESETS), _HELP["abstraction"], **into)
+  flags.DEFINE_integer("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", **least)
+  flags.DEFINE_integer("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", **least)
   flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
   flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
   flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
   flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
-  flags.DEFINE_integer("seed", 0, "Sampling: seed of the random numbers.", **least)
+  flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_tree(values)
   define_game(values)
   define_json(values)
 
 
 _HELP = {
-  "solver": "ps-cfr visits the whole public tree in each iteration; the others sample it, and need many "
-  "more, but much cheaper, iterations.",
+  "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
+  "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
+  "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
+  "few sets of infostates, and split these sets until the whole game is solved.",
+  "abstraction": "Play alike where the player sees the same now (observation) or has made as many decisions "
+  "(initial); identity joins nothing. cfr+ira and fpira begin with it, initial by default.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
@@ -93,14 +104,18 @@ _HELP = {
 }
 
 
-_COMMON = ("dtype", "leaves", "public_states", "limit", "memory")  # flags that every solver has
-_SAMPLING = ("plus", "batch", "seed")
+_COMMON = ("dtype", "public_states", "limit", "memory")  # flags that every solver has
+_SAMPLING = ("plus", "batch", "seed", "leaves")
 SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
-  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip")),
+  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves")),
+  "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
+  "fpira": (FPIRASolver, ("abstraction",)),
+  "fictitious-play": (FictitiousPlaySolver, ()),
   "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING)),
   "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
   "external-sampling": (ExternalSamplingSolver, _SAMPLING),
 }
+_WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
 _OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
 _FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit")  # on resuming
 
@@ -174,9 +189,11 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   foreign = sorted(set(_OWN) - set(own))
   wrong = [f"--{name}" for name in foreign if values[name].present]
   if wrong:
-    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
-  options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON)}
-  if kind is PSCFRSolver:
+    allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
+    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
+  # What was not given is left to the solver: of some flags the defaults differ.
+  options = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
+  if kind in _WALKING:
     options["progress"] = not (values.quiet or values.json)
   with user_errors():
     return kind(game, **options)
