@@ -20,6 +20,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
   *GROUND,
   ("device",),
   ("tree",),
+  ("forms",),
   ("compiler", "cfr"),
   ("policy", "mccfr", "subgames"),
   ("search",),

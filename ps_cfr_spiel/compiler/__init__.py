@@ -1,6 +1,6 @@
 """From a pyspiel game to a public tree: the only room that walks histories.
 
-May use: tree and what is below it. `build` is the door; behind it `from_form` compiles games that describe
+May use: forms and what is below it. `build` is the door; behind it `from_form` compiles games that describe
 themselves, `walk` and `from_histories` all others, within `limits`; `public_states` finds what is common
 knowledge. The laws that a game must keep are in `game_laws` and `history_laws`, and `check` reports on all
 of them.
@@ -8,8 +8,6 @@ of them.
 
 from ps_cfr_spiel.compiler.build import LEAVES, build_tree
 from ps_cfr_spiel.compiler.check import check_game
-from ps_cfr_spiel.compiler.form_labels import Deals
-from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.histories import (
   Histories,
@@ -30,10 +28,7 @@ __all__ = [
   "LEAVES",
   "LIMIT",
   "SOURCES",
-  "BayesianForm",
-  "Deals",
   "Histories",
-  "PublicCardsForm",
   "Report",
   "Walked",
   "augmented_infostates",

@@ -7,8 +7,8 @@ fits into no machine.
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.compiler.limits import TooLarge, free_memory, readable_bytes
+from ps_cfr_spiel.forms import Form, Lines
 from ps_cfr_spiel.tree import TERMINAL
 
 COPIES = 2  # of a solver's tables: what goes into an iteration and what comes out

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import BayesianForm, Histories, walked
+from ps_cfr_spiel.compiler import Histories, walked
+from ps_cfr_spiel.forms import BayesianForm
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Depth, Ends, SamplingTree
 from ps_cfr_spiel.tree import (
   CHANCE,
@@ -39,11 +40,19 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   Args:
     game: the game.
     tree: its public tree, by `build_tree`.
+
+  Raises:
+    ValueError: public cards are to come, and the game was not walked.
   """
   source = walked(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
   form: BayesianForm = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
+  if hasattr(form, "runouts"):
+    raise ValueError(
+      f"{tree.names.game}: histories with public cards to come are not sampled from a form; use "
+      f"trajectories='public', or leaves='sparse' for a game small enough to be walked."
+    )
   sampling_tree, order = sort_nodes(tree, _betting(tree, form))
   return dataclasses.replace(sampling_tree, deal=_deal(form, order))
 

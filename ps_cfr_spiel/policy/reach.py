@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals, Walked, layers
+from ps_cfr_spiel.compiler import Walked, layers
+from ps_cfr_spiel.forms import Deals
 from ps_cfr_spiel.tree import Decision, Labels
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block

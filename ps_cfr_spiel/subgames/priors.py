@@ -6,7 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals, Walked
+from ps_cfr_spiel.compiler import Walked
+from ps_cfr_spiel.forms import Deals
 from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
 

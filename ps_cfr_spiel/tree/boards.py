@@ -64,11 +64,8 @@ class AllInLeaves:
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "AllInLeaves":
     """See `tree.LeafEvaluator`."""
-    return AllInLeaves(
-      self.mean,
-      pick(self.stake, leaves[0], sizes[0]),
-      self.folds.take((leaves[0][:0], leaves[1]), (0, sizes[1])),
-    )
+    folds = self.folds.take((leaves[0][:0], leaves[1]), (0, sizes[1]))
+    return dataclasses.replace(self, stake=pick(self.stake, leaves[0], sizes[0]), folds=folds)
 
 
 @jax.tree_util.register_dataclass
@@ -140,8 +137,8 @@ class BoardLeaves:
     return total
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BoardLeaves":
-    """TypeError: not yet."""
-    raise TypeError("Subgames of games with public cards to come cannot be cut yet.")
+    """TypeError: no subgame is cut from boards; `subgames` says so before it comes to this."""
+    raise TypeError("Leaves cannot be taken from boards.")
 
 
 def _stacked(*arrays: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.forms.form import Lines
 from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
