@@ -69,12 +69,12 @@ def vanilla_cfr() -> dict:
   from open_spiel.python.algorithms import cfr as openspiel
   from vanilla_cfr import VanillaCFR
 
-  from ps_cfr_spiel.compiler.walk import walk
+  from ps_cfr_spiel.walking.walker import walk
 
   _check_against(openspiel.CFRSolver(pyspiel.load_game("leduc_poker")), VanillaCFR, walk)
   game = pyspiel.load_game(REDUCED_DECK)
   memory, start = PeakMemory(), time.perf_counter()
-  histories = walk(game, 10**7)
+  histories = walk(game)
   solver = VanillaCFR(histories)
   setup = time.perf_counter() - start
   seconds = median_seconds(solver.iterate, 5)
@@ -88,7 +88,7 @@ def vanilla_cfr() -> dict:
 
 def _check_against(reference, kind, walk) -> None:
   """Checks that three iterations equal OpenSpiel's to 1e-9."""
-  histories = walk(pyspiel.load_game("leduc_poker"), 10**6)
+  histories = walk(pyspiel.load_game("leduc_poker"))
   ours = kind(histories)
   for _ in range(3):
     ours.iterate()

@@ -47,11 +47,7 @@ class HoldemSubgameObserver:
 
   def _seats(self, player: int) -> tuple[int, ...]:
     """The players whose hands `player` sees."""
-    return {
-      pyspiel.PrivateInfoType.NONE: (),
-      pyspiel.PrivateInfoType.SINGLE_PLAYER: (player,),
-      pyspiel.PrivateInfoType.ALL_PLAYERS: tuple(range(NUM_PLAYERS)),
-    }[self._private_info]
+    return observing.seats(self._private_info, player)
 
   def set_from(self, state: Any, player: int) -> None:
     """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""

@@ -1,8 +1,8 @@
 """From a game's own form to a `PublicTree`, without visiting a history.
 
 A game of this kind (Kovařík et al. 2021, Definition 2) has a method `bayesian_form()` that returns plain
-data (room `forms`). Where public cards are to come, a row is a line of betting with one runout, and every
-row has all types that are dealt at the root.
+data (`forms`). Where public cards are to come, a row is a line of betting with one runout, and every row has
+all types that are dealt at the root.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ps_cfr_spiel.compiler.game_laws import scale_fault
-from ps_cfr_spiel.forms import Form, FormLabels, Lines
+from ps_cfr_spiel.compiler.form_labels import FormLabels
+from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
@@ -26,6 +26,7 @@ from ps_cfr_spiel.tree import (
   make_forest,
   obstacle,
 )
+from ps_cfr_spiel.walking import scale_fault
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
 LEAVES: dict[str, type[FormLeaves]] = {

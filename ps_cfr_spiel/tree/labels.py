@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+import numpy as np
 import pyspiel
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
@@ -97,6 +98,10 @@ class Source(Protocol):
     """See `Labels.known`."""
     ...
 
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `Labels.spreads`."""
+    ...
+
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
@@ -169,6 +174,10 @@ class Labels:
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
     """What each player may know at a public state, acting or not: augmented infostates."""
     return self.source.known(public_state)
+
+  def spreads(self) -> list[np.ndarray]:
+    """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""
+    return self.source.spreads(self.decisions)
 
 
 def children(parents: Sequence[int], actions: Sequence[int]) -> list[list[int]]:

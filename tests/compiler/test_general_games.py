@@ -10,10 +10,10 @@ from reference import common_knowledge, sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import RM, PSCFRSolver, RMPlus, build_tree
-from ps_cfr_spiel.compiler import last_choices
 from ps_cfr_spiel.compiler.from_histories import own_choices
-from ps_cfr_spiel.compiler.public_states import partition
-from ps_cfr_spiel.compiler.walk import walk
+from ps_cfr_spiel.walking import last_choices
+from ps_cfr_spiel.walking.public_states import partition
+from ps_cfr_spiel.walking.walker import walk
 
 BATTLESHIP = (
   "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2,"
@@ -201,11 +201,11 @@ def test_closure_is_common_knowledge(name):
 
 
 def test_invalid_public_states_are_named():
-  kuhn = walk(pyspiel.load_game("kuhn_poker"), 1000)
+  kuhn = walk(pyspiel.load_game("kuhn_poker"))
   leaky = dataclasses.replace(kuhn, public=kuhn.infostate[0])  # an observer that shows player 0's card
   with pytest.raises(ValueError, match="kuhn: its public observer shows what player 1 does not know"):
     partition("kuhn", leaky, own_choices("kuhn", leaky), "observer")
-  forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"), 10**5)
+  forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"))
   choices = [last_choices(forgetful, player) for player in (0, 1)]
   with pytest.raises(ValueError, match="time itself is not common knowledge"):
     partition("liars_dice_ir", forgetful, choices, "closure")

@@ -2,12 +2,12 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ps_cfr_spiel.forms.form import Lines
+from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
@@ -131,6 +131,14 @@ class Deals:
     street, types = self.lines.street[line], self.lines.form.types
     alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
+
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `tree.Labels`; here a bound for all, weighed by the chance that type and board are dealt."""
+    chance: list[Iterator[np.ndarray]] = []
+    for player in (0, 1):
+      at = [d.public_state for d in decisions if d.player == player]
+      chance.append(iter(self.weight(player, np.ones((len(at), len(self.lines.form.types[1 - player]))), at)))
+    return [2 * self.largest_utility * next(chance[d.player]) for d in decisions]
 
 
 class FormLabels(Labels):

@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import game_laws
-from ps_cfr_spiel.compiler.histories import Histories
-from ps_cfr_spiel.compiler.limits import Limits, TooLarge, Watch
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
+from ps_cfr_spiel.walking import game_laws
+from ps_cfr_spiel.walking.histories import Histories
+from ps_cfr_spiel.walking.limits import Limits, TooLarge, Watch
 
 KEY_BYTES = 100  # that a string takes beside its own: in the table that numbers it, and in a list
 
@@ -24,7 +24,7 @@ OnFault: TypeAlias = Callable[[str, pyspiel.State, str], None]  # (the law's nam
 
 def walk(
   game: pyspiel.Game,
-  limits: Limits,
+  limits: Limits | None = None,
   progress: bool | None = None,
   observe: Callable[[pyspiel.State], str] | None = None,
   on_fault: OnFault | None = None,
@@ -33,7 +33,7 @@ def walk(
 
   Args:
     game: the game.
-    limits: most histories to visit, and most memory to take.
+    limits: most histories to visit, and most memory to take; the default ones if None.
     progress: show a progress bar; see `limits.progress_bar`.
     observe: what is publicly seen at a state; kept as `Histories.public`.
     on_fault: told what is wrong with a state, instead of the ValueError.
@@ -50,7 +50,7 @@ def walk(
   state, above, move, rank, depth, chance = game.new_initial_state(), -1, -1, 0, 0, 1.0
   waiting: list = []  # histories on the way with children to visit: what `visit` wants of them, and the rest
   here = stop = 0
-  with Watch(game, limits, progress) as watch:
+  with Watch(game, limits or Limits.create(), progress) as watch:
     try:
       while True:
         if here >= stop:

@@ -11,12 +11,12 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game, reports
-from ps_cfr_spiel.compiler import limits
-from ps_cfr_spiel.compiler.estimate import STAKE, estimate, probe
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.compiler.limits import BYTES, Limits, TooLarge, free_memory
-from ps_cfr_spiel.compiler.public_states import partition
-from ps_cfr_spiel.compiler.walk import walk
+from ps_cfr_spiel.walking import limits
+from ps_cfr_spiel.walking.estimate import STAKE, estimate, probe
+from ps_cfr_spiel.walking.limits import BYTES, TooLarge, free_memory
+from ps_cfr_spiel.walking.public_states import partition
+from ps_cfr_spiel.walking.walker import walk
 
 
 class Script:
@@ -92,7 +92,7 @@ def test_memory_is_a_limit():
       use(game, memory=1e6)
   assert "needs more than 1 MB" in str(check_game(game, memory=1e6))
   assert build_tree(game, memory=1e7).labels.histories == 9457
-  histories = walk(game, Limits.create())
+  histories = walk(game)
   choices = own_choices("leduc", histories)
   found = partition("leduc", histories, choices, "closure")
   with pytest.raises(ValueError, match=r"'dense' needs .* for the utilities of .* leaves with 6 x 6 types"):
@@ -145,7 +145,7 @@ def test_the_share_grows_from_nothing_to_all(monkeypatch):
     return count + 1
 
   monkeypatch.setattr(limits.Watch, "look", look)
-  walk(pyspiel.load_game("leduc_poker"), Limits.create())
+  walk(pyspiel.load_game("leduc_poker"))
   assert shares == sorted(shares)
   assert shares[0] == 0 and 0.999 < shares[-1] < 1
 
