@@ -50,7 +50,8 @@ def root_histories(subgames, player, standing):
       ])  # fmt: skip
     else:
       moves = labels.history(s)[2:]
-      pairs = [(h, int(other)) for h, other in enumerate(source.compatible[player])]
+      compatible = source.lines.disjoint if player == 0 else source.lines.disjoint.T
+      pairs = [(h, int(other)) for h, other in enumerate(compatible.argmax(1))]
       rows.append([(*(pair if player == 0 else pair[::-1]), *moves) for pair in pairs])
   return rows
 

@@ -83,7 +83,7 @@ class Deals:
       boards.setdefault((int(lines.street[line]), runout), []).append(row)
     found = np.zeros((len(range_), self._prior.shape[player]))
     for (street, runout), rows in boards.items():
-      own, other = (~lines.dead(i, street)[runout] for i in (player, 1 - player))
+      own, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
       matrix = self._prior * factor(street, runout)
       reach = range_[rows] * other
       found[rows] = own * (reach @ (matrix.T if player == 0 else matrix))
@@ -97,7 +97,7 @@ class Deals:
   def history(self, public_state: int) -> list[int]:
     """See `Labels`; ValueError if no deal leads there."""
     line, runout = self.lines.place(public_state)
-    alive = np.flatnonzero(self.lines.alive(0, self.lines.street[line])[runout])
+    alive = np.flatnonzero(self.lines.alive[0][self.lines.street[line]][runout])
     if not len(alive):
       raise ValueError(f"No two hands of the ranges leave the cards of public state {public_state} to come.")
     return self._types(0, int(alive[0]), line, runout) + self._moves(line, runout)
@@ -105,7 +105,7 @@ class Deals:
   def _types(self, player: int, type_index: int, line: int, runout: int) -> list[int]:
     """A type of each player, this one of one player."""
     disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
-    dead = self.lines.dead(1 - player, self.lines.street[line])[runout]
+    dead = self.lines.dead[1 - player][self.lines.street[line]][runout]
     types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
     return types if player == 0 else types[::-1]
 
@@ -122,14 +122,14 @@ class Deals:
   def count(self, public_state: int) -> int:
     """See `Labels`."""
     line, runout = self.lines.place(public_state)
-    first, second = (~self.lines.dead(i, self.lines.street[line])[runout] for i in (0, 1))
+    first, second = (~self.lines.dead[i][self.lines.street[line]][runout] for i in (0, 1))
     return int(self.lines.disjoint[np.ix_(first, second)].sum())
 
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
     """See `Labels`; everything else being public, a type says what its player knows."""
     line, runout = self.lines.place(public_state)
     street, types = self.lines.street[line], self.lines.form.types
-    alive = [np.flatnonzero(self.lines.alive(i, street)[runout]) for i in (0, 1)]
+    alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
 
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
@@ -223,7 +223,7 @@ class FormLabels(Labels):
     """See `Labels`."""
     lines = self._lines
     streets = lines.street[lines.form.player == player].tolist()
-    alive = {street: int(lines.alive(player, street).sum()) for street in set(streets)}
+    alive = {street: int(lines.alive[player][street].sum()) for street in set(streets)}
     return sum(alive[street] for street in streets)
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
@@ -235,7 +235,7 @@ class FormLabels(Labels):
       line, runout, h = lines.form.find(player, infostate)
       street = int(lines.street[line])
       number = self._numbers[street][runout]
-      if not lines.alive(player, street)[number, h]:
+      if not lines.alive[player][street][number, h]:
         raise ValueError("a hand with a card of the board")
     except (KeyError, ValueError):
       raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
@@ -253,7 +253,7 @@ def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
   if not hasattr(form, "infostate"):
     return form.infostates[line]
   street, player = int(lines.street[line]), int(form.player[line])
-  alive, cards = lines.alive(player, street)[runout], tuple(lines.runouts[street][runout].tolist())
+  alive, cards = lines.alive[player][street][runout], tuple(lines.runouts[street][runout].tolist())
 
   def name(h: int) -> str | None:
     return form.infostate(line, cards, h) if alive[h] else None

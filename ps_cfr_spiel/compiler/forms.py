@@ -143,27 +143,31 @@ class Lines:
     """int[B]: for each runout of a street the one that it continues, on a street above."""
     return np.arange(self.boards[street]) // (self.boards[street] // self.boards[above])
 
-  @functools.cache  # noqa: B019 (a few arrays, which live as long as the tree)
-  def dead(self, player: int, street: int) -> np.ndarray:
-    """bool[B, H]: does the type hold a card of the runout?"""
-    holds = np.zeros((self.boards[street], 1 + int(max(cards.max() for cards in self.form.cards))), bool)
-    for cards in self.runouts[street].T:
-      known = cards < holds.shape[1]
-      holds[np.flatnonzero(known), cards[known]] = True
-    first, second = self.form.cards[player].T
-    return holds[:, first] | holds[:, second]
+  @functools.cached_property
+  def dead(self) -> tuple[tuple[np.ndarray, ...], ...]:
+    """For each player and street bool[B, H]: does the type hold a card of the runout?"""
+    return tuple(tuple(self._dead(cards, runouts) for runouts in self.runouts) for cards in self.form.cards)
+
+  def _dead(self, cards: np.ndarray, runouts: np.ndarray) -> np.ndarray:
+    found = np.zeros((len(runouts), len(cards)), bool)
+    for card in runouts.T:
+      found |= (cards[None, :, :] == card[:, None, None]).any(2)
+    return found
 
   @functools.cached_property
   def disjoint(self) -> np.ndarray:
     """bool[H0, H1]: can the two types be dealt together?"""
     return ~shares_card(*self.form.cards)
 
-  @functools.cache  # noqa: B019 (a few arrays, which live as long as the tree)
-  def alive(self, player: int, street: int) -> np.ndarray:
-    """bool[B, H]: may the player be of this type there, beside some type of the opponent?"""
-    own, other = self.dead(player, street), self.dead(1 - player, street)
-    pairs = (self.disjoint if player == 1 else self.disjoint.T).astype(np.float32)
-    return ~own & ((~other).astype(np.float32) @ pairs > 0)
+  @functools.cached_property
+  def alive(self) -> tuple[tuple[np.ndarray, ...], ...]:
+    """For each player and street bool[B, H]: may the player be of this type, beside some opponent?"""
+    pairs = self.disjoint.astype(np.float32)
+    streets = range(len(self.runouts))
+    return tuple(
+      tuple(~self.dead[i][s] & (~self.dead[1 - i][s] @ towards > 0) for s in streets)
+      for i, towards in enumerate((pairs.T, pairs))
+    )
 
   @functools.cached_property
   def strength(self) -> tuple[np.ndarray, np.ndarray]:
@@ -178,7 +182,7 @@ class Lines:
     """
     last = len(self.boards) - 1
     each = self.boards[last] // self.boards[street]
-    dead = [self.dead(i, last) for i in (0, 1)]
+    dead = [self.dead[i][last] for i in (0, 1)]
     total = np.zeros(self.disjoint.shape, np.int32)
     for board in range(runout * each, (runout + 1) * each):
       first, second = self.strength[0][board][:, None], self.strength[1][board]

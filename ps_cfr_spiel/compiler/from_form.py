@@ -144,7 +144,7 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
   total, ways = float(prior.sum()), lines.orders(len(streets) - 1)
   found = []
   for s, (showdowns, folds) in enumerate(streets):
-    weights = [w * ~lines.dead(i, s) for i, w in enumerate(form.weights)]
+    weights = [w * ~lines.dead[i][s] for i, w in enumerate(form.weights)]
     # Above the last street strengths mean nothing, and only folds are left to the evaluator.
     last = s == len(streets) - 1
     ranks = lines.strength if last else tuple(np.zeros_like(w, np.int32) for w in weights)

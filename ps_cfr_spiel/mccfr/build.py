@@ -40,11 +40,19 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   Args:
     game: the game.
     tree: its public tree, by `build_tree`.
+
+  Raises:
+    ValueError: public cards are to come, and the game was not walked.
   """
   source = walked(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
   form: BayesianForm = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
+  if hasattr(form, "runouts"):
+    raise ValueError(
+      f"{tree.names.game}: histories with public cards to come are not sampled from a form; use "
+      f"trajectories='public', or leaves='sparse' for a game small enough to be walked."
+    )
   sampling_tree, order = sort_nodes(tree, _betting(tree, form))
   return dataclasses.replace(sampling_tree, deal=_deal(form, order))
 

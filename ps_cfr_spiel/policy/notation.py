@@ -94,6 +94,7 @@ def _is_abbreviation(word: str, name: str) -> bool:
 
 
 def _is_amount(word: str, name: str) -> bool:
-  """19900 or r19900 for All-in 19900."""
-  (letters, numbers), (_, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
-  return len(letters) < 2 and bool(numbers) and numbers == amount
+  """19900 or r19900 for All-in 19900; but 2c is a card, and not Deal 2d."""
+  numbers, amount = (_letters_and_numbers(text)[1] for text in (word, name))
+  in_front = re.fullmatch("[a-z]?[^a-z]*", word) is not None
+  return in_front and bool(numbers) and numbers == amount

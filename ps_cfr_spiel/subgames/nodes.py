@@ -14,7 +14,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import build_tree, one_row_per_infostate
-from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
+from ps_cfr_spiel.tree import TERMINAL, BoardLeaves, Labels, PublicTree, sequence_choices
 from ps_cfr_spiel.walking import (
   Walked,
   augmented_infostates,
@@ -119,7 +119,12 @@ def tree_and_nodes(
 
 
 def states_fault(tree: PublicTree) -> str | None:
-  """The tree has public states; or how to mend it."""
+  """The tree has public states, and no public cards to come on boards of their own; or how to mend it."""
+  if isinstance(tree.leaves, BoardLeaves):
+    return (
+      f"{tree.names.game}: with public cards to come, subgames can be cut from a walked tree only, that of "
+      f"build_tree(game, leaves='sparse'), if the game is small enough."
+    )
   if tree.names.public_states:
     return None
   return "Subgames need public states; build the tree with public_states='closure' or 'observer'."

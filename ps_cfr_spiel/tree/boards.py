@@ -51,24 +51,23 @@ class AllInLeaves:
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
     all_ins, folds = opponent_reach
+    return [self._all_ins(player, all_ins, self.stake), self.folds(player, [all_ins[:0], folds])[1]]
+
+  def _all_ins(self, player: int, reach: Array, stake: Array) -> Array:
     mean = self.mean.T if player == 0 else self.mean
-    values = dot(all_ins, mean) * ((1 - 2 * player) * self.stake)[:, None]
-    return [values, self.folds(player, [all_ins[:0], folds])[1]]
+    return dot(reach, mean) * ((1 - 2 * player) * stake)[:, None]
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     """See `tree.LeafEvaluator`."""
     count = len(self.stake)
-    all_in = dataclasses.replace(self, stake=jnp.append(self.stake, 0)[jnp.minimum(leaf, count)])
+    all_ins = self._all_ins(player, reach, self.stake[jnp.minimum(leaf, count - 1)])
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
-    return all_in(player, [reach, reach[:0]])[0] + jnp.where(leaf[:, None] < count, 0, folds)
+    return jnp.where(leaf[:, None] < count, all_ins, folds)
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "AllInLeaves":
     """See `tree.LeafEvaluator`."""
-    return AllInLeaves(
-      self.mean,
-      pick(self.stake, leaves[0], sizes[0]),
-      self.folds.take((leaves[0][:0], leaves[1]), (0, sizes[1])),
-    )
+    folds = self.folds.take((leaves[0][:0], leaves[1]), (0, sizes[1]))
+    return dataclasses.replace(self, stake=pick(self.stake, leaves[0], sizes[0]), folds=folds)
 
 
 @jax.tree_util.register_dataclass
@@ -140,8 +139,8 @@ class BoardLeaves:
     return total
 
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BoardLeaves":
-    """TypeError: not yet."""
-    raise TypeError("Subgames of games with public cards to come cannot be cut yet.")
+    """TypeError: no subgame is cut from boards; `subgames` says so before it comes to this."""
+    raise TypeError("Leaves cannot be taken from boards.")
 
 
 def _stacked(*arrays: np.ndarray) -> np.ndarray:

@@ -14,7 +14,14 @@ import ps_cfr_spiel
 
 RIVER = "river_subgame(bets=1 a,stack=400,ranges=AA:0.5 8h6h KQs;TT QQ:0.3 8h8d)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
-GAMES = {"kuhn": "kuhn_poker", "river": RIVER, "goofspiel": GOOFSPIEL, "glasses": "glasses(turns=2)"}
+TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"
+GAMES = {
+  "kuhn": "kuhn_poker",
+  "river": RIVER,
+  "turn": TURN,
+  "goofspiel": GOOFSPIEL,
+  "glasses": "glasses(turns=2)",
+}
 
 
 @pytest.fixture(scope="module", params=GAMES.values(), ids=GAMES)

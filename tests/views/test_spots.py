@@ -8,7 +8,7 @@ from random_policies import random_policy
 
 from ps_cfr_spiel.policy import line, make_state
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
-from ps_cfr_spiel.views import spot, spot_after, worth_at
+from ps_cfr_spiel.views import chance_moves, charts, spot, spot_after, worth_at
 from ps_cfr_spiel.views.spots import distinct
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -18,6 +18,7 @@ GAMES = {
   "liar's dice": "liars_dice(numdice=1,dice_sides=2)",
   "goofspiel": GOOFSPIEL,
   "glasses": "glasses(turns=2)",
+  "turn": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)",
   "cheat": "cheat(ranks=2,suits=2,hand_size=2,max_turns=2)",
 }
 policies = {}
@@ -65,6 +66,26 @@ def test_histories_and_lines_lead_to_their_public_state(policy):
     assert line(policy.game, labels, found.public_state) == line(policy.game, labels, number)
     reached += 1
   assert reached
+
+
+def test_after_a_line_every_card_that_may_come():
+  turn = random_policy(GAMES["turn"])
+  spots = chance_moves(turn, "x x")
+  assert spots.keys() == {f"Deal {card}" for card in ("2d", "3d", "4c", "5c", "6c", "6d")}
+  for name, here in spots.items():
+    card = name.split()[1]
+    assert here.public_state == spot(turn, f"check, check, {card}").public_state
+    assert here.history == ("Check", "Check", name)
+    assert not any(card in hand for hand in here.types)
+  assert len(spots["Deal 6c"].types) == 2
+  text = charts.moves_text(spots)
+  assert text.startswith("After Check, Check: chance moves, then player 0 acts.")
+  assert [line.split()[:2] for line in text.splitlines()[3:]] == [name.split() for name in spots]
+  assert chance_moves(turn, "x") == {}
+  with pytest.raises(ValueError, match="choose one of Deal 2d"):
+    spot(turn, "x x")
+  with pytest.raises(ValueError, match="Unknown action '2c' after Check, Check"):
+    spot(turn, "x x 2c")
 
 
 def test_a_walk_goes_through_the_deal_and_over_hidden_moves():

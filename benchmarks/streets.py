@@ -1,0 +1,69 @@
+"""A turn with all hands: set-up, an iteration, memory, and the way to an accuracy.
+
+  taskset -c 0 python benchmarks/streets.py
+  taskset -c 0 python benchmarks/streets.py --rule nrm --target 0.1
+
+The game is 9s7c5s4h, pot 200, stack 1,000, fcpa. postflop-solver, a program in Rust that pip does not
+install, took 102 ms an iteration on one core of another machine (`PEER`), 0.36% of the pot after 92 of
+them and 0.089% after 209; its value to player 0 was -10.044 chips. Times are medians; the matrix product
+of `machine.py`, timed in the same run, is what they can be compared by. Memory is the largest resident set.
+"""
+
+import argparse
+import resource
+import time
+
+import pyspiel
+from machine import anchor, describe
+
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.views import pot_of
+
+GAME = "holdem_subgame(board=9s7c5s4h,pot=200,stack={stack},ranges={ranges})"
+PEER = {"iteration": 102.0, "value": -10.044}  # ms, chips
+
+
+def resident() -> float:
+  """The largest resident set so far, in MB (Linux counts it in KiB)."""
+  return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("--stack", type=int, default=1000)
+  parser.add_argument("--ranges", default="uniform")
+  parser.add_argument("--rule", default="nrm+")
+  parser.add_argument("--leaves", default="auto")
+  parser.add_argument("--target", type=float, default=0.3, help="percent of the pot")
+  parser.add_argument("--most", type=int, default=1000, help="iterations")
+  parser.add_argument("--every", type=int, default=10, help="iterations between two measurements")
+  options = parser.parse_args()
+  print(describe())
+  anchor()  # starts JAX
+  game, bare = pyspiel.load_game(GAME.format(stack=options.stack, ranges=options.ranges)), resident()
+  started = time.perf_counter()
+  solver = PSCFRSolver(game, options.rule, leaves=options.leaves)
+  print(f"set-up {time.perf_counter() - started:.2f} s; {resident() - bare:,.0f} MB over the runtime")
+  started = time.perf_counter()
+  solver.compile()
+  print(f"compilation {time.perf_counter() - started:.1f} s; {resident() - bare:,.0f} MB over the runtime")
+  pot, seconds, times, share = pot_of(game) or 1.0, 0.0, [], float("inf")
+  print("iterations   seconds   ms an iteration   % of the pot      value")
+  while share > options.target and solver.iteration < options.most:
+    started = time.perf_counter()
+    solver.run(options.every, progress=False)
+    took = time.perf_counter() - started
+    seconds, times = seconds + took, [*times, 1000 * took / options.every]
+    share = 100 * solver.exploitability() / pot
+    print(
+      f"{solver.iteration:10} {seconds:9.1f} {times[-1]:17.1f} {share:14.4f} {solver.value():10.4f}",
+      flush=True,
+    )
+  median = sorted(times)[len(times) // 2]
+  print(f"an iteration takes {median:.1f} ms, the matrix product {anchor():.2f} ms")
+  print(f"postflop-solver, on its machine: {PEER['iteration']:.0f} ms; value {PEER['value']}")
+  print(f"{resident() - bare:,.0f} MB over the runtime")
+
+
+if __name__ == "__main__":
+  main()
