@@ -6,12 +6,18 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.forms import Form
 from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.compiler.game_laws import check_kind
-from ps_cfr_spiel.compiler.limits import LIMIT, Limits, TooLarge
 from ps_cfr_spiel.compiler.memory import check_memory
-from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
-from ps_cfr_spiel.compiler.walk import walk
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.walking import (
+  LIMIT,
+  SOURCES,
+  Limits,
+  TooLarge,
+  check_kind,
+  partition,
+  public_observer,
+  walk,
+)
 
 LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from ps_cfr_spiel.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compiler.forms import Form, Lines
-from ps_cfr_spiel.compiler.game_laws import scale_fault
 from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
@@ -27,6 +26,7 @@ from ps_cfr_spiel.tree import (
   make_forest,
   obstacle,
 )
+from ps_cfr_spiel.walking import scale_fault
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
 LEAVES: dict[str, type[FormLeaves]] = {

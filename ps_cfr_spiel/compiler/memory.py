@@ -8,8 +8,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
-from ps_cfr_spiel.compiler.limits import TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.tree import TERMINAL
+from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
 COPIES = 2  # of a solver's tables: what goes into an iteration and what comes out
 PASSES = 6  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps

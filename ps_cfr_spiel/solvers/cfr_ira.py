@@ -19,9 +19,10 @@ from ps_cfr_spiel.abstraction import (
   unbind,
 )
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.walking import LIMIT
 
 
 class CFRPlusIRASolver(IterativeSolver):

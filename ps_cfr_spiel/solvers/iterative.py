@@ -16,11 +16,11 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
+from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities

@@ -7,10 +7,11 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree, check_memory
+from ps_cfr_spiel.compiler import build_tree, check_memory
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import PublicTree, pad_types
+from ps_cfr_spiel.walking import LIMIT
 
 
 class PSCFRSolver(IterativeSolver):

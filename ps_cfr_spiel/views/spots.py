@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import walked
 from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_one_action, line
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
 from ps_cfr_spiel.views.paths import find_public_state, play_moves
+from ps_cfr_spiel.walking import walked
 
 
 @dataclasses.dataclass(frozen=True)
