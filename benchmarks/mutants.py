@@ -64,9 +64,8 @@ class Mutant(NamedTuple):
     return f"{self.file}:{self.line}\n  - {before}\n  + {after}"
 
 
-def mutants_of(file: Path) -> Iterator[Mutant]:
+def mutants_of(file: Path, source: str) -> Iterator[Mutant]:
   """All changes of a file: operators, comparisons, numbers, `not`, and names such as max; no annotations."""
-  source = (ROOT / file).read_text()
   lines = [0]
   for line in source.splitlines(keepends=True):
     lines.append(lines[-1] + len(line))
@@ -110,10 +109,10 @@ def _annotations(node: ast.AST) -> list[ast.AST]:
   return [field for field in fields if isinstance(field, ast.AST)]
 
 
-def _parses(mutant: Mutant) -> bool:
-  """Whether the change leaves a program: without its `not` a parenthesis may be lost."""
+def _parses(text: str) -> bool:
+  """Whether a change has left a program: without its `not` a parenthesis may be lost."""
   try:
-    ast.parse(mutant.apply((ROOT / mutant.file).read_text()))
+    ast.parse(text)
   except SyntaxError:
     return False
   return True
@@ -142,7 +141,8 @@ def main() -> None:
   folder, tests = ROOMS[options.room]
   tests = options.tests or [f"tests/{test}" for test in tests]
   files = sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
-  mutants = [mutant for file in files for mutant in mutants_of(file) if _parses(mutant)]
+  sources = {file: (ROOT / file).read_text() for file in files}
+  mutants = [m for file, text in sources.items() for m in mutants_of(file, text) if _parses(m.apply(text))]
   if options.sample:
     mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
   with tempfile.TemporaryDirectory() as name:
@@ -154,7 +154,7 @@ def main() -> None:
       sys.exit(f"The tests {tests} do not pass without a mutant.")
     left = 0
     for mutant in mutants:
-      source = (ROOT / mutant.file).read_text()
+      source = sources[mutant.file]
       (copy / mutant.file).write_text(mutant.apply(source))
       alive = survives(copy, tests, options.seconds)
       (copy / mutant.file).write_text(source)

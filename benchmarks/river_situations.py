@@ -44,7 +44,8 @@ def draw(seed: int, count: int, kind: str) -> list[Situation]:
   rng, situations = np.random.default_rng(seed), []
   for _ in range(count):
     board = cards.card_names(rng.choice(52, cards.BOARD_SIZE, replace=False).tolist())
-    strength = cards.parse_range("", cards.parse_board(board)).strength
+    parsed = cards.parse_board(board)
+    strength = cards.strength(parsed, cards.parse_range("", parsed).cards)
     first, second = (KINDS[kind](rng, strength)[None] for _ in (0, 1))
     situations.append(Situation(board, strength, (first, second)))
   return situations

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pyspiel
 
 
 def tensor_with_views(
@@ -20,3 +21,12 @@ def tensor_with_views(
     views[name] = tensor[start:end].reshape(shape)
     start = end
   return tensor, views
+
+
+def seats(private_info: pyspiel.PrivateInfoType, player: int) -> tuple[int, ...]:
+  """The players of two whose private information `player` sees."""
+  return {
+    pyspiel.PrivateInfoType.NONE: (),
+    pyspiel.PrivateInfoType.SINGLE_PLAYER: (player,),
+    pyspiel.PrivateInfoType.ALL_PLAYERS: (0, 1),
+  }[private_info]

@@ -14,6 +14,7 @@ if not Path(__file__).with_name("games").is_dir():  # in a checkout the games li
   __path__.append(str(Path(__file__).parents[1]))
 
 from ps_cfr_spiel import games as games
+from ps_cfr_spiel.abstraction import Abstraction, abstract, abstraction_loss
 from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.cfr import rules as rules
 from ps_cfr_spiel.compiler import Report, build_tree, check_game
@@ -28,8 +29,11 @@ from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.search import CFRValues, SolvedValues
 from ps_cfr_spiel.solvers import (
+  CFRPlusIRASolver,
   ContinualResolving,
   ExternalSamplingSolver,
+  FictitiousPlaySolver,
+  FPIRASolver,
   OnlineOutcomeSampling,
   OutcomeSamplingSolver,
   PSCFRSolver,
@@ -49,10 +53,14 @@ __all__ = [
   "NRM",
   "RM",
   "RULES",
+  "Abstraction",
+  "CFRPlusIRASolver",
   "CFRValues",
   "ContinualResolving",
   "Evaluation",
   "ExternalSamplingSolver",
+  "FPIRASolver",
+  "FictitiousPlaySolver",
   "NRMPlus",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
@@ -67,6 +75,8 @@ __all__ = [
   "TreePolicy",
   "VRMCCFRSolver",
   "__version__",
+  "abstract",
+  "abstraction_loss",
   "build_tree",
   "check_game",
   "evaluate_policy",

@@ -56,6 +56,13 @@ def is_number(value: Any) -> bool:
   return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
+def check_number(name: str, value: Any, low: float, high: float) -> float:
+  """A number from `low` to `high`, or ValueError."""
+  if not (is_number(value) and low <= value <= high):
+    raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
+  return value
+
+
 def check_seconds(name: str, value: Any) -> float:
   """A time of at least 0, which may be infinite, or ValueError."""
   if not (is_number(value) and value >= 0):

@@ -8,10 +8,10 @@ from random_games import random_game
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import Subgames, build_tree
-from ps_cfr_spiel.compiler import Walked
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.subgames import Shape, unsafe
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
+from ps_cfr_spiel.walking import Walked
 
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 

@@ -1,4 +1,6 @@
-"""Poker: cards, betting, and subgames of Texas hold'em."""
+"""Poker: cards, betting, subgames of Texas hold'em, and parametric poker."""
 
+from . import holdem_subgame as holdem_subgame
+from . import parametric_poker as parametric_poker
 from . import river_subgame as river_subgame
 from .river import river as river

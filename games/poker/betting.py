@@ -1,14 +1,18 @@
-"""The public betting tree of one no-limit betting round for two players under a bet abstraction.
+"""The public betting tree of no-limit hold'em for two players under a bet abstraction.
+
+It has one betting round, a *street*, or several with a public card dealt between them. Which card that is
+does not matter to the betting, so the tree is that of the *lines* of betting, whatever the cards.
 
 A bet abstraction lists the bets and raises that players may make, as fractions of the pot and
 all-in. It may differ between the first, the second and later bets of the round, as in the sparse
-lookahead trees of DeepStack (Schmid 2021, Search in Imperfect Information Games, Table 21.2).
+lookahead trees of DeepStack (Schmid 2021, Search in Imperfect Information Games, Table 21.2), and between
+streets.
 """
 
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -18,6 +22,8 @@ FOLD = 0
 CALL = 1  # a check where there is nothing to call
 FIRST_BET = 2  # the smallest bet size of the abstraction; the next larger one is 3, and so on
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+CHANCE = int(pyspiel.PlayerId.CHANCE)
+ANY_CARD = -1  # the one "action" where a public card comes
 ALL_IN = math.inf
 MAX_PUBLIC_STATES = 200_000
 
@@ -28,6 +34,7 @@ _SYNTAX = (
   "allowed are 'fcpa', or positive fractions of the pot such as 0.5 and 'a' for all-in, "
   "separated by blanks, with ';' between the sizes of the first, second and later bets"
 )
+_STREETS = "and '/' between streets, the last of which counts for all later ones"
 
 
 class PublicState(NamedTuple):
@@ -35,24 +42,30 @@ class PublicState(NamedTuple):
 
   Attributes:
     parent: Index of the public state before the last action, -1 at the root.
-    action: The action that led here, -1 at the root.
-    label: That action in words ("Raise to 800"), "" at the root.
+    action: The action that led here, `ANY_CARD` after a card, -1 at the root.
+    label: That action in words ("Raise to 800"), "" after a card and at the root.
     line: All actions so far: x check, c call, f fold, b200 bet, r800 raise to. Amounts are chips
-      put in during this round, as in the labels.
-    player: 0 or 1 to act, `TERMINAL` at the end.
+      put in during this street, as in the labels. Cards, between strokes, are left open, for
+      `str.format`: "x x | {} | b200".
+    street: How many cards have come since the root.
+    player: 0 or 1 to act, `CHANCE` where a card comes, `TERMINAL` at the end.
+    ante: Chips that each player had put into the pot when the street began.
     spent: Chips that each player has put into the pot since the hand began.
-    num_bets: Number of bets and raises so far.
+    num_bets: Number of bets and raises on this street so far.
     min_raise: The least that a bet or raise has to add to what there is to call.
     constant: Utility of player 0 after a fold, else 0.
     stake: What the winner takes from the loser at a showdown, else 0.
-    children: Action -> index of the public state that it leads to, actions ascending.
+    children: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index
+      where a card comes.
   """
 
   parent: int
   action: int
   label: str
   line: str
+  street: int
   player: int
+  ante: int
   spent: tuple[int, int]
   num_bets: int
   min_raise: int
@@ -61,61 +74,81 @@ class PublicState(NamedTuple):
   children: dict[int, int]
 
 
-def parse_bets(text: str) -> Bets:
-  """The bet sizes that `text` lists for the first, the second, ... and all later bets.
+def parse_bets(text: str, streets: int = 1) -> tuple[Bets, ...]:
+  """The bet sizes of each street, as `text` lists them for the first, the second, ... and all later bets.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks.
-  `;` separates the first bet of the round, the second (the first raise), ...; the last group holds
+  `;` separates the first bet of the street, the second (the first raise), ...; the last group holds
   for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
+  Where there are several streets `/` separates them, and the last one holds for all later ones.
   Actions number the sizes of all groups together, from
   `FIRST_BET` in ascending order, so that an action is the same size in every public state.
 
   Raises:
-    ValueError: Unknown size, group without any size, or a lone number, which OpenSpiel's game
-      strings would not keep as text.
+    ValueError: Unknown size, group without any size, more streets than there are, or a lone number,
+      which OpenSpiel's game strings would not keep as text.
   """
   if re.fullmatch(r"\s*[0-9.]+\s*", text):
     twice = f"{text.strip()};{text.strip()}"
     raise ValueError(
       f"bets={text!r}: OpenSpiel reads a lone number as a number, not as text; write {twice!r}"
     )
-  groups = [group.split() for group in ("1 a" if text.strip() == "fcpa" else text).split(";")]
+  given = text.split("/") if streets > 1 else [text]
+  if len(given) > streets:
+    raise ValueError(f"bets={text!r}: sizes for {len(given)} streets, and the board leaves only {streets}")
+  sizes = [_parse_street(part, text, streets) for part in given]
+  every = sorted(set().union(*itertools.chain(*sizes)))
+  actions = {size: FIRST_BET + i for i, size in enumerate(every)}
+  bets = [tuple({actions[size]: size for size in sorted(group)} for group in street) for street in sizes]
+  return tuple(bets[min(street, len(bets) - 1)] for street in range(streets))
+
+
+def _parse_street(part: str, text: str, streets: int) -> list[set[Size]]:
+  """The sizes of one street, by the number of the bet; `text` is all that was given."""
+  groups = [group.split() for group in ("1 a" if part.strip() == "fcpa" else part).split(";")]
+  syntax = f"{_SYNTAX}, {_STREETS}" if streets > 1 else _SYNTAX
   if [] in groups:
-    raise ValueError(f"bets={text!r}: no size given for bet {groups.index([]) + 1}; {_SYNTAX}")
-  sizes = [{_parse_size(token, text) for token in group} for group in groups]
-  actions = {size: FIRST_BET + i for i, size in enumerate(sorted(set().union(*sizes)))}
-  return tuple({actions[size]: size for size in sorted(group)} for group in sizes)
+    raise ValueError(f"bets={text!r}: no size given for bet {groups.index([]) + 1}; {syntax}")
+  return [{_parse_size(token, text, syntax) for token in group} for group in groups]
 
 
-def _parse_size(token: str, text: str) -> Size:
+def _parse_size(token: str, text: str, syntax: str) -> Size:
   if token == "a":
     return ALL_IN
   if re.fullmatch(r"[0-9]*\.?[0-9]+", token) and Fraction(token) > 0:
     return Fraction(token)
-  raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {_SYNTAX}")
+  raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}")
 
 
-def num_actions(bets: Bets) -> int:
+def num_actions(bets: Sequence[Bets]) -> int:
   """The number of distinct actions: fold, call, and every size that is ever allowed."""
-  return 1 + max(itertools.chain(*bets))
+  return 1 + max(action for street in bets for group in street for action in group)
 
 
-def public_tree(pot: int, stack: int, bets: Bets) -> tuple[PublicState, ...]:
-  """All public states of the round, depth first, children by ascending action.
+def num_moves(line: str) -> int:
+  """How many actions of players a line holds."""
+  return sum(word not in ("|", "{}") for word in line.split())
 
-  Player 0 acts first. Who faces a bet folds, calls or raises; who does not checks or bets. A fold,
-  a call or two checks end the round. The sizes of bets and raises follow no-limit hold'em:
+
+def public_tree(pot: int, stack: int, bets: Sequence[Bets]) -> tuple[PublicState, ...]:
+  """All lines of betting, depth first, children by ascending action.
+
+  On every street player 0 acts first. Who faces a bet folds, calls or raises; who does not checks or
+  bets. A fold ends the game; a call or two checks end the street. Then a card comes, or after the last
+  street the showdown. Once all chips are in the pot cards come one after the other, and nobody acts,
+  but on the first street, where players without chips check. The sizes of bets and raises follow
+  no-limit hold'em:
   - A size f calls first and then adds f times the pot as it is after that call, rounded to whole
     chips, half up. All-in adds everything that is left.
-  - A bet adds at least one chip, a raise at least as much as the bet or raise before it; only
-    all-in may add less.
+  - A bet adds at least one chip, a raise at least as much as the bet or raise before it on this
+    street; only all-in may add less.
   - A size that comes to less than that or to more than the stack is left out. Of sizes that come
     to the same number of chips only the smallest is kept.
 
   Args:
     pot: Chips in the pot, half from each player.
     stack: Chips that each player began the hand with, those in the pot included.
-    bets: Bet sizes, as `parse_bets` returns them.
+    bets: Bet sizes of each street, as `parse_bets` returns them.
 
   Raises:
     ValueError: `pot` is not positive and even, `stack` is less than half of it, or there are more
@@ -130,7 +163,7 @@ def public_tree(pot: int, stack: int, bets: Bets) -> tuple[PublicState, ...]:
     )
   ante = pot // 2
   states: list[PublicState] = []
-  pending = [PublicState(-1, -1, "", "", 0, (ante, ante), 0, 1, 0.0, 0.0, {})]
+  pending = [PublicState(-1, -1, "", "", 0, 0, ante, (ante, ante), 0, 1, 0.0, 0.0, {})]
   while pending:
     state, index = pending.pop(), len(states)
     if index == MAX_PUBLIC_STATES:
@@ -142,12 +175,15 @@ def public_tree(pot: int, stack: int, bets: Bets) -> tuple[PublicState, ...]:
     if state.parent >= 0:
       states[state.parent].children[state.action] = index
     if state.player != TERMINAL:
-      pending.extend(reversed(list(_successors(state, index, ante, stack, bets))))
+      pending.extend(reversed(list(_successors(state, index, stack, bets))))
   return tuple(states)
 
 
-def _successors(state: PublicState, index: int, ante: int, stack: int, bets: Bets) -> Iterator[PublicState]:
+def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Bets]) -> Iterator[PublicState]:
   """Yields the public states after each action at `state`, which has index `index`."""
+  if state.player == CHANCE:
+    yield _after_card(state, index, stack, len(bets))
+    return
   player, opponent = state.player, 1 - state.player
   mine, to_call = state.spent[player], state.spent[opponent]
 
@@ -156,7 +192,7 @@ def _successors(state: PublicState, index: int, ante: int, stack: int, bets: Bet
       parent=index,
       action=action,
       label=label,
-      line=f"{state.line} {code}".lstrip(),
+      line=f"{state.line}{' | ' if state.line.endswith('{}') else ' '}{code}".lstrip(),
       player=opponent,
       spent=(chips, to_call) if player == 0 else (to_call, chips),
       children={},
@@ -165,17 +201,41 @@ def _successors(state: PublicState, index: int, ante: int, stack: int, bets: Bet
   if mine < to_call:
     won = float(mine if player == 1 else -mine)  # by player 0
     yield after(FOLD, "Fold", "f", mine)._replace(player=TERMINAL, constant=won)
-    yield after(CALL, "Call", "c", to_call)._replace(player=TERMINAL, stake=float(to_call))
+    yield _closed(after(CALL, "Call", "c", to_call), len(bets))
     verb, code = "Raise to", "r"
   else:
     check = after(CALL, "Check", "x", to_call)
-    second = bool(state.line)
-    yield check._replace(player=TERMINAL, stake=float(to_call)) if second else check
+    yield _closed(check, len(bets)) if player == 1 else check
     verb, code = "Bet", "b"
-  for action, chips in _raises(state, to_call, stack, bets).items():
-    label = f"{'All-in' if chips == stack else verb} {chips - ante}"
-    bet = after(action, label, f"{code}{chips - ante}", chips)
+  for action, chips in _raises(state, to_call, stack, bets[state.street]).items():
+    amount = chips - state.ante
+    bet = after(action, f"{'All-in' if chips == stack else verb} {amount}", f"{code}{amount}", chips)
     yield bet._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
+
+
+def _closed(state: PublicState, streets: int) -> PublicState:
+  """The street is over, and nobody has folded: a card comes, or the showdown."""
+  if state.street < streets - 1:
+    return state._replace(player=CHANCE)
+  return state._replace(player=TERMINAL, stake=float(state.spent[0]))
+
+
+def _after_card(state: PublicState, index: int, stack: int, streets: int) -> PublicState:
+  """The public state after a card: the next street begins, or all chips are in and it is over already."""
+  spent = state.spent[0]
+  begun = state._replace(
+    parent=index,
+    action=ANY_CARD,
+    label="",
+    line=f"{state.line} | {{}}",
+    street=state.street + 1,
+    player=0,
+    ante=spent,
+    num_bets=0,
+    min_raise=1,
+    children={},
+  )
+  return _closed(begun, streets) if spent == stack else begun
 
 
 def _raises(state: PublicState, to_call: int, stack: int, bets: Bets) -> dict[int, int]:

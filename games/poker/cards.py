@@ -1,16 +1,16 @@
-"""Cards, hands and weighted ranges on a Texas hold'em river board.
+"""Cards, hands and weighted ranges on a Texas hold'em board.
 
 A card is an integer `4 * rank + suit` in 0..51, ranks and suits in the order of `RANKS` and
-`SUITS`. A hand is two different cards, kept and written with the higher one first ("AsKd"). Hands
-are listed by ascending cards, whatever the order in which a range names them. The notation of
-ranges and the ranking of hands come from eval7.
+`SUITS`, in small decks too. A hand is two different cards, kept and written with the higher one
+first ("AsKd"). Hands are listed by ascending cards, whatever the order in which a range names them.
+The notation of ranges and the ranking of hands come from eval7.
 """
 
 import itertools
 import math
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,8 @@ with warnings.catch_warnings():
 
 RANKS = "".join(eval7.ranks)
 SUITS = "".join(eval7.suits)
-BOARD_SIZE = 5
+BOARD_SIZE = 5  # when all public cards are out
+HAND_SIZE = 2
 MIN_WEIGHT, MAX_WEIGHT = 1e-9, 1e9  # keeps products of two weights far from under- and overflow
 
 _DECK = tuple(eval7.Deck().cards)  # in the order of our cards
@@ -31,28 +32,28 @@ _CARD = f"[{RANKS}][{SUITS}]"
 _KIND = f"[{RANKS}]{{2}}[os]?"
 _HANDS = re.compile(rf"{_CARD}{_CARD}|{_KIND}|{_KIND}\+|{_KIND}-{_KIND}")
 
+WHOLE_DECK = tuple(range(len(_DECK)))
+
 Board = tuple[int, ...]
 
 
 class Range(NamedTuple):
-  """The hands that a player may hold on a river board.
+  """The hands that a player may hold on a board.
 
   Attributes:
     names: Length H, as "AsKd".
     cards: int32[H, 2], higher card first.
     weights: float64[H], positive; only their ratios matter.
-    strength: int32[H], the larger wins at showdown, equal ones tie.
   """
 
   names: tuple[str, ...]
   cards: np.ndarray
   weights: np.ndarray
-  strength: np.ndarray
 
   def keep(self, mask: np.ndarray) -> "Range":
     """The hands for which `mask`, bool[H], is true."""
     names = tuple(itertools.compress(self.names, mask))
-    return Range(names, self.cards[mask], self.weights[mask], self.strength[mask])
+    return Range(names, self.cards[mask], self.weights[mask])
 
 
 def card_names(cards: Iterable[int]) -> str:
@@ -60,11 +61,49 @@ def card_names(cards: Iterable[int]) -> str:
   return "".join(str(_DECK[card]) for card in cards)
 
 
-def parse_board(text: str) -> Board:
-  """The five cards of a river board such as "9s7c5s4h3c"; blanks may separate them.
+def parse_cards(text: str) -> Board:
+  """Cards written as `card_names` writes them; ValueError for anything else."""
+  names = [text[start : start + 2] for start in range(0, len(text), 2)]
+  if not all(re.fullmatch(_CARD, name) for name in names):
+    raise ValueError(f"{text!r}: not cards")
+  return tuple(_card(eval7.Card(name)) for name in names)
+
+
+def strength(board: Board, hands: Iterable[Iterable[int]]) -> np.ndarray:
+  """int32[H]: how strong hands are on a board of five cards; the larger wins at showdown, equal ones tie."""
+  on_board = [_DECK[card] for card in board]
+  return np.array([eval7.evaluate([*on_board, *(_DECK[card] for card in hand)]) for hand in hands], np.int32)
+
+
+def parse_deck(text: str) -> Board:
+  """The cards of a deck such as "13x4", ascending: ranks times suits, the lowest ranks, clubs first.
 
   Raises:
-    ValueError: Not five different cards.
+    ValueError: Not two numbers within a whole deck, or too few cards for a board and two hands.
+  """
+  match = re.fullmatch(r"([0-9]+)x([0-9]+)", text.strip())
+  ranks, suits = (int(match[1]), int(match[2])) if match else (0, 0)
+  least = BOARD_SIZE + 2 * HAND_SIZE
+  if not (ranks <= len(RANKS) and suits <= len(SUITS) and ranks * suits >= least):
+    raise ValueError(
+      f"deck={text!r}: must be ranks x suits, at most {len(RANKS)}x{len(SUITS)} and at least {least} cards, "
+      "such as '13x4' or '6x2'"
+    )
+  return tuple(len(SUITS) * rank + suit for rank in range(ranks) for suit in range(suits))
+
+
+def parse_board(
+  text: str, sizes: Collection[int] = (BOARD_SIZE,), deck: Collection[int] = WHOLE_DECK
+) -> Board:
+  """The cards of a board such as "9s7c5s4h3c"; blanks may separate them.
+
+  Args:
+    text: The cards.
+    sizes: How many there may be.
+    deck: The cards there are.
+
+  Raises:
+    ValueError: Not as many different cards of the deck.
   """
   letters = "".join(text.split())
   names = [letters[start : start + 2] for start in range(0, len(letters), 2)]
@@ -73,15 +112,25 @@ def parse_board(text: str) -> Board:
       raise ValueError(
         f"board={text!r}: {name!r} is not a card; a card is a rank of {RANKS} followed by a suit of {SUITS}"
       )
-  if len(names) != BOARD_SIZE or len(set(names)) != BOARD_SIZE:
+  if len(names) not in sizes or len(set(names)) < len(names):
+    allowed = "a river board has 5" if tuple(sizes) == (BOARD_SIZE,) else f"a board has {_one_of(sizes)}"
     raise ValueError(
-      f"board={text!r}: {len(names)} cards, {len(set(names))} of them different; "
-      f"a river board has {BOARD_SIZE} different cards"
+      f"board={text!r}: {len(names)} cards, {len(set(names))} of them different; {allowed} different cards"
     )
-  return tuple(_card(eval7.Card(name)) for name in names)
+  board = tuple(_card(eval7.Card(name)) for name in names)
+  if not set(board) <= set(deck):
+    raise ValueError(f"board={text!r}: not all in the deck, {card_names(deck)}")
+  return board
 
 
-def parse_ranges(text: str, board: Board) -> tuple[tuple[Range, Range], np.ndarray]:
+def _one_of(sizes: Collection[int]) -> str:
+  *first, last = map(str, sizes)
+  return f"{', '.join(first)} or {last}"
+
+
+def parse_ranges(
+  text: str, board: Board, deck: Collection[int] = WHOLE_DECK
+) -> tuple[tuple[Range, Range], np.ndarray]:
   """Both players' ranges and bool[H0, H1], true where two hands share no card.
 
   `text` is player 0's range, `;`, player 1's, each in the notation of `parse_range`; "uniform"
@@ -98,7 +147,7 @@ def parse_ranges(text: str, board: Board) -> tuple[tuple[Range, Range], np.ndarr
       f"ranges={text!r}: must be 'uniform', or two ranges with one ';' between them, of which an "
       "empty one means all hands"
     )
-  first, second = (parse_range(side, board) for side in sides)
+  first, second = (parse_range(side, board, deck) for side in sides)
   disjoint = _disjoint(first, second)
   if not disjoint.any():
     raise ValueError(
@@ -109,8 +158,8 @@ def parse_ranges(text: str, board: Board) -> tuple[tuple[Range, Range], np.ndarr
   return (first.keep(possible[0]), second.keep(possible[1])), disjoint[np.ix_(*possible)]
 
 
-def parse_range(text: str, board: Board) -> Range:
-  """The hands that `text` describes, without those that share a card with the board.
+def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK) -> Range:
+  """The hands of the deck that `text` describes, without those that share a card with the board.
 
   Blanks separate tokens. A token is a hand (AsKd); a kind of hands (AA, AKs suited, AKo offsuit, AK
   either); a kind and those above it (TT+ pairs up to aces, A9s+ up to AKs); or the kinds from one
@@ -127,19 +176,16 @@ def parse_range(text: str, board: Board) -> Range:
   for token in tokens:
     kind, colon, weight = token.partition(":")
     weights.update(dict.fromkeys(_expand(kind), _parse_weight(token, weight) if colon else 1.0))
-  hands = sorted(hand for hand in weights if not set(hand).intersection(board))
+  hands = sorted(hand for hand in weights if set(hand) <= set(deck).difference(board))
   if not hands:
+    where = "of the board" if len(deck) == len(_DECK) else "of the board or none of the deck"
     raise ValueError(
-      f"range {text!r}: empty on the board {card_names(board)}, each of its hands has a card of the board"
+      f"range {text!r}: empty on the board {card_names(board)}, each of its hands has a card {where}"
     )
-  on_board = [_DECK[card] for card in board]
   return Range(
     names=tuple(map(card_names, hands)),
     cards=np.array(hands, np.int32),
     weights=np.array([weights[hand] for hand in hands]),
-    strength=np.array(
-      [eval7.evaluate([*on_board, *(_DECK[card] for card in hand)]) for hand in hands], np.int32
-    ),
   )
 
 

@@ -28,7 +28,6 @@ value that the preset has:
   first: Who moves first, "chaser" or "evader".
 """
 
-import functools
 import itertools
 from typing import Any
 
@@ -116,12 +115,7 @@ class GlassesGame(pyspiel.Game):
 
   def stones_after(self, action: int) -> tuple[int, ...]:
     """The nodes of the stones that a chaser's action leads to."""
-    nodes = len(self.chase.neighbours)
-    stones = []
-    for _ in self.chase.stones:
-      action, node = divmod(action, nodes)
-      stones.append(node)
-    return tuple(reversed(stones))
+    return graphs.digits(action, len(self.chase.neighbours), len(self.chase.stones))
 
   def chaser_actions(self, stones: tuple[int, ...]) -> tuple[int, ...]:
     """The chaser's legal actions, ascending, found once for every position of the stones."""
@@ -138,7 +132,7 @@ class GlassesGame(pyspiel.Game):
       positions = {stones} if self.chase.stay else set()
       for i, node in enumerate(stones):
         positions |= {(*stones[:i], after, *stones[i + 1 :]) for after in neighbours[node]}
-    return tuple(sorted(functools.reduce(lambda a, node: a * nodes + node, p, 0) for p in positions))
+    return tuple(sorted(graphs.number_of(position, nodes) for position in positions))
 
   def escapes(self, evader: int, stones: tuple[int, ...]) -> list[int]:
     """The nodes that the evader can move to, ascending."""

@@ -4,6 +4,7 @@ Edges are written "0-1 0-2 1-3", starting nodes "5:0 10" (evader, then stones), 
 parameters may not hold commas and turn a lone number into an integer.
 """
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -80,7 +81,7 @@ def parse_chase(params: Mapping[str, Any]) -> Chase:
   if chosen["turns"] < 1:
     raise ValueError(f"turns={chosen['turns']}: must be at least 1, or -1 for those of the preset")
   neighbours = parse_edges(chosen["edges"])
-  evader, stones = _parse_start(chosen["start"], len(neighbours))
+  evader, stones = parse_start(chosen["start"], len(neighbours), "evader", "stone")
   evader_first = chosen["first"] == "evader"
   if evader_first and set(neighbours[evader]) <= set(stones):
     raise ValueError(f"start={chosen['start']!r}: the evader moves first and stones are on every way out")
@@ -130,19 +131,37 @@ def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
   return tuple(tuple(sorted(nodes)) for nodes in near)
 
 
-def _parse_start(text: str, nodes: int) -> tuple[int, tuple[int, ...]]:
-  """The evader's node and the stones'."""
+def parse_start(text: str, nodes: int, runner: str, piece: str) -> tuple[int, tuple[int, ...]]:
+  """The nodes in "5:0 10": the runner's, then those of the pieces that hunt it; both are named in errors.
+
+  Raises:
+    ValueError: They are not written so, not of the graph, or the runner's is also a piece's.
+  """
   if not re.fullmatch(r"\s*\d{1,6}\s*:(\s*\d{1,6}\s*)(\s\d{1,6}\s*)*", text):
-    raise ValueError(f"start={text!r}: must be the evader's node, ':', the stones' nodes, as '5:0 10'")
-  evader, *stones = map(int, text.replace(":", " ").split())
-  for node in (evader, *stones):
+    raise ValueError(f"start={text!r}: must be the {runner}'s node, ':', the {piece}s' nodes, as '5:0 10'")
+  first, *pieces = map(int, text.replace(":", " ").split())
+  for node in (first, *pieces):
     if node >= nodes:
       raise ValueError(f"start={text!r}: node {node} is not in the graph, which has nodes 0 to {nodes - 1}")
-  if evader in stones:
-    raise ValueError(f"start={text!r}: the evader may not start on a stone")
-  if nodes ** len(stones) > MAX_ACTIONS:
+  if first in pieces:
+    raise ValueError(f"start={text!r}: the {runner} may not start on a {piece}")
+  if nodes ** len(pieces) > MAX_ACTIONS:
     raise ValueError(
-      f"start={text!r}: {len(stones)} stones on {nodes} nodes have {nodes ** len(stones):,} positions; at "
+      f"start={text!r}: {len(pieces)} {piece}s on {nodes} nodes have {nodes ** len(pieces):,} positions; at "
       f"most {MAX_ACTIONS:,} are allowed"
     )
-  return evader, tuple(stones)
+  return first, tuple(pieces)
+
+
+def digits(number: int, nodes: int, pieces: int) -> tuple[int, ...]:
+  """The nodes of all pieces from the number of their position: its digits in base `nodes`."""
+  found = []
+  for _ in range(pieces):
+    number, node = divmod(number, nodes)
+    found.append(node)
+  return tuple(reversed(found))
+
+
+def number_of(position: tuple[int, ...], nodes: int) -> int:
+  """The number of a position, whose digits in base `nodes` are the nodes; the inverse of `digits`."""
+  return functools.reduce(lambda a, node: a * nodes + node, position, 0)

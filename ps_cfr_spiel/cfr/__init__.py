@@ -1,9 +1,14 @@
 """Regret rules and the one CFR loop.
 
 May use: tree and what is below it (not compiler). A new rule goes into `rules`; `loop` never changes for it.
+`fictitious_play` is the other way to a solution, by best responses.
 """
 
+from ps_cfr_spiel.cfr import fictitious_play
+from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import (
+  WHOLE,
+  Abstraction,
   Blocks,
   PlayerState,
   SolverState,
@@ -11,7 +16,10 @@ from ps_cfr_spiel.cfr.loop import (
   average_strategy,
   init,
   iterate,
+  num_tables,
+  of_infostates,
   solve,
+  take_turn,
   with_dead,
   without_dead,
 )
@@ -38,23 +46,32 @@ __all__ = [
   "NRM",
   "RM",
   "RULES",
+  "WHOLE",
+  "Abstraction",
   "Blocks",
   "NRMPlus",
   "PCFRPlus",
   "PDCFRPlus",
   "PlayerState",
   "RMPlus",
+  "Response",
   "Rule",
   "SolverState",
   "average_record",
   "average_strategy",
+  "fictitious_play",
   "init",
   "iterate",
   "make_rule",
   "normalise",
+  "num_tables",
+  "of_infostates",
   "positive_part",
+  "respond",
+  "row_reach",
   "rule_header",
   "solve",
+  "take_turn",
   "with_dead",
   "without_dead",
 ]

@@ -7,6 +7,9 @@ Between calls a player's tables come in blocks, one for each level and number of
 else. Inside the loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that
 rules and averages run once for a bucket, however many levels there are: small games are many small kernels,
 and the fewer the faster they run and compile.
+
+Under an abstraction (`tree.Sets`) the tables have a column for each set, and come in buckets outside the loop
+too. A turn expands the strategy to all infostates, and what comes back is added up in the sets.
 """
 
 import functools
@@ -19,13 +22,28 @@ import numpy as np
 
 from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.tree import Array, PublicTree, action_values, record_of, sequence_reach, sum_actions
+from ps_cfr_spiel.tree import (
+  Array,
+  PlayerTree,
+  PublicTree,
+  Sets,
+  action_values,
+  collapse,
+  expand,
+  record_of,
+  sequence_reach,
+  sum_actions,
+)
 
-Blocks = tuple[Array, ...]  # [A, rows, H] for each block of a player
+Blocks = tuple[Array, ...]  # of a player: [A, rows, H] for each block; of sets: [A, K, 1] for each bucket
+Abstraction = tuple[Sets, Sets] | tuple[None, None]  # each player's, or none
+WHOLE: Abstraction = (None, None)
 
 
 class PlayerState(NamedTuple):
   """What CFR remembers of one player; each field has an entry for every block.
+
+  With an abstraction there is an entry for every bucket instead, of shape [A, K, 1].
 
   Attributes:
     strategy: [A, rows, H], the current strategy.
@@ -55,15 +73,21 @@ class SolverState(NamedTuple):
   players: tuple[PlayerState, PlayerState]
 
 
-def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
+def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) -> SolverState:
   """The state before the first iteration: uniform strategies.
+
+  Args:
+    tree: the game.
+    rule: how regrets become strategies.
+    dtype: "float32" or "float64".
+    sets: the players' abstractions, if any.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
   """
 
   def player_state(i, player):
-    shapes = player.block_shapes
+    shapes = player.block_shapes if (own := sets[i]) is None else own.shapes
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     return PlayerState(
@@ -76,6 +100,15 @@ def init(tree: PublicTree, rule: Rule, dtype: str) -> SolverState:
 
   first, second = (player_state(i, player) for i, player in enumerate(tree.players))
   return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
+
+
+def num_tables(rule: Rule, dtype: str) -> float:
+  """How many numbers a run keeps for each action of an infostate; rules differ with the number of actions."""
+  shares = [
+    sum(np.size(array) for array in jax.tree.leaves(rule.init((actions, 1, 1), dtype))) / actions
+    for actions in (2, 3, 4)
+  ]
+  return len(("strategy", "average", "excess")) + sum(shares) / len(shares)
 
 
 def without_dead(state: SolverState, types: Sequence[int]) -> SolverState:
@@ -105,9 +138,12 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
   return state
 
 
-def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerState) -> PlayerState:
-  """The state with its tables of blocks as tables of buckets, or back: `PlayerTree.join` or `split`."""
-  if not state.rule:
+def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerState, sets: Sets | None):
+  """The state with its tables of blocks as tables of buckets, or back: `PlayerTree.join` or `split`.
+
+  Tables of sets are of buckets already.
+  """
+  if not state.rule or sets is not None:
     return state
   strategy, average, excess = (tuple(regroup(x)) for x in (state.strategy, state.average, state.excess))
   # A rule's state is a tree of tables for each block: the first tables of all blocks regroup, the second, ...
@@ -117,9 +153,15 @@ def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerSta
   return state._replace(strategy=strategy, average=average, excess=excess, rule=rule)
 
 
-def _regrets(tree, player, strategy, reach) -> tuple[list[Array], tuple[Array, ...]]:
+def _unfold(own: PlayerTree, sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
+  """Tables of the loop as those of all infostates, [A, rows, H] for each block."""
+  return own.split(expand(sets, tables))
+
+
+def _regrets(tree, sets, player, strategy, reach) -> tuple[list[Array], tuple[Array, ...]]:
   """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
   own = tree.players[player]
+  strategy = expand(sets[player], strategy)
   values, _, leaf_values = action_values(tree, player, own.split(strategy), reach)
   values = own.join(values)
   regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
@@ -151,11 +193,28 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
   return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), recorded)
 
 
+def _play(tree, sets, players, reach, turn, t, skip, rule):
+  """One turn of iteration t, of one player or of both: `turn` is (0,), (1,) or (0, 1).
+
+  Returns players and reach afterwards, and {player: regrets of the turn, [A, rows, H] for each bucket}.
+  """
+  players, reach = list(players), list(reach)
+  steps = {i: _regrets(tree, sets, i, players[i].strategy, reach) for i in turn}
+  for i in turn:
+    own, (regrets, record) = tree.players[i], steps[i]
+    played = [r.reshape(shape) for r, shape in zip(reach[i][1:], own.block_shapes, strict=True)]
+    folded = collapse(sets[i], regrets), record
+    players[i] = _advance(players[i], collapse(sets[i], own.join(played)), folded, rule, t, skip)
+    reach[i] = sequence_reach(own, _unfold(own, sets[i], players[i].strategy))
+  return tuple(players), tuple(reach), {i: regrets for i, (regrets, _) in steps.items()}
+
+
 def iterate(
   tree: PublicTree,
   state: SolverState,
   iterations: Array | int,
   skip: Array | int = 0,
+  sets: Abstraction = WHOLE,
   *,
   rule: Rule,
   alternating: bool = True,
@@ -169,6 +228,7 @@ def iterate(
     state: from `init` or an earlier call; a run in two calls equals a run in one, bit by bit.
     iterations: how many more.
     skip: the average leaves out iterations 1..skip.
+    sets: the players' abstractions, as in `init`.
     rule: how regrets become strategies.
     alternating: player 1 answers player 0's new strategy; otherwise both answer old ones.
 
@@ -178,26 +238,59 @@ def iterate(
   turns = ((0,), (1,)) if alternating else ((0, 1),)
 
   def iteration(_, carry):
-    t, players, reach = carry[0] + 1, list(carry[1]), list(carry[2])
+    t, players, reach = carry[0] + 1, carry[1], carry[2]
     for turn in turns:
-      steps = {i: _regrets(tree, i, players[i].strategy, reach) for i in turn}
-      for i in turn:
-        own = tree.players[i]
-        played = [r.reshape(shape) for r, shape in zip(reach[i][1:], own.block_shapes, strict=True)]
-        players[i] = _advance(players[i], own.join(played), steps[i], rule, t, skip)
-        reach[i] = sequence_reach(own, own.split(players[i].strategy))
-    return t, tuple(players), tuple(reach)
+      players, reach, _ = _play(tree, sets, players, reach, turn, t, skip, rule)
+    return t, players, reach
 
-  reach = tuple(
-    sequence_reach(player, p.strategy) for player, p in zip(tree.players, state.players, strict=True)
-  )
-  joined = tuple(_regroup(tree.players[i].join, state.players[i]) for i in (0, 1))
-  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, joined, reach))
-  first, second = (_regroup(tree.players[i].split, players[i]) for i in (0, 1))
-  return SolverState(t, (first, second))
+  carry = state.iteration, *_enter(tree, sets, state.players)
+  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, carry)
+  return SolverState(t, _leave(tree, sets, players))
+
+
+def _enter(tree, sets, players):
+  """The tables of the loop from those between calls, and both players' reach."""
+  joined = tuple(_regroup(tree.players[i].join, players[i], sets[i]) for i in (0, 1))
+  reach = [
+    sequence_reach(own, _unfold(own, of, state.strategy))
+    for own, of, state in zip(tree.players, sets, joined, strict=True)
+  ]
+  return joined, tuple(reach)
+
+
+def _leave(tree, sets, players) -> tuple[PlayerState, PlayerState]:
+  """The tables as they are between calls from those of the loop."""
+  first, second = (_regroup(tree.players[i].split, players[i], sets[i]) for i in (0, 1))
+  return first, second
 
 
 solve = jit(static_argnames=("rule", "alternating"))(iterate)
+
+
+def take_turn(
+  tree: PublicTree,
+  state: SolverState,
+  skip: Array | int,
+  sets: Abstraction = WHOLE,
+  *,
+  player: int,
+  rule: Rule,
+) -> tuple[tuple[PlayerState, PlayerState], list[Array]]:
+  """One player's turn of the next iteration of `iterate`, for what looks at the regrets of every infostate.
+
+  Player 0's turn and then player 1's are an iteration with alternating updates; the caller counts. Arguments
+  are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
+  bucket.
+  """
+  players, reach = _enter(tree, sets, state.players)
+  players, _, regrets = _play(tree, sets, players, reach, (player,), state.iteration + 1, skip, rule)
+  return _leave(tree, sets, players), regrets[player]
+
+
+def of_infostates(tree: PublicTree, sets: Abstraction, tables: Sequence[Blocks]) -> list[Blocks]:
+  """Both players' tables between calls as those of all infostates, [A, rows, H] for each block."""
+  players = zip(tree.players, sets, tables, strict=True)
+  return [own if of is None else tuple(_unfold(forest, of, own)) for forest, of, own in players]
 
 
 def average_record(state: PlayerState) -> list[np.ndarray]:
@@ -210,5 +303,8 @@ def average_record(state: PlayerState) -> list[np.ndarray]:
 
 @jax.jit
 def average_strategy(state: PlayerState) -> Blocks:
-  """The average strategy, [A, rows, H] for each block; uniform where the player never came."""
+  """The average strategy, [A, rows, H] for each block; uniform where the player never came.
+
+  That of an abstraction is one of sets; see `of_infostates`.
+  """
   return tuple(normalise(s) for s in state.average)

@@ -7,6 +7,7 @@ from typing import Any
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_limit
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.reports import report
@@ -19,13 +20,14 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string(
     "html", None, "Write the page to this file (default: FILE with the ending .html).", **into
   )
+  define_limit(values)
 
 
 def explore(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if len(words) != 1:
     raise UserError(f"explore needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
-  policy = load_saved_policy(words[0])
+  policy = load_saved_policy(words[0], values.limit)
   with user_errors():
     text = explore_page(policy, origin(policy))
   file = Path(values.html or Path(words[0]).with_suffix(".html"))

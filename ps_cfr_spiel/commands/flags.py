@@ -7,9 +7,10 @@ from typing import Any
 import pyspiel
 from absl import flags
 
-from ps_cfr_spiel.compiler import LEAVES, LIMIT, SOURCES
+from ps_cfr_spiel.compiler import LEAVES
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import pot_of, unit_of
+from ps_cfr_spiel.walking import LIMIT, SOURCES
 
 
 def define_tree(values: flags.FlagValues) -> None:

@@ -18,9 +18,10 @@ from ps_cfr_spiel.commands.user_input import (
   load_saved_policy,
   user_errors,
 )
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import BOTS, table
 from ps_cfr_spiel.solvers import ContinualResolving
+from ps_cfr_spiel.walking import LIMIT
 
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")

@@ -17,7 +17,7 @@ from ps_cfr_spiel.commands.user_input import (
   user_errors,
 )
 from ps_cfr_spiel.policy import TreePolicy, write_rows
-from ps_cfr_spiel.views import Spot, charts, glasses, spot, spot_after, worth_at
+from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
 
 
 def define(values: flags.FlagValues) -> None:
@@ -116,6 +116,8 @@ def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, fi
 def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
   """What is printed about a public state."""
   with user_errors():
+    if not values.history and (spots := chance_moves(policy, values.at)):
+      return charts.moves_text(spots)
     here = _place(values, policy)
     action = None if values.action is None else here.find_action(values.action)
     types = list(range(len(here.types))) if values.hand is None else charts.find_types(here, values.hand)
@@ -158,7 +160,8 @@ COMMAND = Command(
   arguments="FILE",
   summary="Look at a saved strategy",
   text="FILE is the run.npz of a solved game, or a policy saved from Python. For a poker game, it shows "
-  "the hands of the player who acts as a chart, and --at follows the betting; for glasses, where the chaser "
+  "the hands of the player who acts as a chart, and --at follows the betting and the public cards (where one "
+  "comes next, a table of all that may come); for glasses, where the chaser "
   "thinks the evader is after the moves of --at; for other games, a table, which --at narrows to one public "
   "state and completes by what actions are worth.",
   examples=(
@@ -168,6 +171,8 @@ COMMAND = Command(
     "show runs/river_subgame/run.npz --hand=AKs",
     "show runs/river_subgame/run.npz --csv=strategy.csv",
     "show runs/leduc_poker/run.npz --at='call, raise'",
+    "show runs/holdem_subgame/run.npz --at='check, bet 200, call, 2c'",
+    "show runs/holdem_subgame/run.npz --at='check, check'",
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   define=define,

@@ -1,6 +1,5 @@
 """The command `ps-cfr-spiel solve`: runs a solver, shows its progress, and saves the result."""
 
-import dataclasses
 import sys
 import time
 from collections.abc import Sequence
@@ -12,10 +11,22 @@ import numpy as np
 from absl import flags
 from tqdm.auto import tqdm
 
+from ps_cfr_spiel.abstraction import PRESETS
 from ps_cfr_spiel.arguments import check_seconds
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.run import (
+  POINTS,
+  Run,
+  checkpoint,
+  facts,
+  measure,
+  result,
+  save,
+  table_head,
+  table_row,
+)
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
@@ -26,22 +37,24 @@ from ps_cfr_spiel.commands.user_input import (
 )
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.device import DTYPES
-from ps_cfr_spiel.evaluation import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   BASELINES,
   CHUNK_SECONDS,
+  CFRPlusIRASolver,
   ExternalSamplingSolver,
+  FictitiousPlaySolver,
+  FPIRASolver,
   IterativeSolver,
   OutcomeSamplingSolver,
   PSCFRSolver,
   VRMCCFRSolver,
   load_solver,
 )
-from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
+from ps_cfr_spiel.views import pot_of
 
 INTERRUPTED = 130  # exit code
-RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
 
 
 def define(values: flags.FlagValues) -> None:
@@ -58,21 +71,28 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
   flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
   flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
-  flags.DEFINE_integer("skip", 0, "Leave this many first iterations out of the average strategy.", **least)
+  flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  flags.DEFINE_enum("abstraction", None, list(PRESETS), _HELP["abstraction"], **into)
+  flags.DEFINE_integer("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", **least)
+  flags.DEFINE_integer("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", **least)
   flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
   flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
   flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
   flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
-  flags.DEFINE_integer("seed", 0, "Sampling: seed of the random numbers.", **least)
+  flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_tree(values)
   define_game(values)
   define_json(values)
 
 
 _HELP = {
-  "solver": "ps-cfr visits the whole public tree in each iteration; the others sample it, and need many "
-  "more, but much cheaper, iterations.",
+  "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
+  "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
+  "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
+  "few sets of infostates, and split these sets until the whole game is solved.",
+  "abstraction": "Play alike where the player sees the same now (observation) or has made as many decisions "
+  "(initial); identity joins nothing. cfr+ira and fpira begin with it, initial by default.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
@@ -84,61 +104,20 @@ _HELP = {
 }
 
 
-_COMMON = ("dtype", "leaves", "public_states", "limit", "memory")  # flags that every solver has
-_SAMPLING = ("plus", "batch", "seed")
+_COMMON = ("dtype", "public_states", "limit", "memory")  # flags that every solver has
+_SAMPLING = ("plus", "batch", "seed", "leaves")
 SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
-  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip")),
+  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves")),
+  "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
+  "fpira": (FPIRASolver, ("abstraction",)),
+  "fictitious-play": (FictitiousPlaySolver, ()),
   "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING)),
   "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
   "external-sampling": (ExternalSamplingSolver, _SAMPLING),
 }
+_WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
 _OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
 _FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit")  # on resuming
-
-
-@dataclasses.dataclass
-class _Run:
-  """A solver at work.
-
-  Attributes:
-    solver: the solver.
-    points: what was measured so far, in order; on resuming, also what the earlier run measured.
-    folder: where the results go.
-    target: exploitability at which to stop, in the game's unit; minus infinity for never.
-    checkpoint_seconds: least time between two saves.
-    quiet: no progress bar and no table.
-    start: the solver's iteration at the beginning.
-    earlier_seconds: time of the iterations before.
-    setup_seconds: time to build and compile.
-    seconds: time of the iterations of this run.
-  """
-
-  solver: IterativeSolver
-  points: list[Point]
-  folder: Path
-  target: float
-  checkpoint_seconds: float
-  quiet: bool
-  start: int = 0
-  earlier_seconds: float = 0.0
-  setup_seconds: float = 0.0
-  seconds: float = 0.0
-
-  def __post_init__(self):
-    self.start = self.solver.iteration
-    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
-
-  @property
-  def file(self) -> Path:
-    return self.folder / RUN
-
-  @property
-  def reached(self) -> bool:
-    return bool(self.points) and self.points[-1].exploitability <= self.target
-
-  def say(self, *lines: str) -> None:
-    if not self.quiet:
-      print(*lines, sep="\n", flush=True)
 
 
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -149,7 +128,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   interrupted = False
   try:
     _compile(run)
-    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", _table_head(run))
+    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", table_head(run))
     _iterate(run, values.iterations)
   except KeyboardInterrupt:
     interrupted = True
@@ -157,16 +136,16 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   except FloatingPointError as error:
     kept = ""
     if run.solver.iteration > run.start:
-      _checkpoint(run)
+      checkpoint(run)
       kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
     raise UserError(f"{error}{kept}") from error
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)
     return INTERRUPTED
-  _measure(run)
-  files = _save(run, pictures)
+  measure(run)
+  files = save(run, pictures)
   run.say("")
-  say(values, _facts(run, files), _result(run, files))
+  say(values, facts(run, files), result(run, files))
   if values.json:
     return INTERRUPTED if interrupted else 0
   if values.target and not run.reached:
@@ -186,7 +165,7 @@ def _pictures(plot: bool | None) -> ModuleType | None:
     return None
 
 
-def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
+def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else _new(values, words)
@@ -199,7 +178,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> _Run:
     with user_errors():
       points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   quiet = values.quiet or values.json
-  run = _Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, quiet)
+  run = Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, quiet)
   run.setup_seconds = time.perf_counter() - started
   return run
 
@@ -210,9 +189,11 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   foreign = sorted(set(_OWN) - set(own))
   wrong = [f"--{name}" for name in foreign if values[name].present]
   if wrong:
-    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
-  options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON)}
-  if kind is PSCFRSolver:
+    allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
+    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
+  # What was not given is left to the solver: of some flags the defaults differ.
+  options = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
+  if kind in _WALKING:
     options["progress"] = not (values.quiet or values.json)
   with user_errors():
     return kind(game, **options)
@@ -255,14 +236,14 @@ def _target(text: str | None, pot: float | None) -> float:
   return number / 100 * pot
 
 
-def _compile(run: _Run) -> None:
+def _compile(run: Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
   run.solver.compile()
   run.setup_seconds += time.perf_counter() - started
 
 
-def _iterate(run: _Run, iterations: int) -> None:
+def _iterate(run: Run, iterations: int) -> None:
   """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely."""
   solver, end = run.solver, run.start + iterations
   pace, saved_at = 0.0, time.monotonic()  # iterations a second; when the last checkpoint was made
@@ -271,7 +252,7 @@ def _iterate(run: _Run, iterations: int) -> None:
     nonlocal saved_at
     bar.update(solver.iteration - run.start - bar.n)
     if time.monotonic() - saved_at >= run.checkpoint_seconds:
-      _checkpoint(run)
+      checkpoint(run)
       saved_at = time.monotonic()
 
   name = solver.name
@@ -285,88 +266,11 @@ def _iterate(run: _Run, iterations: int) -> None:
         elapsed = time.perf_counter() - started
         run.seconds += elapsed
         pace = (solver.iteration - before) / elapsed
-      _measure(run)
+      measure(run)
       if is_round(solver.iteration) or solver.iteration == end or run.reached:
         bar.clear()
-        run.say(_table_row(run.points[-1], run))
+        run.say(table_row(run.points[-1], run))
         bar.refresh()
-
-
-def _measure(run: _Run) -> None:
-  """Adds the point of the present iteration, if it is still missing."""
-  if run.points and run.points[-1].iteration == run.solver.iteration:
-    return
-  result, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
-  point = Point(run.solver.iteration, seconds, float(result.exploitability), float(result.value))
-  run.points.append(point)
-
-
-# --- What is printed ----------------------------------------------------------------------------
-
-
-def _table_head(run: _Run) -> str:
-  share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
-  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
-
-
-def _table_row(point: Point, run: _Run) -> str:
-  pot = pot_of(run.solver.game)
-  share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
-  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
-
-
-def _facts(run: _Run, files: Sequence[str]) -> dict[str, Any]:
-  """The result for programs."""
-  game, last = run.solver.game, run.points[-1]
-  return {
-    "game": str(game),
-    "method": run.solver.description,
-    "iterations": last.iteration,
-    "value": last.value,
-    **exploitability_facts(last.exploitability, game),
-    "target_reached": run.reached,
-    "seconds": run.seconds,
-    "setup_seconds": run.setup_seconds,
-    "saved": [str(run.folder / name) for name in files],
-  }
-
-
-def _result(run: _Run, files: Sequence[str]) -> dict[str, str]:
-  """The result for people."""
-  game, last = run.solver.game, run.points[-1]
-  return {
-    "value to player 0": f"{last.value:.4g} {unit_of(game)}",
-    "exploitability": with_unit(last.exploitability, game),
-    "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
-    f"after {run.setup_seconds:.1f} s to build and compile",
-    "saved": f"{', '.join(files)} in {run.folder}",
-    "look at it": f"ps-cfr-spiel show {run.file}",
-  }
-
-
-# --- What is saved ------------------------------------------------------------------------------
-
-
-def _checkpoint(run: _Run) -> None:
-  """Saves the run and its measurements, so that both can be continued."""
-  run.solver.save(run.file)
-  write_points(run.folder / POINTS, run.points)
-
-
-def _save(run: _Run, pictures: ModuleType | None) -> list[str]:
-  """Writes all results; returns the names of the files."""
-  _checkpoint(run)
-  files = [RUN, POINTS]
-  if pictures is None:
-    return files
-  name, game = run.solver.name, run.solver.game
-  figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
-  policy = run.solver.average_policy()
-  if charts.deals_hands(policy):
-    figures[STRATEGY] = pictures.hand_chart(policy)
-  for name, figure in figures.items():
-    figure.savefig(run.folder / name)
-  return files + list(figures)
 
 
 COMMAND = Command(

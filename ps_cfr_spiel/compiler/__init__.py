@@ -1,49 +1,28 @@
-"""From a pyspiel game to a public tree: the only room that walks histories.
+"""From a pyspiel game to a public tree.
 
-May use: tree and what is below it. `build` is the door; behind it `from_form` compiles games that describe
-themselves, `walk` and `from_histories` all others, within `limits`; `public_states` finds what is common
-knowledge. The laws that a game must keep are in `game_laws` and `history_laws`, and `check` reports on all
-of them.
+May use: walking and what is below it. `build` is the door; behind it `from_form` compiles games that describe
+themselves, `from_histories` all others. `check` reports on all the laws that a game must keep.
 """
 
 from ps_cfr_spiel.compiler.build import LEAVES, build_tree
 from ps_cfr_spiel.compiler.check import check_game
-from ps_cfr_spiel.compiler.from_form import BayesianForm, Deals
+from ps_cfr_spiel.compiler.form_labels import Deals
+from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
-from ps_cfr_spiel.compiler.histories import (
-  Histories,
-  Walked,
-  choice_rows,
-  last_choices,
-  layers,
-  walked,
-)
-from ps_cfr_spiel.compiler.limits import LIMIT
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
-from ps_cfr_spiel.compiler.numbering import number_rows, one_to_one
-from ps_cfr_spiel.compiler.public_states import SOURCES, augmented_infostates, components
+from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.compiler.report import Report
 
 __all__ = [
   "LEAVES",
-  "LIMIT",
-  "SOURCES",
   "BayesianForm",
   "Deals",
-  "Histories",
+  "PublicCardsForm",
   "Report",
-  "Walked",
-  "augmented_infostates",
   "build_tree",
   "check_game",
-  "choice_rows",
-  "components",
-  "last_choices",
-  "layers",
+  "check_memory",
   "load_game",
-  "number_rows",
   "one_row_per_infostate",
-  "one_to_one",
   "quiet_stderr",
-  "walked",
 ]

@@ -3,13 +3,21 @@
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler.from_form import BayesianForm, build_bayesian, count_histories
+from ps_cfr_spiel.compiler.forms import Form
+from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.compiler.game_laws import check_kind
-from ps_cfr_spiel.compiler.limits import LIMIT, Limits, TooLarge
-from ps_cfr_spiel.compiler.public_states import SOURCES, partition, public_observer
-from ps_cfr_spiel.compiler.walk import walk
+from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.walking import (
+  LIMIT,
+  SOURCES,
+  Limits,
+  TooLarge,
+  check_kind,
+  partition,
+  public_observer,
+  walk,
+)
 
 LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 
@@ -40,8 +48,9 @@ def build_tree(
     progress: show a progress bar while walking; None shows it on a terminal or in a notebook, if the walk
       takes more than two seconds.
     memory: most bytes to take for histories and tree; None for half of what is free. Like `limit`, it holds
-      only for games that are walked. Once half a second has passed, a game that is surely larger than
-      either limit is refused.
+      for games that are walked. Once half a second has passed, a game that is surely larger than
+      either limit is refused. It also holds for the trees of forms with public cards, None standing for all
+      that is free.
 
   Returns:
     The tree, its arrays still NumPy's, in float64.
@@ -59,6 +68,7 @@ def build_tree(
   if hasattr(game, "bayesian_form"):
     form = game.bayesian_form()
     if leaves != "sparse" and public_states == "closure":
+      check_memory(game, memory)
       return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
@@ -68,7 +78,7 @@ def build_tree(
   return build_general(game, histories, choices, found, leaves, limits.memory)
 
 
-def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:
+def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
   """ValueError if a game with a form, which an option asks to walk, is known to be too large for it."""
   count = count_histories(form)
   if count > limit:

@@ -16,15 +16,28 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general
-from ps_cfr_spiel.compiler.game_laws import KIND_LAWS, check_is_game, scale_fault
-from ps_cfr_spiel.compiler.histories import Histories, last_choices
-from ps_cfr_spiel.compiler.history_laws import actions_fault, names_fault, recall_fault, timing_fault
-from ps_cfr_spiel.compiler.limits import LIMIT, Limits, TooLarge
 from ps_cfr_spiel.compiler.loading import quiet_stderr
-from ps_cfr_spiel.compiler.public_states import SOURCES, Partition, partition, public_observer
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
-from ps_cfr_spiel.compiler.walk import walk
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.walking import (
+  KIND_LAWS,
+  LIMIT,
+  SOURCES,
+  Histories,
+  Limits,
+  Partition,
+  TooLarge,
+  actions_fault,
+  check_is_game,
+  last_choices,
+  names_fault,
+  partition,
+  public_observer,
+  recall_fault,
+  scale_fault,
+  timing_fault,
+  walk,
+)
 
 T = TypeVar("T")
 

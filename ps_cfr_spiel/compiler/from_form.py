@@ -1,117 +1,34 @@
-"""From a game's own Bayesian form to a `PublicTree`, without visiting a history.
+"""From a game's own form to a `PublicTree`, without visiting a history.
 
 A game of this kind (Kovařík et al. 2021, Definition 2) has a method `bayesian_form()` that returns plain
-data.
+data (`forms`). Where public cards are to come, a row is a line of betting with one runout, and every row has
+all types that are dealt at the root.
 """
 
-import dataclasses
-from typing import ClassVar, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from ps_cfr_spiel.compiler.game_laws import scale_fault
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.compiler.form_labels import FormLabels
+from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.tree import (
   TERMINAL,
-  Decision,
+  AllInLeaves,
+  BoardLeaves,
+  BoardTypes,
   DenseLeaves,
-  Labels,
   NativeLeaves,
-  PublicState,
   PublicTree,
   ShowdownLeaves,
-  children,
+  deal_weights,
   make_forest,
   obstacle,
-  shares_card,
 )
+from ps_cfr_spiel.walking import scale_fault
 
-
-@dataclasses.dataclass(frozen=True)
-class Deals:
-  """Histories of a Bayesian form: both types are dealt, then all actions are public.
-
-  Attributes:
-    public_states, types: as in `Labels`.
-    compatible: for each player int[H], a type of the opponent that can be dealt with each type.
-    pairs: number of deals.
-    leaves: the game's leaves, which know the prior over the types.
-  """
-
-  remark: ClassVar[str] = " (the deal counted as one event)"
-  public_states: tuple[PublicState, ...]
-  types: tuple[tuple[str, ...], tuple[str, ...]]
-  compatible: tuple[np.ndarray, np.ndarray]
-  pairs: int
-  leaves: "FormLeaves"
-
-  @property
-  def pruned(self) -> bool:
-    """See `tree.Source`: only hands that can be dealt are types."""
-    return False
-
-  @property
-  def largest_utility(self) -> float:
-    """Of all ends of the game, in absolute terms."""
-    largest = max(np.abs(self.leaves.stake).max(initial=0), np.abs(self.leaves.constant).max(initial=0))
-    return float(largest)
-
-  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """Probability that chance deals each type, and the opponent plays to it by their range.
-
-    Args:
-      player: 0 or 1.
-      range_: [n, H of the opponent].
-
-    Returns:
-      [n, H of the player], float64.
-    """
-    # Leaves worth 1 to player 0 whatever the types: their values are what is asked for, but for the sign.
-    ones = dataclasses.replace(self.leaves, stake=np.zeros(0), constant=np.ones(len(range_)))
-    with precision("float64"):
-      return np.abs(np.asarray(ones(player, [range_[:0], range_])[1]))
-
-  def ahead(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """How much likelier each type is to win a showdown than to lose it, weighed as by `weight`.
-
-    Args:
-      player: 0 or 1.
-      range_: [n, H of the opponent].
-
-    Returns:
-      [n, H of the player], float64, between minus and plus `weight`.
-    """
-    ones = dataclasses.replace(self.leaves, stake=np.ones(len(range_)), constant=np.zeros(0))
-    with precision("float64"):
-      return np.asarray(ones(player, [range_, range_[:0]])[0])
-
-  def path(self, decision: Decision, type_index: int) -> list[int]:
-    """See `Labels`."""
-    types = [type_index, int(self.compatible[decision.player][type_index])]
-    return (types if decision.player == 0 else types[::-1]) + self._moves(decision.public_state)
-
-  def _moves(self, public_state: int) -> list[int]:
-    moves, state = [], self.public_states[public_state]
-    while state.parent >= 0:
-      moves.append(state.action)
-      state = self.public_states[state.parent]
-    return moves[::-1]
-
-  def history(self, public_state: int) -> list[int]:
-    """See `Labels`."""
-    return [0, int(self.compatible[0][0]), *self._moves(public_state)]
-
-  def count(self, public_state: int) -> int:
-    """See `Labels`."""
-    return self.pairs
-
-  def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """See `Labels`; everything else being public, a type says what its player knows."""
-    return list(self.types[0]), list(self.types[1])
-
-
-FormLeaves: TypeAlias = DenseLeaves | ShowdownLeaves | NativeLeaves
+FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
 LEAVES: dict[str, type[FormLeaves]] = {
   "dense": DenseLeaves,
   "showdown": ShowdownLeaves,
@@ -119,116 +36,136 @@ LEAVES: dict[str, type[FormLeaves]] = {
 }
 
 
-class BayesianForm(Protocol):
-  """A game of poker's kind: types are dealt once, then all moves are public.
+class Ends(NamedTuple):
+  """Some ends of a street on one of its boards, n of them: a part of the leaves.
 
   Attributes:
-    parent: int32[N] parent of each public state, -1 at the root; parents before children.
-    action: int32[N] OpenSpiel action that leads here from the parent.
-    player: int32[N] who acts, 0, 1 or `tree.TERMINAL`.
-    constant, stake: float64[N] at terminals; the utility to player 0 is
-      constant + stake * sign(strength 0 - strength 1).
-    types: names of each player's types, lengths H0 and H1. Player 0's is dealt first; a type's index is the
-      chance action that deals it.
-    weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
-    cards: int32[H0, 2], int32[H1, 2].
-    strength: int32[H0], int32[H1]; larger wins.
-    infostates: for each public state the acting player's information state strings by type; () at terminals.
+    line: int[n], the line after which nobody acts any more.
+    utility: float64[n], the stake of a showdown or an all-in, or what a fold is worth to player 0.
   """
 
-  parent: np.ndarray
-  action: np.ndarray
-  player: np.ndarray
-  constant: np.ndarray
-  stake: np.ndarray
-  types: tuple[tuple[str, ...], tuple[str, ...]]
-  weights: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
-  strength: tuple[np.ndarray, np.ndarray]
-  infostates: tuple[tuple[str, ...], ...]
+  line: np.ndarray
+  utility: np.ndarray
 
 
-def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> PublicTree:
-  """Compiles a Bayesian form; see `build_tree`."""
-  terminals = np.flatnonzero(form.player == TERMINAL)
-  showdowns = terminals[form.stake[terminals] != 0]
-  folds = terminals[form.stake[terminals] == 0]
-  if (form.constant[showdowns] != 0).any():
+def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
+  """Compiles a form; see `build_tree`."""
+  ends = np.flatnonzero(form.player == TERMINAL)
+  if (form.constant[ends] * form.stake[ends]).any():
     raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
   pairs = len(form.types[0]) * len(form.types[1])  # of which each is dealt about as often
   fault = scale_fault(float(np.abs([form.constant, form.stake]).max(initial=0)) / pairs)
   if fault:
     raise ValueError(f"{name}: {fault}")
-  below = children(form.parent.tolist(), form.action.tolist())
-  places = np.full((len(form.parent), 2), -1)
-  forests = []
+  lines = Lines.of(form)
+  streets = _ends(lines, ends)
+  parts = [part.line for street in streets for part in street]
+  forests, places = [], []
   for player in (0, 1):
-    states = np.flatnonzero(form.player == player)
-    last = _last_sequences(form, player, below)
-    forest, places[states] = make_forest(
-      last[states],
-      np.array([len(below[s]) for s in states], int),
-      [last[showdowns], last[folds]],
+    rows = np.flatnonzero(form.player == player)
+    choices = _choices(lines, player, rows)
+    forest, place = make_forest(
+      _joined([choices(line) for line in rows.tolist()]),
+      np.repeat([len(lines.below[line]) for line in rows], lines.sizes[rows]),
+      [_by_board([choices(line) for line in part.tolist()]) for part in parts],
       len(form.types[player]),
     )
     forests.append(forest)
-  evaluator = make_leaves(form, leaves, form.stake[showdowns], form.constant[folds])
-  return PublicTree((forests[0], forests[1]), evaluator, _labels(name, form, below, places, evaluator))
+    places.append(place)
+  evaluator = make_leaves(lines, leaves, streets)
+  return PublicTree((forests[0], forests[1]), evaluator, FormLabels.create(name, lines, places))
 
 
-def count_histories(form: BayesianForm) -> int:
+def count_histories(form: Form) -> int:
   """Number of histories of the game, the deal counted as one event."""
-  return 1 + len(form.parent) * int((~shares_card(*form.cards)).sum())
+  lines = Lines.of(form)
+  return 1 + int(lines.disjoint.sum()) * sum(lines.orders(street) for street in lines.street.tolist())
 
 
-def make_leaves(form: BayesianForm, kind: str, stake: np.ndarray, constant: np.ndarray) -> FormLeaves:
+def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[Ends, Ends]]:
+  """For each street its showdowns, or all-ins with cards to come, and its folds."""
+  form = lines.form
+  # A showdown after an all-in belongs to the street of the all-in.
+  acting = np.array([lines.last_acting(line) for line in ends.tolist()], int)
+  street, played = lines.street[acting], form.stake[ends] != 0
+
+  def part(here: np.ndarray, utility: np.ndarray) -> Ends:
+    return Ends(acting[here], utility[ends[here]])
+
+  return [
+    (part((street == s) & played, form.stake), part((street == s) & ~played, form.constant))
+    for s in range(len(lines.boards))
+  ]
+
+
+def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[int], np.ndarray]:
+  """The player's last choice before a line, for each of its runouts, int[B, 2] as `make_forest` wants it.
+
+  Args:
+    lines: of the form.
+    player: 0 or 1.
+    rows: the lines in which the player acts; rows are numbered line by line.
+  """
+  form = lines.form
+  number = np.cumsum(form.player == player) - 1
+  last = np.full((len(form.parent), 2), -1)  # (which of `rows`, number of the action)
+  for line, above in enumerate(form.parent.tolist()):
+    if above >= 0:
+      own = form.player[above] == player
+      last[line] = (number[above], lines.below[above].index(line)) if own else last[above]
+  start = np.cumsum([0, *lines.sizes[rows]])
+
+  def choices(line: int) -> np.ndarray:
+    k, action = last[line]
+    if k < 0:
+      return np.full((lines.sizes[line], 2), -1)
+    row = start[k] + lines.ancestors(int(lines.street[line]), int(lines.street[rows[k]]))
+    return np.stack([row, np.full(len(row), action)], 1)
+
+  return choices
+
+
+def _joined(choices: list[np.ndarray]) -> np.ndarray:
+  return np.concatenate(choices or [np.zeros((0, 2), int)])
+
+
+def _by_board(choices: list[np.ndarray]) -> np.ndarray:
+  """Arrays int[B, 2] as one, board by board."""
+  return np.stack(choices, 1).reshape(-1, 2) if choices else _joined(choices)
+
+
+def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -> FormLeaves | BoardLeaves:
   """The leaf evaluator called `kind`; "auto" chooses."""
-  if kind == "auto":
-    kind = _fastest(form)
-  return LEAVES[kind].create(form, stake, constant)
+  form = lines.form
+  evaluator = LEAVES[_fastest(form, len(streets)) if kind == "auto" else kind]
+  if len(streets) == 1:
+    return evaluator.create(form, *(part.utility for part in streets[0]))
+  prior = deal_weights(form)
+  total, ways = float(prior.sum()), lines.orders(len(streets) - 1)
+  found = []
+  for s, (showdowns, folds) in enumerate(streets):
+    weights = [w * ~lines.dead(i, s) for i, w in enumerate(form.weights)]
+    # Above the last street strengths mean nothing, and only folds are left to the evaluator.
+    last = s == len(streets) - 1
+    ranks = lines.strength if last else tuple(np.zeros_like(w, np.int32) for w in weights)
+    boards = []
+    for b in range(lines.boards[s]):
+      types = BoardTypes((weights[0][b], weights[1][b]), form.cards, (ranks[0][b], ranks[1][b]))
+      stake = showdowns.utility if last else np.zeros(0)
+      inner = evaluator.create(types, stake, folds.utility, total * lines.orders(s))
+      if not last and len(showdowns.line):
+        inner = AllInLeaves(prior / total * lines.lead(s, b) / ways, showdowns.utility, inner)
+      boards.append(inner)
+    found.append(boards)
+  return BoardLeaves.create(found, [(len(first.line), len(second.line)) for first, second in streets])
 
 
-def _fastest(form: BayesianForm) -> str:
+def _fastest(form: Form, streets: int) -> str:
   """What "auto" chooses: matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`)."""
   pairs = len(form.types[0]) * len(form.types[1])
-  if jax.default_backend() != "cpu" or pairs <= 400:
+  one_board = streets == 1  # many boards would want many matrices
+  if pairs <= 400 or (jax.default_backend() != "cpu" and one_board):
     return "dense"
   if not obstacle():
     return "native"
-  return "dense" if pairs <= 150_000 else "showdown"
-
-
-def _last_sequences(form: BayesianForm, player: int, below: list[list[int]]) -> np.ndarray:
-  """int[N, 2]: the player's last choice before each public state, as `make_forest` wants it."""
-  number = np.cumsum(form.player == player) - 1
-  last = np.full((len(form.parent), 2), -1)
-  for state, parent in enumerate(form.parent):
-    if parent >= 0:
-      own = form.player[parent] == player
-      last[state] = (number[parent], below[parent].index(state)) if own else last[parent]
-  return last
-
-
-def _labels(
-  name: str, form: BayesianForm, below: list[list[int]], places: np.ndarray, leaves: FormLeaves
-) -> Labels:
-  """Names for the host; `places` gives each public state's (block, row)."""
-  states, decisions = [], []
-  for s, (parent, action, player) in enumerate(zip(form.parent, form.action, form.player, strict=True)):
-    own = (len(decisions),) if player >= 0 else ()
-    states.append(PublicState(int(parent), int(action), int(player), own))
-    if player >= 0:
-      legal = tuple(int(form.action[child]) for child in below[s])
-      block, row = places[s].tolist()
-      decisions.append(Decision(int(player), s, block, row, legal, form.infostates[s]))
-  disjoint = ~shares_card(*form.cards)
-  return Labels(
-    game=name,
-    public_states=tuple(states),
-    decisions=tuple(decisions),
-    types=form.types,
-    histories=count_histories(form),
-    source=Deals(
-      tuple(states), form.types, (disjoint.argmax(1), disjoint.argmax(0)), int(disjoint.sum()), leaves
-    ),
-  )
+  return "dense" if pairs <= 150_000 and one_board else "showdown"

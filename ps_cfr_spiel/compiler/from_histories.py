@@ -12,12 +12,6 @@ import math
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler.game_laws import scale_fault
-from ps_cfr_spiel.compiler.histories import Histories, Walked, choice_rows, last_choices, walked
-from ps_cfr_spiel.compiler.history_laws import acting, actions_fault, recall_fault
-from ps_cfr_spiel.compiler.limits import TooLarge, readable_bytes
-from ps_cfr_spiel.compiler.numbering import first_members, is_constant, number_rows, one_to_one
-from ps_cfr_spiel.compiler.public_states import Partition, augmented_infostates
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
@@ -27,6 +21,25 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   SparseLeaves,
   make_forest,
+)
+from ps_cfr_spiel.walking import (
+  Histories,
+  Partition,
+  TooLarge,
+  Walked,
+  acting,
+  actions_fault,
+  augmented_infostates,
+  choice_rows,
+  first_members,
+  is_constant,
+  last_choices,
+  number_rows,
+  one_to_one,
+  readable_bytes,
+  recall_fault,
+  scale_fault,
+  walked,
 )
 
 LEAST_FILL = 1 / 3  # dense leaf blocks and rows must be at least this full, else infostates stand alone

@@ -1,4 +1,4 @@
-"""How JAX is used: precision and compilation.
+"""How JAX is used: precision, compilation.
 
 May use: the ground (arguments, reports, storage, version). A function that is jitted for users goes through
 `jit` of `compilation`; arrays are made within `precision` of `dtype`.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import BayesianForm, Histories, walked
+from ps_cfr_spiel.compiler import BayesianForm
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Depth, Ends, SamplingTree
 from ps_cfr_spiel.tree import (
   CHANCE,
@@ -18,6 +18,7 @@ from ps_cfr_spiel.tree import (
   decision_sequences,
   first_cells,
 )
+from ps_cfr_spiel.walking import Histories, walked
 
 
 class HistoryNodes(NamedTuple):

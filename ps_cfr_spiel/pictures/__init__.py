@@ -1,8 +1,8 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-May use: views and what is below it. `hands`, `trees`, `curves` and `glasses` are named for what they draw,
-and a new picture is their neighbour; `style` has the colours and sizes that they share. Figures
-are made without pyplot, so no display is needed and nothing global is touched; save one with
+May use: views and what is below it. `hands`, `trees`, `curves`, `abstractions`, `glasses` and `pursuit` are
+named for what they draw, and a new picture is their neighbour; `style` has the colours and sizes that they
+share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
 `figure.savefig("name.png")`.
 """
 
@@ -11,15 +11,18 @@ try:
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
+from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
 from ps_cfr_spiel.pictures.curves import bands, exploitability_curve, iterations_and_seconds
 from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
 from ps_cfr_spiel.pictures.glasses import position as glasses_position
 from ps_cfr_spiel.pictures.hands import hand_chart
+from ps_cfr_spiel.pictures.pursuit import pursuit_position
 from ps_cfr_spiel.pictures.style import action_colors
 from ps_cfr_spiel.pictures.trees import public_tree
 from ps_cfr_spiel.views import evader_belief
 
 __all__ = [
+  "abstraction_sizes",
   "action_colors",
   "bands",
   "evader_belief",
@@ -29,4 +32,5 @@ __all__ = [
   "hand_chart",
   "iterations_and_seconds",
   "public_tree",
+  "pursuit_position",
 ]

@@ -67,7 +67,7 @@ def exploitability_curve(
   for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
     _draw(axes, points, lambda point: point.iteration, label=name, color=color, linewidth=2)
   axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
-  _dress(axes, iterations, f"exploitability ({unit_of(game)})")
+  dress(axes, iterations, f"exploitability ({unit_of(game)})")
   if pot := pot_of(game):
     _add_pot_axis(axes, pot)
   if len(runs) > 1:
@@ -95,8 +95,8 @@ def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: st
     style |= {"linestyle": (0, (4, 1.5)), "marker": "s"} if theirs else {}
     _draw(left, run.points, lambda point: point.iteration, **style)
     _draw(right, run.points, lambda point: point.seconds, **style)
-  _dress(left, "iterations", f"exploitability ({unit_of(game)})")
-  _dress(right, "seconds of the iterations alone", "")
+  dress(left, "iterations", f"exploitability ({unit_of(game)})")
+  dress(right, "seconds of the iterations alone", "")
   left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch one another
   figure.suptitle(game.get_type().short_name, fontsize=12, color=INK, x=0.01, ha="left")
   figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
@@ -132,7 +132,7 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitabi
   count = len(next(iter(runs.values())).exploitability)
   title = f"{game.get_type().short_name}: median and 5th to 95th percentile of {count} runs"
   axes.set_title(title, fontsize=12, color=INK, loc="left", pad=10)
-  _dress(axes, "iterations", labels[what])
+  dress(axes, "iterations", labels[what])
   if axes.lines:
     axes.legend(frameon=False)
   return figure
@@ -148,7 +148,8 @@ def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style:
   axes.loglog([x(point) for point in shown], [point.exploitability for point in shown], **style)
 
 
-def _dress(axes: Axes, x_label: str, y_label: str) -> None:
+def dress(axes: Axes, x_label: str, y_label: str) -> None:
+  """Labels, grid and ticks of a logarithmic picture."""
   axes.set_xlabel(x_label, color=INK)
   axes.set_ylabel(y_label, color=INK)
   axes.grid(which="major", color="#d9dce0", linewidth=0.8)

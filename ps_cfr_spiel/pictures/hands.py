@@ -59,7 +59,7 @@ def _boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyColle
   """Rectangles of one colour as one artist: hundreds of artists take half a second to draw."""
   right, bottom = left + width, top + height
   corners = [np.stack([x, y], -1) for x, y in ((left, top), (right, top), (right, bottom), (left, bottom))]
-  return PolyCollection(np.stack(corners, 1), facecolors=color, linewidths=0)
+  return PolyCollection(list(np.stack(corners, 1)), facecolors=color, linewidths=0)
 
 
 def _draw_titles(figure: Figure, policy: TreePolicy, here: Spot) -> None:

@@ -68,6 +68,9 @@ def find_action(
     return ids.index(int(word)), 1
   if word in letters(names):
     return letters(names).index(word), 1
+  found = [k for k, name in enumerate(names) if name.lower().endswith(f" {word}")]  # "2c" for "Deal 2c"
+  if len(found) == 1:
+    return found[0], 1
   for matches in (_is_abbreviation, _is_amount):
     found = [k for k, name in enumerate(names) if matches(word, name.lower())]
     if len(found) == 1:

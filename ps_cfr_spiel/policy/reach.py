@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals, Walked, layers
+from ps_cfr_spiel.compiler import Deals
 from ps_cfr_spiel.tree import Decision, Labels
+from ps_cfr_spiel.walking import Walked, layers
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 
@@ -51,7 +52,7 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
       above = states[state.parent]
       for player in (0, 1):
         own[player][s] = own[player][state.parent]
-      if above.player >= 0:
+      if above.decisions:
         decision = labels.decisions[above.decisions[0]]
         action = decision.legal_actions.index(state.action)
         own[above.player][s] *= _table(strategies, decision)[action]
@@ -60,13 +61,13 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
     rows = [(n, d.public_state) for n, d in enumerate(labels.decisions) if d.player == player]
     if not rows:
       continue
-    numbers, at = zip(*rows, strict=True)
-    range_ = own[1 - player][list(at)]
-    others, ahead = source.weight(player, range_), source.ahead(player, range_)
+    at = [s for _, s in rows]
+    range_ = own[1 - player][at]
+    others, ahead = source.weight(player, range_, at), source.ahead(player, range_, at)
     equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
-    (dealt,) = source.weight(player, np.ones((1, len(labels.types[1 - player]))))
-    for n, s, weight, share in zip(numbers, at, others, equity, strict=True):
-      found[n] = Reach(own[player][s], weight, dealt, share)
+    dealt = source.weight(player, np.ones_like(range_), at)
+    for k, (n, s) in enumerate(rows):
+      found[n] = Reach(own[player][s], others[k], dealt[k], equity[k])
   return [found[n] for n in range(len(labels.decisions))]
 
 

@@ -1,11 +1,13 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May use: search, policy, mccfr and what is below them. `iterative` is what solvers share, files included;
-`ps_cfr` and `sampling` are solvers; `continual_resolving` and `online_outcome_sampling` are policies that
-search, each with its bot.
+May use: search, abstraction, policy, mccfr and what is below them. `iterative` is what solvers share, files
+included; `ps_cfr`, `sampling`, `cfr_ira` and `fictitious_play` are solvers; `continual_resolving` and
+`online_outcome_sampling` are policies that search, each with its bot.
 """
 
+from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
+from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
@@ -20,8 +22,11 @@ from ps_cfr_spiel.solvers.sampling import (
 __all__ = [
   "BASELINES",
   "CHUNK_SECONDS",
+  "CFRPlusIRASolver",
   "ContinualResolving",
   "ExternalSamplingSolver",
+  "FPIRASolver",
+  "FictitiousPlaySolver",
   "IterativeSolver",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",

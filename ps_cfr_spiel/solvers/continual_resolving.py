@@ -19,13 +19,13 @@ from ps_cfr_spiel.arguments import (
   is_integer,
 )
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
+from ps_cfr_spiel.walking import LIMIT
 
 CACHE = 256  # searches kept
 

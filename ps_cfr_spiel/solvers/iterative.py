@@ -16,11 +16,11 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.compiler import LIMIT
 from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
+from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
@@ -66,6 +66,15 @@ class IterativeSolver(abc.ABC):
   def _taken_up(self, kept: Any) -> Any:
     """The state with what a file has kept; the solver has just been made."""
     return kept
+
+  def _arrays(self) -> dict[str, np.ndarray]:
+    """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
+    return {}
+
+  @classmethod
+  def _arguments(cls, file: storage.Stored) -> dict[str, Any]:
+    """The constructor's arguments after the game, from a file; the inverse of `_options` and `_arrays`."""
+    return {key: file.header[key] for key in file.header["options"]}
 
   @property
   def name(self) -> str:
@@ -243,7 +252,8 @@ class IterativeSolver(abc.ABC):
       OSError: the file cannot be written; an earlier one is left as it was.
     """
     leaves = jax.tree.leaves(self._kept())
-    storage.write(path, "solver", self._header(), {f"state{i}": leaf for i, leaf in enumerate(leaves)})
+    state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
+    storage.write(path, "solver", self._header(), {**state, **self._arrays()})
 
   @classmethod
   def load(cls, path: str | os.PathLike, **options: Any) -> Self:
@@ -264,11 +274,11 @@ class IterativeSolver(abc.ABC):
   @classmethod
   def _from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
     """See `load`."""
-    header, found = file.header, _holds(file)
+    found = _holds(file)
     if found != cls.__name__:
       raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")
     try:
-      saved = {key: header[key] for key in header["options"]}
+      saved = cls._arguments(file)
       if "limit" in saved:
         saved["limit"] = min(saved["limit"], LIMIT)
       make: Any = cls  # a subclass, which takes a game and its own options
@@ -280,10 +290,11 @@ class IterativeSolver(abc.ABC):
 
   def _restore(self, file: storage.Stored) -> None:
     """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
-    expected, structure = jax.tree_util.tree_flatten_with_path(self._kept())
+    expected, structure = jax.tree_util.tree_flatten_with_path(self._template(file))
     names = [f"state{i}" for i in range(len(expected))]
     shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
-    arrays = file.arrays(dict(zip(names, shapes, strict=True)))
+    others = {name: (x.shape, np.dtype(x.dtype)) for name, x in self._arrays().items()}
+    arrays = file.arrays({**dict(zip(names, shapes, strict=True)), **others})
     for name, (path, _) in zip(names, expected, strict=True):
       field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
       array = arrays[name]
@@ -299,6 +310,10 @@ class IterativeSolver(abc.ABC):
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
         f"{self.iteration}; a run has at most {MOST_ITERATIONS:,}."
       )
+
+  def _template(self, file: storage.Stored) -> Any:
+    """What files keep, with the shapes that a file's arrays must have; a state that grows asks the file."""
+    return self._kept()
 
 
 def _next_chunk(chunk: int, seconds: float) -> int:

@@ -27,7 +27,7 @@ from ps_cfr_spiel.arguments import (
   check_player,
   is_number,
 )
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.mccfr import (
   AimedRuns,
@@ -40,6 +40,7 @@ from ps_cfr_spiel.mccfr import (
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.tree import Decision, first_cells
+from ps_cfr_spiel.walking import LIMIT
 
 TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited

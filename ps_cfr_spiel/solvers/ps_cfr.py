@@ -1,14 +1,17 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import build_tree, check_memory
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import pad_types
+from ps_cfr_spiel.tree import PublicTree, pad_types
+from ps_cfr_spiel.walking import LIMIT
 
 
 class PSCFRSolver(IterativeSolver):
@@ -22,6 +25,7 @@ class PSCFRSolver(IterativeSolver):
     dtype: "float32" or "float64".
     skip: iterations left out of the average at the start.
     leaves, public_states, limit: how the tree was built.
+    abstraction: which infostates play alike; None if each for itself.
     iteration: iterations done.
   """
 
@@ -37,6 +41,7 @@ class PSCFRSolver(IterativeSolver):
     limit: int = LIMIT,
     progress: bool | None = None,
     memory: float | None = None,
+    abstraction: Abstraction | Key | str | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -51,9 +56,12 @@ class PSCFRSolver(IterativeSolver):
       limit: most histories to walk.
       progress: show a progress bar while walking; see `build_tree`.
       memory: most bytes to take; see `build_tree`.
+      abstraction: of `ps_cfr_spiel.abstract`, or a key that it takes. The policies are still of the whole
+        game, and so is their exploitability, which an abstraction may keep from falling to zero.
 
     Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled, or its tables
+        do not fit into memory.
     """
     self.game = game
     self.rule = make_rule(NRMPlus() if rule is None else rule)
@@ -61,10 +69,16 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
+    check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
+    self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
+    shown = (
+      pad_types(self.tree) if self.abstraction is None else self.tree
+    )  # sets are of the game's own types
     with precision(self.dtype):
-      self._tree = to_device(pad_types(self.tree), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype)
+      self._tree = to_device(shown, self.dtype)
+      self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
 
   @property
   def name(self):
@@ -79,12 +93,14 @@ class PSCFRSolver(IterativeSolver):
     return f"{self.name}({parameters}), {order} updates, {self.dtype}"
 
   def _step(self, state, iterations):
-    return cfr.solve(self._tree, state, iterations, self.skip, rule=self.rule, alternating=self.alternating)
+    return cfr.solve(
+      self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
+    )
 
   def _strategies(self, average):
-    if average:
-      return [cfr.average_strategy(player) for player in self._state.players]
-    return [player.strategy for player in self._state.players]
+    players = self._state.players
+    tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
+    return cfr.of_infostates(self._tree, self._sets, tables)
 
   def _kept(self):
     return cfr.without_dead(self._state, [player.types for player in self.tree.players])
@@ -101,4 +117,24 @@ class PSCFRSolver(IterativeSolver):
       "skip": self.skip,
       "public_states": self.public_states,
       "limit": self.limit,
+      **({} if self.abstraction is None else {"abstraction": self.abstraction.key}),
     }
+
+  def _arrays(self):
+    return {} if self.abstraction is None else to_arrays(self.abstraction)
+
+  @classmethod
+  def _arguments(cls, file):
+    options = super()._arguments(file)
+    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
+
+
+def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:
+  """Each player's sets for the loop, on the host, with no room for more."""
+  if abstraction is None:
+    return cfr.WHOLE
+  first, second = (
+    as_sets(own, parts, parts.columns(len(own.buckets)).tolist())
+    for own, parts in zip(tree.players, bind(tree, abstraction), strict=True)
+  )
+  return first, second

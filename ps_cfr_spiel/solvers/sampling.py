@@ -8,7 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
-from ps_cfr_spiel.compiler import LIMIT, build_tree
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.mccfr import (
   Baseline,
@@ -24,6 +24,7 @@ from ps_cfr_spiel.mccfr import (
   variance,
 )
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.walking import LIMIT
 
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")

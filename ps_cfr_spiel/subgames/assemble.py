@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import walked
 from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import Fit, Shape
@@ -20,6 +19,7 @@ from ps_cfr_spiel.tree import (
   make_forest,
   row_depths,
 )
+from ps_cfr_spiel.walking import walked
 
 
 class Piece(NamedTuple):

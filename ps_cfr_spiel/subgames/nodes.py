@@ -13,20 +13,19 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import (
+from ps_cfr_spiel.compiler import build_tree, one_row_per_infostate
+from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
+from ps_cfr_spiel.walking import (
   Walked,
   augmented_infostates,
-  build_tree,
   choice_rows,
   components,
   last_choices,
   layers,
   number_rows,
-  one_row_per_infostate,
   one_to_one,
   walked,
 )
-from ps_cfr_spiel.tree import TERMINAL, Labels, PublicTree, sequence_choices
 
 
 @dataclasses.dataclass(frozen=True)

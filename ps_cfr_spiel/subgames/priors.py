@@ -6,9 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals, Walked
+from ps_cfr_spiel.compiler import Deals
 from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.walking import Walked
 
 
 class Prior(Protocol):

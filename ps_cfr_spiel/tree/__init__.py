@@ -2,11 +2,12 @@
 
 May use: device and the ground. `public_tree` has the glossary and the data; `labels` the names of its parts;
 `forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf evaluator is
-their neighbour; `traverse` and `values` are what every solver runs.
+their neighbour; `traverse` and `values` are what every solver runs; `sets` is a player's abstraction.
 """
 
+from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
-from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, PublicState, Source, children
+from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
 from ps_cfr_spiel.tree.library import obstacle
 from ps_cfr_spiel.tree.native import NativeLeaves
@@ -22,8 +23,16 @@ from ps_cfr_spiel.tree.sequences import (
   sequence_starts,
   split_types,
 )
+from ps_cfr_spiel.tree.sets import Sets, bucket_shapes
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
-from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
+from ps_cfr_spiel.tree.traverse import (
+  collapse,
+  expand,
+  max_actions,
+  sequence_reach,
+  sequence_values,
+  sum_actions,
+)
 from ps_cfr_spiel.tree.values import (
   Evaluation,
   action_values,
@@ -36,8 +45,11 @@ from ps_cfr_spiel.tree.values import (
 __all__ = [
   "CHANCE",
   "TERMINAL",
+  "AllInLeaves",
   "Array",
   "BlockLeaves",
+  "BoardLeaves",
+  "BoardTypes",
   "Decision",
   "DenseLeaves",
   "Evaluation",
@@ -45,23 +57,28 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
+  "Made",
   "NativeLeaves",
   "Parts",
   "PlayerTree",
   "PublicState",
   "PublicTree",
+  "Sets",
   "ShowdownLeaves",
   "Source",
   "SparseLeaves",
   "action_values",
   "best_response_values",
   "block_sizes",
+  "bucket_shapes",
   "cell_starts",
   "children",
+  "collapse",
   "deal_weights",
   "decision_sequences",
   "evaluate",
   "evaluation",
+  "expand",
   "first_cells",
   "make_forest",
   "max_actions",

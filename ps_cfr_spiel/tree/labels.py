@@ -2,13 +2,30 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+import numpy as np
 import pyspiel
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
+Item = TypeVar("Item")
+
+
+class Made(Sequence[Item], Generic[Item]):
+  """A sequence whose items are made when asked for: games with public cards have millions of names."""
+
+  def __init__(self, length: int, make: Callable[[int], Item]):
+    """`make` gives the item of each number below `length`."""
+    self._length, self._make = length, make
+
+  def __len__(self) -> int:
+    return self._length
+
+  def __getitem__(self, index: Any) -> Any:
+    numbers = range(self._length)[index]
+    return self._make(numbers) if isinstance(numbers, int) else [self._make(n) for n in numbers]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +63,7 @@ class Decision:
   block: int
   row: int
   legal_actions: tuple[int, ...]
-  infostates: tuple[str | None, ...]
+  infostates: Sequence[str | None]
   examples: tuple[int, ...] = ()
 
 
@@ -81,6 +98,10 @@ class Source(Protocol):
     """See `Labels.known`."""
     ...
 
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `Labels.spreads`."""
+    ...
+
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
@@ -96,8 +117,8 @@ class Labels:
   """
 
   game: str
-  public_states: tuple[PublicState, ...]
-  decisions: tuple[Decision, ...]
+  public_states: Sequence[PublicState]
+  decisions: Sequence[Decision]
   types: tuple[tuple[str, ...], tuple[str, ...]]
   histories: int
   source: Source
@@ -108,6 +129,14 @@ class Labels:
       for h, name in enumerate(decision.infostates):
         if name is not None:
           yield decision, h, name
+
+  def num_public_states(self, players: Sequence[int]) -> int:
+    """How many public states have one of these to act: 0, 1, `CHANCE`, `TERMINAL`."""
+    return sum(state.player in players for state in self.public_states)
+
+  def num_infostates(self, player: int) -> int:
+    """How many infostates the player decides in."""
+    return sum(decision.player == player for decision, _, _ in self.infostates())
 
   @functools.cached_property
   def _places(self) -> dict[tuple[int, str], tuple[Decision, int]]:
@@ -125,7 +154,7 @@ class Labels:
       raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
 
   @functools.cached_property
-  def children(self) -> list[list[int]]:
+  def children(self) -> Sequence[list[int]]:
     """The children of each public state, by ascending action; of equal actions, by number."""
     states = self.public_states
     return children([state.parent for state in states], [state.action for state in states])
@@ -145,6 +174,10 @@ class Labels:
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
     """What each player may know at a public state, acting or not: augmented infostates."""
     return self.source.known(public_state)
+
+  def spreads(self) -> list[np.ndarray]:
+    """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""
+    return self.source.spreads(self.decisions)
 
 
 def children(parents: Sequence[int], actions: Sequence[int]) -> list[list[int]]:

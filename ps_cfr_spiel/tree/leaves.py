@@ -71,10 +71,18 @@ class DenseLeaves:
   constant: Array
 
   @classmethod
-  def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "DenseLeaves":
-    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves."""
+  def create(cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None) -> "DenseLeaves":
+    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
+
+    Args:
+      form: its weights, cards and strengths are read. A type of weight 0 is dead: it has no say, and the
+        value 0.
+      stake: see the class.
+      constant: see the class.
+      total: what the weights of a deal are divided by; by default Z, their sum, which makes them a prior.
+    """
     prior = deal_weights(form)
-    prior /= prior.sum()
+    prior /= prior.sum() if total is None else total
     sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
     return cls(prior * sign, prior, stake, constant)
 

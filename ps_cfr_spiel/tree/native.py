@@ -87,8 +87,10 @@ class NativeLeaves:
   constant: Array
 
   @classmethod
-  def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "NativeLeaves":
-    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
+  def create(
+    cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None
+  ) -> "NativeLeaves":
+    """From the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
     Raises:
       ValueError: there is no native evaluator here.
@@ -98,7 +100,7 @@ class NativeLeaves:
         f"leaves='native' is not available: {reason}. Use 'auto' or 'showdown', or install a C++ compiler "
         "and then this package again (docs/leaf_evaluators.md)."
       )
-    total = compatible_weight(form)
+    total = compatible_weight(form) if total is None else total
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:

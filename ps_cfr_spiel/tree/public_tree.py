@@ -175,7 +175,7 @@ class LeafEvaluator(Protocol):
 
   The leaves come in *parts*, as many and as large as `PlayerTree.leaf.children` says (the same for both
   players). An evaluator that replaces another keeps its parts: one for walked games; showdowns and folds for
-  games with a Bayesian form.
+  games with a Bayesian form, on each street of those with public cards.
 
   The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
   it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have
@@ -253,14 +253,13 @@ class PublicTree:
   def sizes(self) -> dict[str, Any]:
     """The tree's size, as numbers; those of the players in pairs."""
     labels = self.names
-    players = [state.player for state in labels.public_states]
     groups = {"decisions": (0, 1), "chance": (CHANCE,), "terminal": (TERMINAL,)}
     return {
       "game": labels.game,
       "histories": labels.histories,
-      "public_states": {name: sum(p in group for p in players) for name, group in groups.items()},
-      "infostates": [sum(d.player == i for d, _, _ in labels.infostates()) for i in (0, 1)],
-      "rows": [sum(d.player == i for d in labels.decisions) for i in (0, 1)],
+      "public_states": {name: labels.num_public_states(group) for name, group in groups.items()},
+      "infostates": [labels.num_infostates(i) for i in (0, 1)],
+      "rows": [sum(rows for _, rows, _ in player.block_shapes) for player in self.players],
       "types": [player.types for player in self.players],
       "leaves": sum(self.players[0].leaf.children),
       "evaluator": self.leaves.kind,

@@ -132,9 +132,11 @@ class ShowdownLeaves:
   constant: Array
 
   @classmethod
-  def create(cls, form, stake: np.ndarray, constant: np.ndarray) -> "ShowdownLeaves":
-    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves."""
-    total = compatible_weight(form)
+  def create(
+    cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None
+  ) -> "ShowdownLeaves":
+    """From the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
+    total = compatible_weight(form) if total is None else total
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
@@ -200,5 +202,8 @@ def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
 
 def same_hand(own: np.ndarray, opponent: np.ndarray) -> np.ndarray:
   """int32[H]: index of the same hand [H, 2] among the opponent's [G, 2], G if absent."""
-  index = {frozenset(cards): g for g, cards in enumerate(opponent.tolist())}
-  return np.array([index.get(frozenset(c), len(opponent)) for c in own.tolist()], np.int32)
+  codes = [np.sort(cards, 1) @ (1 << 16, 1) for cards in (own, opponent)]
+  order = np.argsort(codes[1])
+  place = np.minimum(np.searchsorted(codes[1], codes[0], sorter=order), len(opponent) - 1)
+  found = order[place]
+  return np.where(codes[1][found] == codes[0], found, len(opponent)).astype(np.int32)

@@ -1,14 +1,17 @@
 """Reach down, values up: the two passes over a player's decisions that every algorithm here is made of.
 
 Each function is for one player and works on tuples with an array for each block of `PlayerTree`:
-strategies and sequence values [A, rows, H], sequence reaches [A * rows, H].
+strategies and sequence values [A, rows, H], sequence reaches [A * rows, H]. `expand` and `collapse` lead from
+the tables of an abstraction to those of all infostates, and back.
 """
 
 from collections.abc import Callable, Sequence
 
+import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
+from ps_cfr_spiel.tree.sets import Sets
 
 UNROLLED = 200  # most actions that are added one by one
 
@@ -93,3 +96,21 @@ def sequence_values(
         values[k] = values[k] + value
     block = first
   return values, root
+
+
+def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
+  """Copies tables of sets to the members: [A, K, 1] for each bucket to [A, rows, H]; as they are without."""
+  if sets is None:
+    return list(tables)
+  return [jnp.take(x[:, :, 0], cells, axis=1) for x, cells in zip(tables, sets.cells, strict=True)]
+
+
+def collapse(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
+  """Adds members up in their sets: [n, rows, H] for each bucket to [n, K, 1]; the transpose of `expand`."""
+  if sets is None:
+    return list(tables)
+  sums = []
+  for x, cells, (_, columns, _) in zip(tables, sets.cells, sets.shapes, strict=True):
+    members = x.reshape(len(x), -1).T  # [rows * H, n]
+    sums.append(jax.ops.segment_sum(members, cells.reshape(-1), columns).T[:, :, None])
+  return sums

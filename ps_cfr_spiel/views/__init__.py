@@ -11,7 +11,7 @@ from ps_cfr_spiel.views import charts, glasses
 from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-from ps_cfr_spiel.views.spots import Spot, SpotWorth, has_spots, spot, spot_after, worth_at
+from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
 from ps_cfr_spiel.views.units import board_of, grouped, number_text, pot_of, unit_of, with_unit
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
   "action_name",
   "board_of",
   "certificate",
+  "chance_moves",
   "charts",
   "evader_belief",
   "explore_page",

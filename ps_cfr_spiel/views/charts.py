@@ -1,7 +1,7 @@
 """Strategies as text: hold'em hands as the 13 x 13 chart of poker players, anything else as a table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -113,7 +113,7 @@ def _hand_names(hand: str) -> set[str]:
 def heading_text(spot: Spot) -> str:
   """Where a spot is and how often the player comes there."""
   where = f"After {', '.join(map(grouped, spot.history))}: player" if spot.history else "At the start: player"
-  share = spot.weight.sum()
+  share = spot.weight.sum() / spot.dealt.sum() if has_hands(spot) else spot.weight.sum()
   often = ""
   if spot.history and share < 1:
     often = (
@@ -139,6 +139,28 @@ def _next(player: int) -> str:
   if player == CHANCE:
     return "then chance acts"
   return f"then player {player} acts" if player >= 0 else "ends the game"
+
+
+def moves_text(spots: Mapping[str, Spot]) -> str:
+  """A table of what chance may do, such as the cards that may come: how often each action is then played.
+
+  Args:
+    spots: see `chance_moves`; the same player acts in all of them.
+  """
+  first = next(iter(spots.values()))
+  actions = {a: name for spot in spots.values() for a, name in zip(spot.ids, spot.actions, strict=True)}
+  width, columns = max(map(len, spots)), [max(len(name), 9) for name in actions.values()]
+
+  def line(move: str, texts: Sequence[str]) -> str:
+    row = "".join(f"  {text:>{column}}" for text, column in zip(texts, columns, strict=True))
+    return f"{move:{width}}{row}"
+
+  rows = []
+  for move, spot in spots.items():
+    shares = dict(zip(spot.ids, spot.frequencies(), strict=True))
+    rows.append(line(move, [_percent(shares[a]) if a in shares else "" for a in actions]))
+  where = f"After {', '.join(first.history[:-1])}: chance moves, then player {first.player} acts."
+  return "\n".join([where, "", line("", list(actions.values())), *rows])
 
 
 def chart_text(spot: Spot, action: int | None = None) -> str:

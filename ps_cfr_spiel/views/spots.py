@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import walked
 from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_one_action, line
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
 from ps_cfr_spiel.views.paths import find_public_state, play_moves
+from ps_cfr_spiel.walking import walked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +171,20 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     dealt=np.array([reach[d].dealt[h] for d, h in cells]),
     reach=np.array([reach[d].own[h] for d, h in cells]),
   )
+
+
+def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
+  """The strategies after each public move of chance, such as a card, by the move's name; {} if none comes.
+
+  Args:
+    policy: as for `spot`.
+    path: see `spot`.
+  """
+  labels, number = policy.labels, find_public_state(policy, path)
+  if labels.public_states[number].player != CHANCE:
+    return {}
+  below = [c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.count(c)]
+  return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
 
 
 def _after(history: tuple[str, ...]) -> str:

@@ -4,15 +4,17 @@ import re
 
 import pyspiel
 
+HOLDEM = ("river_subgame", "holdem_subgame")
+
 
 def pot_of(game: pyspiel.Game) -> float | None:
   """Chips in the pot at the start; None if the game is not about a pot."""
-  return float(game.get_parameters()["pot"]) if game.get_type().short_name == "river_subgame" else None
+  return float(game.get_parameters()["pot"]) if game.get_type().short_name in HOLDEM else None
 
 
 def board_of(game: pyspiel.Game) -> str | None:
-  """The cards on the board; None if the game has none."""
-  return game.get_parameters()["board"] if game.get_type().short_name == "river_subgame" else None
+  """The cards on the board at the start; None if the game has none."""
+  return game.get_parameters()["board"] if game.get_type().short_name in HOLDEM else None
 
 
 def unit_of(game: pyspiel.Game) -> str:

@@ -15,7 +15,7 @@ from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
 from ps_cfr_spiel.pictures import hands, style
 from ps_cfr_spiel.pictures.style import tick_text
-from ps_cfr_spiel.views import spot
+from ps_cfr_spiel.views import grouped, spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
 MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 16 a;1,stack=100000,ranges=AA KQs;TT 87s)"
@@ -49,7 +49,7 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
   for boxes, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
     widths = [box.get_extents().width for box in boxes.get_paths()]
     np.testing.assert_allclose(widths, hands.SIDE * frequency, atol=1e-9)
-  shares = {f"{name}  {100 * f:.1f}%" for name, f in zip(here.actions, here.frequencies(), strict=True)}
+  shares = {f"{grouped(a)}  {100 * f:.1f}%" for a, f in zip(here.actions, here.frequencies(), strict=True)}
   assert shares <= set(texts(figure))
 
 

@@ -11,6 +11,10 @@ def names(text, board=BOARD):
   return cards.parse_range(text, board).names
 
 
+def strength(text, board):
+  return cards.strength(board, cards.parse_range(text, board).cards)
+
+
 def weight_of(text, board=BOARD):
   hands = cards.parse_range(text, board)
   return dict(zip(hands.names, hands.weights.tolist(), strict=True))
@@ -154,17 +158,15 @@ def test_a_range_that_the_board_leaves_empty():
   ],
 )
 def test_stronger_hands_rank_higher(board, ascending):
-  found = [int(cards.parse_range(hand, cards.parse_board(board)).strength[0]) for hand in ascending.split()]
+  found = [int(strength(hand, cards.parse_board(board))[0]) for hand in ascending.split()]
   assert found == sorted(set(found))
 
 
 def test_hands_that_play_the_same_five_cards_tie():
   board = cards.parse_board("AsKsQsJsTs")
-  assert set(cards.parse_range("", board).strength.tolist()) == {
-    int(cards.parse_range("22", board).strength[0])
-  }
+  assert set(strength("", board).tolist()) == {int(strength("22", board)[0])}
   board = cards.parse_board("9s7c5s4h3c")
-  assert len(set(cards.parse_range("AhKd AcKh AdKs", board).strength.tolist())) == 1
+  assert len(set(strength("AhKd AcKh AdKs", board).tolist())) == 1
 
 
 def test_disjoint_hands():

@@ -16,7 +16,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel.commands import show
 from ps_cfr_spiel.evaluation import points
 
-many = settings(max_examples=20 * settings().max_examples)  # for a file takes milliseconds
+many = settings(max_examples=10 * settings().max_examples)  # for a file takes milliseconds
 json_values = st.recursive(
   st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
   lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

@@ -88,8 +88,8 @@ def test_files_hold_the_living_and_go_on(tmp_path, rule):
   solver = PSCFRSolver(river(FIRST), rule)
   solver.run(30)
   solver.save(tmp_path / "run.npz")
-  kept = storage.read(tmp_path / "run.npz")[1].values()
-  assert {array.shape[-1] for array in kept if array.ndim} == {p.types for p in solver.tree.players}
+  kept = [shape for shape, _ in storage.read(tmp_path / "run.npz").shapes.values()]
+  assert {shape[-1] for shape in kept if shape} == {p.types for p in solver.tree.players}
   loaded = load_solver(tmp_path / "run.npz")
   for _ in range(2):
     for a, b in zip(jax.tree.leaves(solver._kept()), jax.tree.leaves(loaded._kept()), strict=True):

@@ -5,9 +5,9 @@ As in `game_laws`, a law is a function that returns None where it holds, and oth
 
 import numpy as np
 
-from ps_cfr_spiel.compiler.histories import Histories
-from ps_cfr_spiel.compiler.numbering import first_members
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
+from ps_cfr_spiel.walking.histories import Histories
+from ps_cfr_spiel.walking.numbering import first_members
 
 WITHOUT = "public_states='none' solves the game without public states."
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer, is_number
-from ps_cfr_spiel.compiler.estimate import Estimate, estimate
 from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.walking.estimate import Estimate, estimate
 
 LIMIT = 5_000_000  # histories: some 1 GB and half a minute for a game written in C++
 SHARE = 0.5  # of the memory that is free, which is the limit if none is given

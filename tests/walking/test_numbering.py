@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.compiler import number_rows, one_to_one
-from ps_cfr_spiel.compiler.numbering import first_members, number_by_appearance
+from ps_cfr_spiel.walking import number_rows, one_to_one
+from ps_cfr_spiel.walking.numbering import first_members, number_by_appearance
 
 
 @pytest.mark.parametrize("spread", [1, 3, 1000, 2**31 - 1])

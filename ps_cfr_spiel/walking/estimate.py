@@ -17,7 +17,7 @@ import time
 
 import pyspiel
 
-from ps_cfr_spiel.compiler import game_laws
+from ps_cfr_spiel.walking import game_laws
 
 PROBES, FEWEST = 256, 16
 SECONDS = 0.5  # for all probes together, once `FEWEST` of them are done

@@ -13,10 +13,10 @@ import numpy as np
 import pyspiel
 from open_spiel.python import observation
 
-from ps_cfr_spiel.compiler.histories import Histories
-from ps_cfr_spiel.compiler.history_laws import movers_fault, split_fault, timing_fault
-from ps_cfr_spiel.compiler.numbering import first_members, number_by_appearance, number_rows
 from ps_cfr_spiel.tree import TERMINAL
+from ps_cfr_spiel.walking.histories import Histories
+from ps_cfr_spiel.walking.history_laws import movers_fault, split_fault, timing_fault
+from ps_cfr_spiel.walking.numbering import first_members, number_by_appearance, number_rows
 
 SOURCES = ("closure", "observer", "none")
 

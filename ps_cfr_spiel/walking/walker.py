@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import game_laws
-from ps_cfr_spiel.compiler.histories import Histories
-from ps_cfr_spiel.compiler.limits import Limits, TooLarge, Watch
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
+from ps_cfr_spiel.walking import game_laws
+from ps_cfr_spiel.walking.histories import Histories
+from ps_cfr_spiel.walking.limits import Limits, TooLarge, Watch
 
 KEY_BYTES = 100  # that a string takes beside its own: in the table that numbers it, and in a list
 

@@ -11,12 +11,12 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game, reports
-from ps_cfr_spiel.compiler import limits
-from ps_cfr_spiel.compiler.estimate import STAKE, estimate, probe
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.compiler.limits import BYTES, TooLarge, free_memory
-from ps_cfr_spiel.compiler.public_states import partition
-from ps_cfr_spiel.compiler.walk import walk
+from ps_cfr_spiel.walking import limits
+from ps_cfr_spiel.walking.estimate import STAKE, estimate, probe
+from ps_cfr_spiel.walking.limits import BYTES, TooLarge, free_memory
+from ps_cfr_spiel.walking.public_states import partition
+from ps_cfr_spiel.walking.walker import walk
 
 
 class Script:

@@ -2,11 +2,12 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from ps_cfr_spiel.tree import Decision, Labels
+from ps_cfr_spiel.tree import TERMINAL, Decision, Labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +106,28 @@ class Walked:
       [self.histories.names[i][n] for n in np.unique(self.histories.infostate[i][members])] for i in (0, 1)
     )
     return first, second
+
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `tree.Labels`."""
+    histories, spread = self.histories, []
+    end = histories.player == TERMINAL
+    low, high = np.where(end, histories.utility, np.inf), np.where(end, histories.utility, -np.inf)
+    for here in reversed(histories.layers[1:]):
+      np.minimum.at(low, histories.parent[here], low[here])
+      np.maximum.at(high, histories.parent[here], high[here])
+    for player in (0, 1):
+      of = histories.infostate[player]
+      least = np.full(len(histories.names[player]), np.inf)
+      most = -least
+      acts = np.flatnonzero(histories.player == player)
+      np.minimum.at(least, of[acts], low[acts])
+      np.maximum.at(most, of[acts], high[acts])
+      spread.append(np.where(np.isfinite(least), most - np.where(np.isfinite(least), least, 0), 0)[of])
+    found = []
+    for decision in decisions:
+      examples = np.array(decision.examples)
+      found.append(np.where(examples >= 0, spread[decision.player][examples], 0.0))
+    return found
 
 
 def walked(labels: Labels) -> Walked | None:

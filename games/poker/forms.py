@@ -1,0 +1,110 @@
+"""What the subgames of hold'em tell a solver about themselves: plain data, and names made when asked for."""
+
+import dataclasses
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cards import Board, parse_cards
+
+
+class BayesianForm(NamedTuple):
+  """A two-player zero-sum game whose chance deals each player a type; all the rest is public.
+
+  It has N public states after the deal, parents before children, depth first, children by ascending
+  action, and H0 and H1 types of the players, all of them possible. Types h and g are dealt with
+  probability proportional to `weights[0][h] * weights[1][g]` if they share no card, else never. The
+  utility of player 0 at a terminal public state is
+  `constant + stake * sign(strength[0][h] - strength[1][g])`.
+
+  Attributes:
+    parent: int32[N], -1 at the root.
+    action: int32[N], OpenSpiel action at the parent that leads here, -1 at the root.
+    player: int32[N], 0 or 1 to act, `pyspiel.PlayerId.TERMINAL` at the end.
+    constant: float64[N], 0 where a player acts.
+    stake: float64[N], 0 where a player acts.
+    types: Names, tuples of length H0 and H1; the chance action that deals a type is its index.
+    weights: float64[H0] and float64[H1], positive.
+    cards: int32[H0, 2] and int32[H1, 2], in 0..51.
+    strength: int32[H0] and int32[H1], larger is stronger.
+    infostates: Length N; the information state strings of the acting player, one for each of that
+      player's types, () at the end.
+  """
+
+  parent: np.ndarray
+  action: np.ndarray
+  player: np.ndarray
+  constant: np.ndarray
+  stake: np.ndarray
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  strength: tuple[np.ndarray, np.ndarray]
+  infostates: tuple[tuple[str, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicCardsForm:
+  """The same with public cards to come: N lines of betting, whatever the cards, and the cards.
+
+  A public state is a line and the public cards since the root, its *runout*. The first card is each
+  of `live` cards with equal probability, those in nobody's hand, the next each of `live - 1`, and so
+  on. Arrays without a description are as in `BayesianForm`, for lines.
+
+  Attributes:
+    action: int32[N], -1 after a card too.
+    player: int32[N], `pyspiel.PlayerId.CHANCE` where a public card comes, followed by one line.
+    street: int32[N], how many cards have come.
+    runouts: For each street int32[B, street], its runouts; those that continue a runout stand
+      together, in the order of the shorter ones, and each is continued by equally many.
+    live: How many cards may come first.
+    game: Knows names and strengths.
+  """
+
+  parent: np.ndarray
+  action: np.ndarray
+  player: np.ndarray
+  constant: np.ndarray
+  stake: np.ndarray
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  street: np.ndarray
+  runouts: tuple[np.ndarray, ...]
+  live: int
+  game: Any
+
+  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[B, H0] and int32[B, H1] for the last street's runouts; a type with a card of it may have any."""
+    found: dict[Board, tuple[np.ndarray, np.ndarray]] = {}
+    last = self.runouts[-1].tolist()
+    for runout in last:
+      if (key := tuple(sorted(runout))) not in found:  # in whatever order the cards came
+        found[key] = self.game.strength(key)
+    both = [found[tuple(sorted(runout))] for runout in last]
+    first, second = (np.stack(strengths) for strengths in zip(*both, strict=True))
+    return first, second
+
+  def infostate(self, line: int, runout: Board, type_index: int) -> str:
+    """The information state string of the acting player."""
+    player = int(self.player[line])
+    return self.game.infostate_string(player, self.types[player][type_index], self.game.line(line, runout))
+
+  def find(self, player: int, infostate: str) -> tuple[int, Board, int]:
+    """The line, the runout and the type of an information state string.
+
+    Raises:
+      ValueError: The player never decides with this string.
+    """
+    try:
+      private, _, *streets = infostate.split(" | ")
+      template = " | ".join("{}" if place % 2 else text for place, text in enumerate(streets))
+      runout = "".join(itertools.islice(streets, 1, None, 2))
+      line = self.game.line_numbers[template]
+      found = line, parse_cards(runout), self.types[player].index(private.partition(" ")[2])
+      if self.player[line] == player and self.infostate(*found) == infostate:
+        return found
+    except (KeyError, IndexError, ValueError):
+      pass
+    raise ValueError(f"No information state of player {player}: {infostate!r}.")

@@ -1,0 +1,332 @@
+"""Hold'em subgame: heads-up no-limit Texas hold'em from a flop, turn or river to the showdown.
+
+Three, four or five board cards are out and each player has put half of the pot in. Chance deals a
+hand to player 0 and then one to player 1, each pair of hands that share no card with probability
+proportional to the product of its weights in the two ranges. Then the players bet, player 0 first,
+with the bet sizes of an abstraction (`betting.public_tree`). After each street a public card comes,
+any card that is on no board and in no hand with equal probability (1/44 for a river), until there
+are five and the betting on them is over. A fold gives the pot to the other player, else the better
+hand wins it and equal hands split it; hands are not shown. After a called all-in the cards still
+come, and nobody acts. Returns are chips won or lost since the hand began: to fold at once against
+a bet loses half of the pot.
+
+Rules: Schmid (2021), Search in Imperfect Information Games, Section 12.3 (no-limit hold'em) and
+Table 21.2 (bet abstractions). With five board cards it is `river_subgame`.
+
+Parameters (`ValueError` for any other value):
+  board: Three, four or five different cards, "9s7c5s4h".
+  pot: Chips in the pot, positive and even.
+  stack: Chips that each player began the hand with, half of the pot included. With half of the pot
+    and no more both players are all-in already and can only check.
+  bets: Bet sizes: "fcpa" (pot and all-in), or fractions of the pot and "a" for all-in, "0.5 1 2 a",
+    with ";" between those of the first, second and later bets, "0.5 1 a;1 a", and "/" between streets,
+    of which the last counts for all later ones, "0.5 1 a / fcpa" (`betting.parse_bets`).
+  ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
+    empty side means all hands (`cards.parse_range`).
+  deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
+    walked history by history.
+
+OpenSpiel's own `universal_poker` with a board is the same game when its blinds are half of
+the pot each. When they do not add up to its `potSize`, it pays folds by `potSize` but showdowns by
+the blinds, so it cannot serve as a reference for subgames in general.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from . import betting, cards
+from .forms import BayesianForm, PublicCardsForm
+from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
+
+_BOARD_SIZES = (3, 4, 5)
+_DEFAULTS = {
+  "board": "9s7c5s4h",
+  "pot": 200,
+  "stack": 20000,
+  "bets": "fcpa",
+  "ranges": "uniform",
+  "deck": "13x4",
+}
+
+
+def game_type(short_name: str, long_name: str, defaults: dict[str, Any]) -> pyspiel.GameType:
+  """What OpenSpiel knows of a subgame of hold'em."""
+  return pyspiel.GameType(
+    short_name=short_name,
+    long_name=long_name,
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+    information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=NUM_PLAYERS,
+    min_num_players=NUM_PLAYERS,
+    provides_information_state_string=True,
+    provides_information_state_tensor=True,
+    provides_observation_string=True,
+    provides_observation_tensor=True,
+    provides_factored_observation_string=True,
+    parameter_specification=defaults,
+  )
+
+
+_GAME_TYPE = game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
+
+
+class HoldemSubgameGame(pyspiel.Game):
+  """The game. It holds every table, because OpenSpiel deep-copies what a state holds.
+
+  Attributes:
+    deck: All cards, ascending.
+    board: The cards at the root.
+    ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
+      chance action is the card.
+    disjoint: bool[H0, H1], whether the two hands can be dealt together.
+    cards_to_come: How many public cards are dealt before the showdown.
+    public_states: The betting tree.
+    line_numbers: The number of each line in it.
+    header: What every public string begins with.
+    turns: What can come next, in words.
+  """
+
+  game_type = _GAME_TYPE
+  defaults = _DEFAULTS
+  board_sizes = _BOARD_SIZES
+
+  def __init__(self, params: dict[str, Any] | None = None):
+    """Raises ValueError for parameters other than those in the module's docstring."""
+    params = {**self.defaults, **(params or {})}
+    deck = cards.parse_deck(params.get("deck", _DEFAULTS["deck"]))
+    board = cards.parse_board(params["board"], self.board_sizes, deck)
+    to_come = cards.BOARD_SIZE - len(board)
+    bets = betting.parse_bets(params["bets"], to_come + 1)
+    public_states = betting.public_tree(params["pot"], params["stack"], bets)
+    ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
+    self.deck, self.board, self.cards_to_come = deck, board, to_come
+    self.ranges, self.disjoint = ranges, disjoint
+    self.public_states = public_states
+    self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
+    # Only a showdown that somebody can win pays its stake.
+    can_win = any(map(self._hands_differ, self.runouts(to_come)))
+    most = max(abs(state.constant) + float(can_win) * state.stake for state in public_states)
+    hands = max(len(hands.names) for hands in ranges)
+    info = pyspiel.GameInfo(
+      num_distinct_actions=betting.num_actions(bets),
+      max_chance_outcomes=max(hands, deck[-1] + 1) if to_come else hands,
+      num_players=NUM_PLAYERS,
+      min_utility=-most,
+      max_utility=most,
+      utility_sum=0.0,
+      max_game_length=max(betting.num_moves(state.line) for state in public_states),
+    )
+    super().__init__(self.game_type, info, params)
+    self.header = f"{cards.card_names(board)} pot {params['pot']} stack {params['stack']}"
+    self.turns = ("deal p0", "deal p1", "p0 to act", "p1 to act", *["deal card"] * bool(to_come), "end")
+    self._first_weights = ranges[0].weights * (disjoint @ ranges[1].weights)
+
+  def new_initial_state(self) -> "HoldemSubgameState":
+    """The state before the deal."""
+    return HoldemSubgameState(self)
+
+  def max_chance_nodes_in_history(self) -> int:
+    """A deal to each player and the cards to come; OpenSpiel's default is the number of decisions."""
+    return NUM_PLAYERS + self.cards_to_come
+
+  def make_py_observer(self, iig_obs_type=None, params=None) -> "HoldemSubgameObserver":
+    """An observer; the default is the observation, without perfect recall."""
+    if params:
+      raise ValueError(f"{self.get_type().short_name} takes no observation parameters, got {params}")
+    default = pyspiel.IIGObservationType(perfect_recall=False)
+    return HoldemSubgameObserver(self, iig_obs_type or default)
+
+  def deal_weights(self, hands: tuple[int, ...]) -> np.ndarray:
+    """float64[H0], or [H1] after player 0's hand: unnormalised probabilities of the deal.
+
+    Player 0's hands are weighed by what player 1 can hold beside them, so that the product of both
+    deals is the joint prior.
+    """
+    return self.ranges[1].weights * self.disjoint[hands[0]] if hands else self._first_weights
+
+  def runouts(self, count: int) -> Iterator[cards.Board]:
+    """The next `count` public cards, in every order in which they may come, ascending."""
+    return itertools.permutations([card for card in self.deck if card not in self.board], count)
+
+  def strength(self, runout: cards.Board) -> tuple[np.ndarray, np.ndarray]:
+    """int32[H0], int32[H1]: the larger wins; of hands that hold a card of the runout it means nothing."""
+    first, second = (cards.strength(self.board + runout, hands.cards) for hands in self.ranges)
+    return first, second
+
+  def _hands_differ(self, runout: cards.Board) -> bool:
+    """Whether, once these cards have come, one of two hands may beat the other."""
+    alive = [~np.isin(hands.cards, runout).any(axis=1) for hands in self.ranges]
+    first, second = self.strength(runout)
+    return bool((self.disjoint & np.logical_and.outer(*alive) & (first[:, None] != second)).any())
+
+  def line(self, node: int, runout: cards.Board) -> str:
+    """What has happened at a public state since the deal, "x x | 2c | b200"."""
+    return self.public_states[node].line.format(*(cards.card_names([card]) for card in runout))
+
+  def infostate_string(self, player: int, hand: str, line: str) -> str:
+    """Written as "p0 AsKd | 9s7c5s4h pot 200 stack 20000 | x x | 2c | b200"."""
+    return join(f"p{player} {hand}", self.header, line)
+
+  def bayesian_form(self) -> BayesianForm | PublicCardsForm:
+    """The game as arrays, without visiting its histories."""
+    states, (first, second) = self.public_states, self.ranges
+    lines: dict[str, Any] = {
+      "parent": np.array([state.parent for state in states], np.int32),
+      "action": np.array([state.action for state in states], np.int32),
+      "player": np.array([state.player for state in states], np.int32),
+      "constant": np.array([state.constant for state in states]),
+      "stake": np.array([state.stake for state in states]),
+      "types": (first.names, second.names),
+      "weights": (first.weights, second.weights),
+      "cards": (first.cards, second.cards),
+    }
+    if self.cards_to_come:
+      return PublicCardsForm(
+        **lines,
+        street=np.array([state.street for state in states], np.int32),
+        runouts=tuple(
+          np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)
+        ),
+        live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
+        game=self,
+      )
+    return BayesianForm(
+      **lines,
+      strength=self.strength(()),
+      infostates=tuple(
+        tuple(
+          self.infostate_string(state.player, hand, state.line) for hand in self.ranges[state.player].names
+        )
+        if state.player >= 0
+        else ()
+        for state in states
+      ),
+    )
+
+
+class HoldemSubgameState(pyspiel.State):
+  """A history: the cards dealt and the place in the betting tree.
+
+  Attributes:
+    hands: Indices, in the game's ranges, of the hands dealt so far.
+    node: Index of the public state.
+    runout: The public cards dealt so far.
+  """
+
+  runout: cards.Board = ()
+
+  def __init__(self, game: HoldemSubgameGame):
+    super().__init__(game)
+    self.hands: tuple[int, ...] = ()
+    self.node = 0
+
+  @property
+  def public_state(self) -> betting.PublicState:
+    """What everybody knows of the betting."""
+    return self.get_game().public_states[self.node]
+
+  @property
+  def line(self) -> str:
+    """The bets and public cards so far, "x b200 c | 2c", or which deal comes next."""
+    game = self.get_game()
+    return game.line(self.node, self.runout) if self._dealt else game.turns[len(self.hands)]
+
+  @property
+  def moves(self) -> list[int]:
+    """The players' actions so far."""
+    found, state, states = [], self.public_state, self.get_game().public_states
+    while state.parent >= 0:
+      found += [state.action] * (state.action != betting.ANY_CARD)
+      state = states[state.parent]
+    return found[::-1]
+
+  @property
+  def _dealt(self) -> bool:
+    return len(self.hands) == NUM_PLAYERS
+
+  def hand(self, player: int) -> str:
+    """The hand of `player` in letters, "" before it is dealt."""
+    dealt = player < len(self.hands)
+    return self.get_game().ranges[player].names[self.hands[player]] if dealt else ""
+
+  def live_cards(self) -> list[int]:
+    """The cards on no board and in no hand, from which the next public card comes."""
+    game = self.get_game()
+    seen = {*game.board, *self.runout}
+    for hands, hand in zip(game.ranges, self.hands, strict=True):
+      seen.update(hands.cards[hand].tolist())
+    return [card for card in game.deck if card not in seen]
+
+  def current_player(self) -> int:
+    """Whose turn it is: chance until both hands are dealt and where a public card comes."""
+    return self.public_state.player if self._dealt else pyspiel.PlayerId.CHANCE
+
+  def _legal_actions(self, player: int) -> list[int]:
+    """The actions of the player to act, ascending."""
+    return list(self.public_state.children)
+
+  def chance_outcomes(self) -> list[tuple[int, float]]:
+    """The hands or public cards that can be dealt next with their probabilities."""
+    if self._dealt:
+      live = self.live_cards()
+      return [(card, 1 / len(live)) for card in live]
+    weights = self.get_game().deal_weights(self.hands)
+    (hands,) = weights.nonzero()
+    return list(zip(hands.tolist(), (weights[hands] / weights.sum()).tolist(), strict=True))
+
+  def _apply_action(self, action: int) -> None:
+    """Deals a hand or a card, or bets; raises ValueError if illegal, which OpenSpiel does not check."""
+    if self._dealt and self.public_state.player == betting.CHANCE:
+      if action not in (live := self.live_cards()):
+        raise ValueError(f"illegal action {action} at {self}; legal are the cards {live}")
+      self.node, self.runout = self.public_state.children[betting.ANY_CARD], (*self.runout, action)
+    elif self._dealt:
+      children = self.public_state.children
+      if action not in children:
+        raise ValueError(f"illegal action {action} at {self}; legal are {list(children)}")
+      self.node = children[action]
+    else:
+      weights = self.get_game().deal_weights(self.hands)
+      if not (0 <= action < len(weights) and weights[action] > 0):
+        raise ValueError(
+          f"illegal action {action} at {self}; legal are the indices, below {len(weights)}, of hands in "
+          f"player {len(self.hands)}'s range that can be dealt here"
+        )
+      self.hands += (action,)
+
+  def _action_to_string(self, player: int, action: int) -> str:
+    """An action in words, "Deal AsKd", "Deal 2c" or "Raise to 800"."""
+    game = self.get_game()
+    if player == pyspiel.PlayerId.CHANCE:
+      dealt = cards.card_names([action]) if self._dealt else game.ranges[len(self.hands)].names[action]
+      return f"Deal {dealt}"
+    return game.public_states[self.public_state.children[action]].label
+
+  def is_terminal(self) -> bool:
+    """Whether the betting is over."""
+    return self.current_player() == betting.TERMINAL
+
+  def returns(self) -> list[float]:
+    """The chips that each player won since the hand began, zeros before the end."""
+    if not self.is_terminal():
+      return [0.0, 0.0]
+    game = self.get_game()
+    held = [hands.cards[hand].tolist() for hands, hand in zip(game.ranges, self.hands, strict=True)]
+    first, second = cards.strength(game.board + self.runout, held).tolist()
+    end = self.public_state
+    won = end.constant + end.stake * ((first > second) - (first < second))
+    return [won, 0.0 - won]  # -won would be -0.0 after a tie
+
+  def __str__(self) -> str:
+    """Both hands and all that is public."""
+    return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
+
+
+pyspiel.register_game(_GAME_TYPE, HoldemSubgameGame)

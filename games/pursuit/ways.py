@@ -1,0 +1,120 @@
+"""Where a graph pursuit is played and how: directed graphs, starting nodes and rules, checked and parsed.
+
+Edges are written "0-1" for both directions and "0>1" for one; the rest as in `graphs`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from . import graphs
+
+GOAL_FROM_PRESET = -1
+FAR = 10**6  # the distance between nodes that no way joins
+
+PRESETS: dict[str, dict[str, Any]] = {
+  "grid": {  # 0 1 2 3 / 4 5 6 7 / 8 9 10 11
+    "edges": "0-1 1-2 2-3 4-5 5-6 6-7 8-9 9-10 10-11 0-4 4-8 1-5 5-9 2-6 6-10 3-7 7-11",
+    "start": "0:3 11",
+    "goal": 6,
+  },
+  "alleys": {
+    "edges": "0>1 0>2 1-2 1>3 2>4 3-4 3>5 4>5 5>6 6>3 6-7 7>4 7-8 8>3",
+    "start": "0:6 8",
+    "goal": 5,
+  },
+}
+
+
+class Pursuit(NamedTuple):
+  """A graph pursuit.
+
+  Attributes:
+    ways: For each node, the nodes that a unit can go to, ascending; the node itself if there is no other.
+    distance: Edges on the shortest way between every two nodes; `FAR` if there is none.
+    attacker: The attacker's first node.
+    units: The first nodes of the defender's units.
+    goal: The node that the attacker wants to reach.
+    turns: How often all units move.
+    sight: How far units are seen.
+    timeout: What the attacker gets if time runs out.
+    goal_ends: Whether the game ends on the goal at once.
+  """
+
+  ways: tuple[tuple[int, ...], ...]
+  distance: tuple[tuple[int, ...], ...]
+  attacker: int
+  units: tuple[int, ...]
+  goal: int
+  turns: int
+  sight: int
+  timeout: float
+  goal_ends: bool
+
+
+def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
+  """Reads a game's parameters: "preset", "edges", "start", "goal", "turns", "sight", "timeout", "goal_ends".
+
+  Raises:
+    ValueError: A value is not allowed; the message names it and the rule.
+  """
+  preset = params["preset"]
+  if preset not in PRESETS:
+    raise ValueError(f"preset={preset!r}: must be one of {', '.join(map(repr, PRESETS))}")
+  given = {
+    name: params[name]
+    for name in PRESETS[preset]
+    if params[name] not in (graphs.FROM_PRESET, GOAL_FROM_PRESET)
+  }
+  chosen = {**PRESETS[preset], **given}
+  for name, least in (("turns", 1), ("sight", 0)):
+    if params[name] < least:
+      raise ValueError(f"{name}={params[name]}: must be at least {least}")
+  if not -1 <= params["timeout"] <= 2:
+    raise ValueError(f"timeout={params['timeout']}: must be from -1 to 2")
+  if params["goal_ends"] not in ("yes", "no"):
+    raise ValueError(f"goal_ends={params['goal_ends']!r}: must be 'yes' or 'no'")
+  ways = parse_ways(chosen["edges"])
+  attacker, units = graphs.parse_start(chosen["start"], len(ways), "attacker", "unit")
+  if not 0 <= chosen["goal"] < len(ways):
+    raise ValueError(f"goal={chosen['goal']}: must be a node, 0 to {len(ways) - 1}, or -1 for the preset's")
+  distance = tuple(_distances(ways, node) for node in range(len(ways)))
+  rules = params["turns"], params["sight"], float(params["timeout"]), params["goal_ends"] == "yes"
+  return Pursuit(ways, distance, attacker, units, chosen["goal"], *rules)
+
+
+def parse_ways(text: str) -> tuple[tuple[int, ...], ...]:
+  """From each node where one can go, in the graph with edges "0-1 1>2"; nodes are 0 to the largest named.
+
+  Raises:
+    ValueError: An edge is not two different nodes, or leads where another does.
+  """
+  edges: list[tuple[int, int]] = []
+  for token in text.split():
+    if not re.fullmatch(r"\d{1,6}[->]\d{1,6}", token):
+      raise ValueError(f"edges={text!r}: {token!r} is not an edge; write two nodes as '0-1' or '0>1'")
+    first, second = map(int, re.split("[->]", token))
+    if first == second:
+      raise ValueError(f"edges={text!r}: {token!r} joins a node to itself")
+    new = [(first, second), (second, first)] if "-" in token else [(first, second)]
+    if set(new) & set(edges):
+      raise ValueError(f"edges={text!r}: {token!r} leads where another edge does")
+    if max(first, second) >= graphs.MAX_NODES:
+      raise ValueError(
+        f"edges={text!r}: {token!r} has a node above {graphs.MAX_NODES - 1}, the largest allowed"
+      )
+    edges += new
+  if not edges:
+    raise ValueError(f"edges={text!r}: at least one edge is needed, such as '0-1'")
+  nodes = range(1 + max(max(edge) for edge in edges))
+  return tuple(tuple(sorted(b for a, b in edges if a == node)) or (node,) for node in nodes)
+
+
+def _distances(ways: tuple[tuple[int, ...], ...], start: int) -> tuple[int, ...]:
+  """Edges on the shortest ways from a node to all."""
+  found, frontier = {start: 0}, [start]
+  for node in frontier:
+    new = [after for after in ways[node] if after not in found]
+    found.update(dict.fromkeys(new, found[node] + 1))
+    frontier += new
+  return tuple(found.get(node, FAR) for node in range(len(ways)))

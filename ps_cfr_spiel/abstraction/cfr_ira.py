@@ -1,0 +1,256 @@
+"""CFR+IRA: CFR+ on an abstraction that it splits where members disagree, until the whole game is solved.
+
+Source: Čermák, Lisý and Bošanský (2020), Algorithms 6 to 10. Every turn visits the whole game; regrets and
+averages are kept for each set (Eqs. 8 to 11, summed over members). After a turn, two tests split sets:
+  heuristic  some infostates, sampled anew each turn, part from the rest of their set if the actions that were
+             best in this turn, within a tolerance that falls as 1 / sqrt(t), are not the same (Algorithm 10);
+  bound      some infostates are tracked from turn T = 1, 2, 4, ... to the next; one leaves its set as soon as
+             max_a of its regrets since T, divided by t - T, is above
+             spread(I) sqrt(A) / (100 sqrt(t)), which promises convergence (Algorithm 9).
+What the paper's text leaves open, and where its authors' figures need another reading, is an option.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
+from ps_cfr_spiel.abstraction.refine import SAMPLINGS, disagreement, largest, sample, without_largest
+from ps_cfr_spiel.arguments import check_count, check_flag, check_integer, check_number, check_option
+from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.tree import PublicTree, Sets, bucket_shapes
+
+RULE = RMPlus()
+RESETS, STARTS, TIMES = ("new", "all", "none"), ("uniform", "first"), ("rounds", "turns")
+
+
+@dataclasses.dataclass(frozen=True)
+class Refinement:
+  """How sets are split.
+
+  Attributes:
+    bound: most infostates, of both players, that the bound tracks at a time; 0 for none.
+    heuristic: most infostates that the heuristic samples in a turn; 0 for none.
+    sampling: "sets", random sets with all their members while they fit (Algorithm 8), or "infostates",
+      uniformly (Eqs. 16 and 18), which chips crumbs off large sets.
+    reset: what a split clears: the regrets and averages of "new" sets, of "all" its parts as in Algorithms 9
+      and 10, or of "none", which inherit.
+    clip: whether the heuristic looks at positive regrets only, so that where no action would have been better
+      all are equally good.
+    time: what t in the tolerance counts, "rounds" of both players or "turns" of one.
+    start: the strategy of sets without regrets, "uniform" or the "first" action.
+    tolerance: the heuristic's is tolerance / sqrt(t), in counterfactual utility.
+    relative: whether it is multiplied by the largest regret in the sampled part of the set: counterfactual
+      utility shrinks with the number of types and of cards to come, and no regret on a river would count.
+  """
+
+  bound: int = 10
+  heuristic: int = 90
+  sampling: str = "sets"
+  reset: str = "new"
+  clip: bool = True
+  time: str = "rounds"
+  start: str = "uniform"
+  tolerance: float = 0.2
+  relative: bool = False
+
+  def __post_init__(self):
+    check_count("bound", self.bound, 0)
+    check_count("heuristic", self.heuristic, 0)
+    check_option("sampling", self.sampling, SAMPLINGS)
+    check_option("reset", self.reset, RESETS)
+    check_flag("clip", self.clip)
+    check_option("time", self.time, TIMES)
+    check_option("start", self.start, STARTS)
+    check_number("tolerance", self.tolerance, 0, 1e9)
+    check_flag("relative", self.relative)
+
+
+class Run(NamedTuple):
+  """All that a run remembers.
+
+  Attributes:
+    iteration: int32[], rounds of both players done.
+    players: tables of sets.
+    parts: each player's sets.
+    tracked: int32[bound, 2], (player, cell) of the infostates that the bound watches; -1 for none.
+    summed: [bound, A], their regrets since they were sampled; A is the most actions of any infostate.
+  """
+
+  iteration: Any
+  players: tuple[PlayerState, PlayerState]
+  parts: tuple[Partition, Partition]
+  tracked: Any
+  summed: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+  """What a run does not change; see `CFRPlusIRASolver`.
+
+  Attributes:
+    tree: the game, on the host.
+    device: the same on the device.
+    spread: for each player float64[cells], the range of utilities below each infostate.
+  """
+
+  tree: PublicTree
+  device: PublicTree
+  refinement: Refinement
+  dtype: str
+  skip: int
+  seed: int
+  spread: tuple[np.ndarray, np.ndarray]
+
+  def __post_init__(self):
+    check_count("skip", self.skip, 0)
+    check_integer("seed", self.seed, 0)
+
+  @functools.cached_property
+  def actions(self) -> tuple[np.ndarray, np.ndarray]:
+    """For each player int[cells]: number of actions."""
+    first, second = (
+      np.repeat([a for a, _, _ in shapes], [rows * types for _, rows, types in shapes])
+      for shapes in map(bucket_shapes, self.tree.players)
+    )
+    return first, second
+
+
+def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
+  """For each player float64[cells]: the range of utilities that may follow each infostate."""
+  found = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
+  for decision, spread in zip(tree.names.decisions, tree.names.spreads(), strict=True):
+    found[decision.player][decision.block][decision.row] = spread
+  first, second = (
+    np.concatenate([np.zeros(0), *(blocks[k].ravel() for bucket in player.buckets for k in bucket)])
+    for player, blocks in zip(tree.players, found, strict=True)
+  )
+  return first, second
+
+
+def device_sets(setting: Setting, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
+  """Both players' sets as the loop takes them; call it within `precision`."""
+  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(setting.tree.players, parts, strict=True))
+  return to_device((first, second), setting.dtype)
+
+
+def begin(setting: Setting, parts: tuple[Partition, Partition]) -> Run:
+  """The state before the first iteration, on the device; call it within `precision`."""
+  first, second = (_blank(setting, i, p) for i, p in enumerate(parts))
+  most, width = setting.refinement.bound, max(a.max(initial=0) for a in setting.actions)
+  run = Run(
+    np.zeros((), np.int32), (first, second), parts, np.full((most, 2), -1, np.int32), np.zeros((most, width))
+  )
+  return to_device(run, setting.dtype)
+
+
+def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
+  """A player's tables before anything was played, on the host."""
+  actions = [a for a, _, _ in bucket_shapes(setting.tree.players[player])]
+  sizes = room(setting.tree.players[player], parts)
+  tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
+  strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
+  if setting.refinement.start == "first":
+    for x in (*strategy, *regrets):  # a regret of 1 for the first action: it is played until others have some
+      x[:] = np.eye(1, len(x), dtype=setting.dtype).reshape(-1, 1, 1)
+  average, excess = (tuple(x.copy() for x in tables) for _ in range(2))
+  return PlayerState(tuple(strategy), average, excess, tuple(regrets))
+
+
+_turn = jit(static_argnames=("player", "rule"))(cfr.take_turn)
+
+
+def iterate(setting: Setting, run: Run, iterations: int) -> Run:
+  """The state some rounds later; call it within `precision`."""
+  run = run._replace(parts=jax.tree.map(np.asarray, run.parts))
+  sets = device_sets(setting, run.parts)
+  for _ in range(iterations):
+    for player in (0, 1):
+      before = run.parts
+      run = _take_turn(setting, run, sets, player)
+      if run.parts is not before:
+        sets = device_sets(setting, run.parts)
+    run = run._replace(iteration=run.iteration + 1)
+  return run
+
+
+def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int) -> Run:
+  """One player's turn and the splits that follow it (Algorithm 6, one pass of the loop)."""
+  how, turn = setting.refinement, 2 * int(run.iteration) + player + 1
+  since = 1 << (turn.bit_length() - 1)  # when what is tracked was sampled
+  rng = np.random.default_rng((setting.seed, turn))
+  tracked, summed = np.array(run.tracked), np.array(run.summed)
+  (hot,) = sample(rng, run.parts[player : player + 1], how.heuristic, how.sampling)
+  if how.bound and turn == since:
+    chosen = sample(rng, run.parts, how.bound, how.sampling)
+    pairs = np.concatenate([np.stack([np.full(len(cells), i), cells], 1) for i, cells in enumerate(chosen)])
+    tracked[:], summed[:] = -1, 0
+    tracked[: len(pairs)] = pairs
+  state = SolverState(run.iteration, run.players)
+  players, regrets = _turn(setting.device, state, setting.skip, sets, player=player, rule=RULE)
+  regrets = [np.asarray(x) for x in regrets]
+  own = tracked[:, 0] == player
+  watched = entries(regrets, tracked[own, 1], 0.0)
+  summed[own, : watched.shape[1]] += watched
+
+  parts, players = list(run.parts), list(players)
+  if len(hot):
+    found, time = entries(regrets, hot, -np.inf), turn if how.time == "turns" else (turn + 1) // 2
+    scale = largest(found.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
+    groups = disagreement(found, how.tolerance * scale / np.sqrt(time), how.clip)
+    leave = without_largest(parts[player], hot, groups)
+    _part(setting, parts, players, player, hot[leave], groups[leave])
+  if turn != since:
+    for i in (0, 1):
+      bad = np.flatnonzero((tracked[:, 0] == i) & _too_slow(setting, i, tracked[:, 1], summed, turn, since))
+      cells = tracked[bad, 1]
+      cells = cells[parts[i].sizes[parts[i].sets[cells]] > 1]
+      _part(setting, parts, players, i, cells, np.arange(len(cells)))
+      tracked[bad] = -1
+  if all(new is old for new, old in zip(parts, run.parts, strict=True)):
+    parts = run.parts
+  return Run(run.iteration, tuple(players), tuple(parts), tracked, summed)
+
+
+def _too_slow(setting: Setting, player: int, cells: np.ndarray, summed: np.ndarray, turn: int, since: int):
+  """bool[bound]: whose mean regret since they were sampled is above the bound, taken as this player's."""
+  cells = np.clip(cells, 0, len(setting.spread[player]) - 1)
+  low = setting.spread[player][cells] * np.sqrt(setting.actions[player][cells]) / (100 * np.sqrt(turn))
+  return summed.max(1, initial=0) / (turn - since) > low
+
+
+def _part(setting: Setting, parts: list, players: list, player: int, cells: np.ndarray, groups: np.ndarray):
+  """Splits a player's sets, and clears what the split clears, in the two lists."""
+  if not len(cells):
+    return
+  parts[player], moves = split(parts[player], cells, groups)
+  if len(moves):
+    players[player] = _settled(setting, player, players[player], parts[player], moves)
+
+
+def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition, moves: np.ndarray):
+  """A player's tables after splits: columns for the new sets, and what `Refinement.reset` clears cleared."""
+  blank, reset = _blank(setting, player, parts), setting.refinement.reset
+  old, new = moves.T
+
+  def settle(bucket, table, empty):
+    here = parts.bucket[new] == bucket
+    source, target = parts.column[old[here]], parts.column[new[here]]
+    whole = empty.copy()
+    whole[:, : table.shape[1]] = table
+    whole[:, target] = whole[:, source] if reset == "none" else empty[:, target]
+    if reset == "all":
+      whole[:, source] = empty[:, source]
+    return whole
+
+  tables = [
+    tuple(settle(n, np.asarray(x), empty) for n, (x, empty) in enumerate(zip(field, bare, strict=True)))
+    for field, bare in zip(state[:4], blank[:4], strict=True)
+  ]
+  return PlayerState(*tables)

@@ -1,0 +1,195 @@
+"""FPIRA: fictitious play whose averages are kept in an abstraction, split where it would go another way.
+
+Source: Čermák, Lisý and Bošanský (2020), Algorithms 1 to 5. Each turn a player's best response in the whole
+game is averaged in. A set in which it prescribes several actions is split by them. Then the average is
+updated twice (Lemma 1): for each set, and for each infostate as if there were no abstraction. If a strategy
+of the opponent could tell the difference (Eqs. 12 and 13), the visited infostates of every set visited become
+sets of their own, and the second update is taken. So in every iteration the strategies are as exploitable as
+those of fictitious play in the whole game (Theorem 1).
+
+Trees are of one type, as in `cfr.fictitious_play`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
+from ps_cfr_spiel.cfr import Blocks, of_infostates, respond, row_reach
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.tree import (
+  Array,
+  PublicTree,
+  Sets,
+  bucket_shapes,
+  collapse,
+  expand,
+  max_actions,
+  sequence_reach,
+  sequence_values,
+)
+
+ZERO = 1e-9  # of the game's range of utilities: a smaller difference is rounding
+
+
+class Run(NamedTuple):
+  """All that a run remembers.
+
+  Attributes:
+    iteration: int32[], rounds of both players done.
+    averages: each player's average strategy, [A, K, 1] for each bucket of its sets.
+    parts: each player's sets.
+  """
+
+  iteration: Any
+  averages: tuple[Blocks, Blocks]
+  parts: tuple[Partition, Partition]
+
+
+class Update(NamedTuple):
+  """What a turn finds out on the device.
+
+  Attributes:
+    merged: [A, K, 1] for each bucket, the average of the sets.
+    exact: [A, rows, 1] for each bucket, the average as if there were no abstraction.
+    difference: how much more or less the best strategy of the opponent can win against one than against the
+      other.
+  """
+
+  merged: list[Array]
+  exact: list[Array]
+  difference: Array
+
+
+def begin(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> Run:
+  """The state in which each player has played the first actions once; call it within `precision`."""
+  averages = []
+  for own, p in zip(tree.players, parts, strict=True):
+    sizes = room(own, p)
+    tables = [np.zeros((a, k, 1), dtype) for (a, _, _), k in zip(bucket_shapes(own), sizes, strict=True)]
+    for x in tables:
+      x[0] = 1
+    averages.append(tuple(tables))
+  return to_device(Run(np.zeros((), np.int32), (averages[0], averages[1]), parts), dtype)
+
+
+def device_sets(tree: PublicTree, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
+  """Both players' sets, on the host, with room for more."""
+  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(tree.players, parts, strict=True))
+  return first, second
+
+
+def iterate(tree: PublicTree, device: PublicTree, run: Run, iterations: int, scale: float) -> Run:
+  """The state some rounds later; call it within `precision`.
+
+  Args:
+    tree: on the host.
+    device: the same on the device.
+    run: from `begin` or an earlier call.
+    iterations: how many.
+    scale: the range of the game's utilities.
+  """
+  run = run._replace(parts=jax.tree.map(np.asarray, run.parts))
+  for _ in range(iterations):
+    for player in (0, 1):
+      run = _take_turn(tree, device, run, player, scale)
+    run = run._replace(iteration=run.iteration + 1)
+  return run
+
+
+def _take_turn(tree: PublicTree, device: PublicTree, run: Run, player: int, scale: float) -> Run:
+  """One pass of Algorithm 1's loop."""
+  sets = device_sets(tree, run.parts)
+  best = _best(device, sets, run.averages, 1e-12 * scale, player=player)
+  parts, average = run.parts[player], run.averages[player]
+  acting = np.concatenate([np.zeros(0, bool), *(np.asarray(x).ravel() for x in best.acts)])
+  cells = np.flatnonzero(acting)
+  action = entries([np.asarray(x) for x in best.choice], cells, 0.0).argmax(1)
+  # Algorithm 3: what is prescribed must be possible in the abstraction. All parts keep the average.
+  low, high = np.full(parts.count, np.inf), np.full(parts.count, -np.inf)
+  np.minimum.at(low, parts.sets[cells], action)
+  np.maximum.at(high, parts.sets[cells], action)
+  several = (low < high)[parts.sets[cells]]
+  parts, average = _part(tree, player, parts, average, cells[several], action[several])
+  own = as_sets(tree.players[player], parts, [x.shape[1] for x in average])
+  weight = 1 / (int(run.iteration) + 2)  # the first strategies count as one update
+  found = _update(device, own, average, best, weight, player=player)
+  if float(found.difference) > ZERO * scale:  # Algorithm 4
+    shared = parts.sizes[parts.sets[cells]] > 1
+    parts, average = _part(tree, player, parts, average, cells[shared], np.arange(shared.sum()))
+    # What is not visited stays as it was.
+    average = _with(parts, average, cells, entries([np.asarray(x) for x in found.exact], cells, 0.0))
+  else:
+    average = tuple(found.merged)
+  both, averages = list(run.parts), list(run.averages)
+  both[player], averages[player] = parts, average
+  return Run(run.iteration, (averages[0], averages[1]), (both[0], both[1]))
+
+
+def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Array], cells, groups):
+  """Splits a player's sets; the parts keep the average of the set."""
+  if not len(cells):
+    return parts, tuple(average)
+  parts, moves = split(parts, cells, groups)
+  sizes, tables = room(tree.players[player], parts), []
+  for bucket, (x, size) in enumerate(zip(average, sizes, strict=True)):
+    table = np.zeros((x.shape[0], size, 1), x.dtype)
+    table[:, : x.shape[1]] = x
+    old, new = moves[parts.bucket[moves[:, 1]] == bucket].T
+    table[:, parts.column[new]] = table[:, parts.column[old]]
+    tables.append(table)
+  return parts, tuple(tables)
+
+
+def _with(parts: Partition, average: Sequence[Array], cells: np.ndarray, strategy: np.ndarray) -> Blocks:
+  """The averages with a strategy, [n, most actions], for some infostates, alone in their sets."""
+  of = parts.sets[cells]
+  tables = []
+  for bucket, x in enumerate(average):
+    table, here = np.array(x), parts.bucket[of] == bucket
+    table[:, parts.column[of[here]], 0] = strategy[here, : len(table)].T
+    tables.append(table)
+  return tuple(tables)
+
+
+@jit(static_argnames=("player",))
+def _best(tree, sets, averages, tolerance, *, player):
+  """`respond` to the opponent's average, with tables of buckets."""
+  opponent = of_infostates(tree, sets, averages)[1 - player]
+  best = respond(tree, player, opponent, tolerance)
+  return type(best)(*(tree.players[player].join(x) for x in best))
+
+
+@jit(static_argnames=("player",))
+def _update(tree, sets, average, best, weight, *, player) -> Update:
+  """Lemma 1 for the sets and for the infostates, and what the opponent can make of the difference."""
+  own, opponent = tree.players[player], tree.players[1 - player]
+  before = expand(sets, average)
+  reach = own.join(row_reach(own, own.split(before)))
+  visits = [jnp.where(a, r, 0) for a, r in zip(best.acts, best.reach, strict=True)]
+  exact = [
+    b + _step(weight, r, v) * (c - b) for b, c, r, v in zip(before, best.choice, reach, visits, strict=True)
+  ]
+  # In a set all acting members prescribe one action, so their sum, weighed by reach, points to it.
+  old, new = collapse(sets, reach), collapse(sets, visits)
+  target = collapse(sets, [c * v for c, v in zip(best.choice, visits, strict=True)])
+  merged = [
+    m + _step(weight, r, v) * (jnp.where(v > 0, g / jnp.where(v > 0, v, 1), m) - m)
+    for m, g, r, v in zip(average, target, old, new, strict=True)
+  ]
+  leaf = [own.leaf.pull(sequence_reach(own, own.split(x))) for x in (exact, expand(sets, merged))]
+  gap = [x - y for x, y in zip(*leaf, strict=True)]
+  wins = [
+    sequence_values(opponent, tree.leaves(1 - player, side), lambda _, q: max_actions(q))[1].sum()
+    for side in (gap, [-x for x in gap])
+  ]
+  return Update(merged, exact, jnp.maximum(*wins))
+
+
+def _step(weight, reach, visits):
+  """How far Lemma 1 goes from the average to the best response."""
+  total = (1 - weight) * reach + weight * visits
+  return jnp.where(visits > 0, weight * visits / jnp.where(total > 0, total, 1), 0)

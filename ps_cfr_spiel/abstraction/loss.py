@@ -1,0 +1,135 @@
+"""What an abstraction costs: how exploitable a policy is in the whole game, and in which sets."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.abstraction.maps import Abstraction, bind
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.tree import (
+  PublicTree,
+  action_values,
+  best_response_values,
+  max_actions,
+  sequence_reach,
+  sum_actions,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+  """A policy's exploitability in the whole game, and where it comes from.
+
+  Attributes:
+    abstraction: the abstraction.
+    gains: what each player would win by a best response.
+    shares: for each player float64[sets], what of the player's gain is won by playing better in the
+      infostates of each set; the shares of a player add up to the gain.
+    regrets: for each player float64[sets], the sum of the positive immediate counterfactual regrets of its
+      members: what an optimal move in one infostate alone would win if the player came there for certain.
+      Their sum bounds the gain (Zinkevich et al. 2007, Theorem 3; Čermák et al. 2020, Eq. 4).
+  """
+
+  abstraction: Abstraction
+  gains: tuple[float, float]
+  shares: tuple[np.ndarray, np.ndarray]
+  regrets: tuple[np.ndarray, np.ndarray]
+
+  @property
+  def nash_conv(self) -> float:
+    """What both players would win together."""
+    return sum(self.gains)
+
+  @property
+  def exploitability(self) -> float:
+    """NashConv / 2, as OpenSpiel reports it."""
+    return self.nash_conv / 2
+
+  def worst(self, count: int = 10) -> list[tuple[int, int, int, float]]:
+    """The sets that cost most: (player, set, members, share), the largest share first."""
+    found = [
+      (i, n, int(size), float(share))
+      for i in (0, 1)
+      for n, (size, share) in enumerate(
+        zip(np.bincount(self.abstraction.sets[i]), self.shares[i], strict=True)
+      )
+    ]
+    return sorted(found, key=lambda entry: -entry[3])[:count]
+
+  def summary(self) -> str:
+    """For people: the loss, and the sets that cost most."""
+    lines = {
+      "exploitability": f"{self.exploitability:.6g} in the whole game",
+      "best responses win": f"{self.gains[0]:.6g} and {self.gains[1]:.6g}",
+    }
+    for player, number, members, share in self.worst(5):
+      lines[f"player {player}, set {number}"] = f"{share:.6g}, by its {members:,} members"
+    return report(lines)
+
+
+def abstraction_loss(
+  game: pyspiel.Game, policy: Any, abstraction: Abstraction, dtype: str = "float64", **options: Any
+) -> Loss:
+  """Exploitability of a policy in the whole game, set by set of an abstraction.
+
+  A best response's gain is the sum, over the infostates that it visits, of its own reach times what its
+  action is worth there more than the policy's, if the policy is followed afterwards (Kakade and Langford
+  2002, Lemma 6.1). So the shares say where to refine.
+
+  Args:
+    game: any game that `build_tree` takes.
+    policy: any OpenSpiel policy of both players.
+    abstraction: of `abstract`, or a solver's `abstraction`.
+    dtype: "float32" or "float64".
+    **options: of `build_tree`; by default those with which a `TreePolicy` was made.
+
+  Raises:
+    ValueError: the policy or the abstraction is not one of this game.
+    TypeError: `policy` is not a policy.
+  """
+  if isinstance(policy, TreePolicy):
+    options = {**policy.tree_options, **options}
+  tree = build_tree(game, **options)
+  parts, strategies = bind(tree, abstraction), strategies_of(tree, game, policy)
+  with precision(dtype):
+    found = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))
+  gains, shares, regrets = [], [], []
+  for i in (0, 1):
+    here = parts[i].sets >= 0
+    share, regret = (
+      np.bincount(
+        parts[i].sets[here], np.concatenate([np.zeros(0), *(x.ravel() for x in table)])[here], parts[i].count
+      )
+      for table in found[i][1:]
+    )
+    gains.append(float(found[i][0]))
+    shares.append(share)
+    regrets.append(regret)
+  return Loss(abstraction, (gains[0], gains[1]), (shares[0], shares[1]), (regrets[0], regrets[1]))
+
+
+@jit()
+def _by_infostate(tree: PublicTree, strategies):
+  """For each player the gain, and for each bucket [1, rows, H] shares of it and positive regrets."""
+  reach = [sequence_reach(own, s) for own, s in zip(tree.players, strategies, strict=True)]
+  found = []
+  for i in (0, 1):
+    own = tree.players[i]
+    best, root = best_response_values(tree, i, strategies[1 - i])
+    choice = [(q >= max_actions(q)) & ((q >= max_actions(q)).cumsum(0) == 1) for q in best]
+    played = [c.astype(q.dtype) for c, q in zip(choice, best, strict=True)]
+    values, value, _ = action_values(tree, i, strategies[i], reach)
+    visits = sequence_reach(own, played)[1:]
+    shares, regrets = [], []
+    for q, p, c, r, shape in zip(values, strategies[i], played, visits, own.block_shapes, strict=True):
+      mean = sum_actions(p * q)
+      shares.append(sum_actions(r.reshape(shape)) * (sum_actions(c * q) - mean))
+      regrets.append((max_actions(q) - mean).clip(0))
+    found.append((root.sum() - value.sum(), own.join(shares), own.join(regrets)))
+  return found

@@ -1,0 +1,115 @@
+"""One player's sets on the host, laid out for a tree: what splits them, and their way to the device.
+
+A player's *cells* are the entries of the tables of `PlayerTree.join`, bucket after bucket, and in a bucket
+row * H + type. The cells in which the player decides are infostates; the others belong to no set.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel.tree import PlayerTree, Sets, bucket_shapes, ranks
+
+ROOM = 256  # least columns of a table that may grow
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Partition:
+  """One player's sets.
+
+  Attributes:
+    sets: int32[cells], the set of each cell, 0, 1, ...; -1 where no set is.
+    bucket: int32[sets], whose tables hold the set.
+    column: int32[sets], where in these tables, 1, 2, ...
+    origin: int32[sets], the set of the first abstraction from which the set was split.
+  """
+
+  sets: np.ndarray
+  bucket: np.ndarray
+  column: np.ndarray
+  origin: np.ndarray
+
+  @property
+  def count(self) -> int:
+    """Number of sets."""
+    return len(self.origin)
+
+  @property
+  def sizes(self) -> np.ndarray:
+    """int[sets]: members of each set."""
+    return np.bincount(self.sets[self.sets >= 0], minlength=self.count)
+
+  def columns(self, buckets: int) -> np.ndarray:
+    """int[buckets]: columns that the tables of each bucket need, the idle one counted."""
+    return np.bincount(self.bucket, minlength=buckets) + 1
+
+
+def room(tree: PlayerTree, parts: Partition) -> list[int]:
+  """Columns for a player's tables of each bucket, with room for more sets, but for no more than there can be.
+
+  Code is compiled for tables of a size, so these are powers of two: few splits compile anew.
+  """
+  most = [1 + rows * types for _, rows, types in bucket_shapes(tree)]
+  needed = parts.columns(len(most))
+  return [min(m, max(ROOM, 1 << int(n).bit_length())) for m, n in zip(most, needed, strict=True)]
+
+
+def as_sets(tree: PlayerTree, parts: Partition, columns: Sequence[int]) -> Sets:
+  """A partition as arrays for the solver's loop, on the host; `columns` is K of each bucket."""
+  table = np.where(parts.sets >= 0, np.append(parts.column, 0)[parts.sets], 0)
+  return Sets.create(tree, split_cells(tree, table), columns)
+
+
+def split_cells(tree: PlayerTree, table: np.ndarray) -> list[np.ndarray]:
+  """Entries for all cells, [cells], as tables [rows, H] for each bucket."""
+  shapes = [shape[1:] for shape in bucket_shapes(tree)]
+  ends = np.cumsum([rows * types for rows, types in shapes])
+  parts = np.split(table, ends[:-1]) if shapes else []
+  return [x.reshape(shape) for x, shape in zip(parts, shapes, strict=True)]
+
+
+def entries(tables: Sequence[np.ndarray], cells: np.ndarray, fill: float) -> np.ndarray:
+  """What tables [A, rows, H] of all buckets say of some cells: float[n, most actions], padded with `fill`."""
+  width = max((x.shape[0] for x in tables), default=0)
+  found, start = np.full((len(cells), width), fill), 0
+  for x in tables:
+    flat = np.asarray(x).reshape(x.shape[0], -1)
+    here = (start <= cells) & (cells < start + flat.shape[1])
+    found[here, : x.shape[0]] = flat[:, cells[here] - start].T
+    start += flat.shape[1]
+  return found
+
+
+def split(parts: Partition, cells: np.ndarray, groups: np.ndarray) -> tuple[Partition, np.ndarray]:
+  """Moves infostates out of their sets, those of one set and one group into one new set.
+
+  A set all of whose members are to move keeps those of its first group.
+
+  Args:
+    parts: the sets.
+    cells: int[n], infostates, each at most once.
+    groups: int[n].
+
+  Returns:
+    The refined sets, and int[new sets, 2]: from which set each was split, and its number.
+  """
+  old = parts.sets[cells]
+  pairs, member = np.unique(np.stack([old, groups]), axis=1, return_inverse=True)
+  leaving = np.bincount(old, minlength=parts.count) == parts.sizes
+  first = np.diff(pairs[0], prepend=-1) > 0
+  stays = first & leaving[pairs[0]]
+  number = np.where(stays, pairs[0], parts.count - 1 + np.cumsum(~stays))
+  sets = parts.sets.copy()
+  sets[cells] = number[member.reshape(-1)]
+  origin = pairs[0][~stays]  # of each new set, the old one
+  bucket, used = parts.bucket[origin], parts.columns(int(parts.bucket.max(initial=0)) + 1)
+  refined = Partition(
+    sets,
+    np.append(parts.bucket, bucket).astype(np.int32),
+    np.append(parts.column, used[bucket] + ranks(bucket)).astype(np.int32),
+    np.append(parts.origin, parts.origin[origin]).astype(np.int32),
+  )
+  return refined, np.stack([origin, number[~stays]], 1)

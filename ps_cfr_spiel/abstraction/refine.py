@@ -1,0 +1,68 @@
+"""Where to split an abstraction: which infostates to look at, and which of them no longer belong together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ps_cfr_spiel.abstraction.partitions import Partition
+
+SAMPLINGS = ("sets", "infostates")
+
+
+def without_largest(parts: Partition, cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
+  """bool[n]: all of some infostates but, in each set, the largest group, which shall stay with the rest."""
+  pairs, member, size = np.unique(
+    np.stack([parts.sets[cells], groups]), axis=1, return_inverse=True, return_counts=True
+  )
+  order = np.lexsort((-size, pairs[0]))  # by set, the largest group first; of equal ones the first
+  largest = np.zeros(len(size), bool)
+  largest[order] = np.diff(pairs[0][order], prepend=-1) > 0
+  return ~largest[member.reshape(-1)]
+
+
+def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int, by: str) -> list[np.ndarray]:
+  """Some infostates that are not alone in their sets (Čermák, Lisý and Bošanský 2020, Algorithm 8).
+
+  Args:
+    rng: for the choice.
+    parts: partitions that are sampled together.
+    most: how many to choose; all, if there are no more.
+    by: "sets", random sets with all their members, of the last one some, or "infostates", uniformly.
+
+  Returns:
+    For each partition the cells chosen.
+  """
+  shared = [np.flatnonzero((p.sets >= 0) & (np.append(p.sizes, 0)[p.sets] > 1)) for p in parts]
+  starts = np.cumsum([0, *(p.count for p in parts)])
+  number = np.concatenate([p.sets[s] + n for p, s, n in zip(parts, shared, starts, strict=False)])
+  cells, of = np.concatenate(shared), np.repeat(np.arange(len(parts)), [len(s) for s in shared])
+  if len(cells) > most:
+    rank = rng.random(len(cells))
+    if by == "sets":
+      rank += rng.permutation(starts[-1])[number]
+    chosen = np.sort(np.argpartition(rank, most)[:most]) if most else np.zeros(0, int)
+    cells, of = cells[chosen], of[chosen]
+  return [cells[of == n] for n in range(len(parts))]
+
+
+def disagreement(regrets: np.ndarray, tolerance: np.ndarray, clip: bool) -> np.ndarray:
+  """Groups infostates by the actions that are best for them (Čermák et al. 2020, Algorithm 10).
+
+  Args:
+    regrets: [n, A], minus infinity where an infostate has fewer actions.
+    tolerance: [n], how far from the largest regret an action is still among the best.
+    clip: whether negative regrets count as zero.
+
+  Returns:
+    int[n], equal for infostates with the same actions among the best.
+  """
+  shown = np.where(np.isfinite(regrets), np.maximum(regrets, 0), -np.inf) if clip else regrets
+  best = shown >= shown.max(1, keepdims=True) - tolerance[:, None]
+  return np.unique(best, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def largest(values: np.ndarray, sets: np.ndarray) -> np.ndarray:
+  """For each of some infostates the largest value in its set, at least 0: [n], and int[n] to [n]."""
+  found = np.zeros(sets.max(initial=-1) + 1)
+  np.maximum.at(found, sets, values)
+  return found[sets]

@@ -1,0 +1,133 @@
+"""Fictitious play: each player in turn answers the opponent's average strategy as well as possible.
+
+Source: Brown (1951), and for extensive games, where strategies are averaged by reach, Heinrich, Lanctot and
+Silver (2015, Lemma 6) and Čermák, Lisý and Bošanský (2020, Lemma 1). The first strategies are the first
+actions. A best response says what to play only where both the player's own choices and the opponent may lead
+(ibid., Algorithm 2); elsewhere the player goes on as in the average.
+
+Trees are of one type, with one number for each pair of sequences (`leaves="sparse"`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.cfr.loop import Blocks
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.tree import (
+  Array,
+  PlayerTree,
+  PublicTree,
+  best_response_values,
+  max_actions,
+  sequence_reach,
+  sequence_values,
+  sum_actions,
+)
+
+
+class PlayState(NamedTuple):
+  """All that fictitious play remembers.
+
+  Attributes:
+    iteration: int32[], rounds of both players done.
+    sums: for each player and block [A, rows, 1], the sum of the reaches of all strategies so far.
+  """
+
+  iteration: Array
+  sums: tuple[Blocks, Blocks]
+
+
+class Response(NamedTuple):
+  """A best response; an array for each block.
+
+  Attributes:
+    choice: [A, rows, 1], 1 for the action chosen and 0 for the others.
+    acts: bool[1, rows, 1], where it says what to play.
+    reach: [1, rows, 1], the player's own reach of the infostates.
+  """
+
+  choice: list[Array]
+  acts: list[Array]
+  reach: list[Array]
+
+
+def begin(tree: PublicTree, dtype: str) -> PlayState:
+  """The state in which each player has played the first actions once."""
+  sums = []
+  for own in tree.players:
+    first = [np.zeros(shape, dtype) for shape in own.block_shapes]
+    for x in first:
+      x[0] = 1
+    reach = sequence_reach(own, to_device(first, dtype))[1:]
+    sums.append(tuple(np.asarray(r).reshape(x.shape) for r, x in zip(reach, first, strict=True)))
+  return to_device(PlayState(np.zeros((), np.int32), (sums[0], sums[1])), dtype)
+
+
+def average_of(sums: Sequence[Array]) -> Blocks:
+  """The average strategy from sums of reaches, for each block; the first action if all are 0."""
+  shown = []
+  for x in sums:
+    total = sum_actions(x)
+    first = jnp.zeros_like(x).at[0].set(1)
+    shown.append(jnp.where(total > 0, x / jnp.where(total > 0, total, 1), first))
+  return tuple(shown)
+
+
+def row_reach(own: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
+  """A player's own reach of the infostates, [1, rows, 1] for each block."""
+  reach = sequence_reach(own, strategy)[1:]
+  return [sum_actions(r.reshape(shape)) for r, shape in zip(reach, own.block_shapes, strict=True)]
+
+
+def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance: Array) -> Response:
+  """A best response to the opponent's strategy; of equally good actions the first.
+
+  Args:
+    tree: on the device.
+    player: 0 or 1, who responds.
+    opponent: the opponent's strategy, [A, rows, 1] for each block.
+    tolerance: by how much values may differ and count as equal, so that rounding decides nothing.
+  """
+  own, other = tree.players[player], tree.players[1 - player]
+  values, _ = best_response_values(tree, player, opponent)
+  choice = []
+  for q in values:
+    good = q >= max_actions(q) - tolerance
+    first = good & (jnp.cumsum(good, axis=0) == 1)
+    choice.append(first.astype(q.dtype))
+  comes = [(r > 0).astype(r.dtype) for r in other.leaf.pull(sequence_reach(other, opponent))]
+  paths, _ = sequence_values(own, comes, lambda _, q: max_actions(q))
+  reach = row_reach(own, choice)
+  acts = [(r > 0) & (max_actions(n) > 0) for r, n in zip(reach, paths, strict=True)]
+  return Response(choice, acts, reach)
+
+
+def play(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance: Array) -> PlayState:
+  """Some more rounds, player 1 answering player 0's newest average.
+
+  Args:
+    tree: on the device.
+    state: from `begin` or an earlier call.
+    iterations: how many.
+    tolerance: as in `respond`.
+  """
+
+  def iteration(_, carry):
+    t, sums = carry[0] + 1, list(carry[1])
+    for i in (0, 1):
+      own, before = tree.players[i], average_of(sums[i])
+      best = respond(tree, i, average_of(sums[1 - i]), tolerance)
+      played = [jnp.where(a, c, b) for a, c, b in zip(best.acts, best.choice, before, strict=True)]
+      reach = sequence_reach(own, played)[1:]
+      sums[i] = tuple(s + r.reshape(s.shape) for s, r in zip(sums[i], reach, strict=True))
+    return t, tuple(sums)
+
+  t, sums = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.sums))
+  return PlayState(t, sums)
+
+
+solve_by_play = jit()(play)

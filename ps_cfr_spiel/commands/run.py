@@ -1,0 +1,140 @@
+"""A run of the command solve: a solver at work, what is measured, told and saved of it."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ps_cfr_spiel.commands.flags import exploitability_facts
+from ps_cfr_spiel.evaluation import Point, write_points
+from ps_cfr_spiel.solvers import IterativeSolver
+from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
+
+RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
+
+
+@dataclasses.dataclass
+class Run:
+  """A solver at work.
+
+  Attributes:
+    solver: the solver.
+    points: what was measured so far, in order; on resuming, also what the earlier run measured.
+    folder: where the results go.
+    target: exploitability at which to stop, in the game's unit; minus infinity for never.
+    checkpoint_seconds: least time between two saves.
+    quiet: no progress bar and no table.
+    start: the solver's iteration at the beginning.
+    earlier_seconds: time of the iterations before.
+    setup_seconds: time to build and compile.
+    seconds: time of the iterations of this run.
+  """
+
+  solver: IterativeSolver
+  points: list[Point]
+  folder: Path
+  target: float
+  checkpoint_seconds: float
+  quiet: bool
+  start: int = 0
+  earlier_seconds: float = 0.0
+  setup_seconds: float = 0.0
+  seconds: float = 0.0
+
+  def __post_init__(self):
+    self.start = self.solver.iteration
+    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
+
+  @property
+  def file(self) -> Path:
+    """Where the run is saved."""
+    return self.folder / RUN
+
+  @property
+  def reached(self) -> bool:
+    """Whether the last measurement meets the target."""
+    return bool(self.points) and self.points[-1].exploitability <= self.target
+
+  def say(self, *lines: str) -> None:
+    """Prints lines, unless the run is quiet."""
+    if not self.quiet:
+      print(*lines, sep="\n", flush=True)
+
+
+def measure(run: Run) -> None:
+  """Adds the point of the present iteration, if it is still missing."""
+  if run.points and run.points[-1].iteration == run.solver.iteration:
+    return
+  found, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
+  run.points.append(Point(run.solver.iteration, seconds, float(found.exploitability), float(found.value)))
+
+
+# --- What is printed ----------------------------------------------------------------------------
+
+
+def table_head(run: Run) -> str:
+  """The head of the table of measurements."""
+  share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
+  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
+
+
+def table_row(point: Point, run: Run) -> str:
+  """A measurement as a line of the table."""
+  pot = pot_of(run.solver.game)
+  share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
+  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
+
+
+def facts(run: Run, files: Sequence[str]) -> dict[str, Any]:
+  """The result for programs."""
+  game, last = run.solver.game, run.points[-1]
+  return {
+    "game": str(game),
+    "method": run.solver.description,
+    "iterations": last.iteration,
+    "value": last.value,
+    **exploitability_facts(last.exploitability, game),
+    "target_reached": run.reached,
+    "seconds": run.seconds,
+    "setup_seconds": run.setup_seconds,
+    "saved": [str(run.folder / name) for name in files],
+  }
+
+
+def result(run: Run, files: Sequence[str]) -> dict[str, str]:
+  """The result for people."""
+  game, last = run.solver.game, run.points[-1]
+  return {
+    "value to player 0": f"{last.value:.4g} {unit_of(game)}",
+    "exploitability": with_unit(last.exploitability, game),
+    "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
+    f"after {run.setup_seconds:.1f} s to build and compile",
+    "saved": f"{', '.join(files)} in {run.folder}",
+    "look at it": f"ps-cfr-spiel show {run.file}",
+  }
+
+
+# --- What is saved ------------------------------------------------------------------------------
+
+
+def checkpoint(run: Run) -> None:
+  """Saves the run and its measurements, so that both can be continued."""
+  run.solver.save(run.file)
+  write_points(run.folder / POINTS, run.points)
+
+
+def save(run: Run, pictures: ModuleType | None) -> list[str]:
+  """Writes all results; returns the names of the files."""
+  checkpoint(run)
+  files = [RUN, POINTS]
+  if pictures is None:
+    return files
+  name, game = run.solver.name, run.solver.game
+  figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
+  policy = run.solver.average_policy()
+  if charts.deals_hands(policy):
+    figures[STRATEGY] = pictures.hand_chart(policy)
+  for name, figure in figures.items():
+    figure.savefig(run.folder / name)
+  return files + list(figures)

@@ -1,0 +1,261 @@
+"""Names and histories of a game that was compiled from its form, made when asked for."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.tree import (
+  CHANCE,
+  Decision,
+  Labels,
+  Made,
+  PublicState,
+  deal_weights,
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Deals:
+  """Histories of a form: both types are dealt, then all actions and cards are public.
+
+  Attributes:
+    lines: the form and its public states.
+  """
+
+  remark: ClassVar[str] = " (the deal counted as one event)"
+  lines: Lines
+
+  @property
+  def largest_utility(self) -> float:
+    """Of all ends of the game, in absolute terms."""
+    form = self.lines.form
+    return float(max(np.abs(form.stake).max(initial=0), np.abs(form.constant).max(initial=0)))
+
+  @property
+  def pruned(self) -> bool:
+    """See `tree.Source`: only hands that can be dealt are types."""
+    return False
+
+  def weight(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
+    """Probability that chance deals each type, and the cards, and the opponent plays to it by their range.
+
+    Args:
+      player: 0 or 1.
+      range_: [n, H of the opponent].
+      at: the public state of each of the n; by default they are all before any public card.
+
+    Returns:
+      [n, H of the player], float64.
+    """
+    return self._by_board(player, range_, at, lambda street, _: 1 / self.lines.orders(street))
+
+  def ahead(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
+    """How much likelier each type is to win a showdown than to lose it, weighed as by `weight`.
+
+    Cards to come count as often as they come. Arguments as for `weight`.
+
+    Returns:
+      [n, H of the player], float64, between minus and plus `weight`.
+    """
+    ways, sign = self.lines.orders(len(self.lines.boards) - 1), 1 - 2 * player
+    return self._by_board(
+      player, range_, at, lambda street, runout: sign * self.lines.lead(street, runout) / ways
+    )
+
+  @functools.cached_property
+  def _prior(self) -> np.ndarray:
+    """float64[H0, H1]: probabilities of the deals."""
+    weights = deal_weights(self.lines.form)
+    return weights / weights.sum()
+
+  def _by_board(
+    self, player: int, range_: np.ndarray, at: Sequence[int], factor: Callable[[int, int], Any]
+  ) -> np.ndarray:
+    """Ranges times the prior, times a factor [H0, H1] (or []) for the board of each row."""
+    lines = self.lines
+    places = [lines.place(state) for state in at] or [(0, 0)] * len(range_)
+    boards: dict[tuple[int, int], list[int]] = {}
+    for row, (line, runout) in enumerate(places):
+      boards.setdefault((int(lines.street[line]), runout), []).append(row)
+    found = np.zeros((len(range_), self._prior.shape[player]))
+    for (street, runout), rows in boards.items():
+      own, other = (~lines.dead(i, street)[runout] for i in (player, 1 - player))
+      matrix = self._prior * factor(street, runout)
+      reach = range_[rows] * other
+      found[rows] = own * (reach @ (matrix.T if player == 0 else matrix))
+    return found
+
+  def path(self, decision: Decision, type_index: int) -> list[int]:
+    """See `Labels`."""
+    line, runout = self.lines.place(decision.public_state)
+    return self._types(decision.player, type_index, line, runout) + self._moves(line, runout)
+
+  def history(self, public_state: int) -> list[int]:
+    """See `Labels`; ValueError if no deal leads there."""
+    line, runout = self.lines.place(public_state)
+    alive = np.flatnonzero(self.lines.alive(0, self.lines.street[line])[runout])
+    if not len(alive):
+      raise ValueError(f"No two hands of the ranges leave the cards of public state {public_state} to come.")
+    return self._types(0, int(alive[0]), line, runout) + self._moves(line, runout)
+
+  def _types(self, player: int, type_index: int, line: int, runout: int) -> list[int]:
+    """A type of each player, this one of one player."""
+    disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
+    dead = self.lines.dead(1 - player, self.lines.street[line])[runout]
+    types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
+    return types if player == 0 else types[::-1]
+
+  def _moves(self, line: int, runout: int) -> list[int]:
+    """Actions and cards after the deal."""
+    form, moves = self.lines.form, []
+    cards = self.lines.runouts[self.lines.street[line]][runout].tolist()
+    while form.parent[line] >= 0:
+      above = form.parent[line]
+      moves.append(cards.pop() if form.player[above] == CHANCE else int(form.action[line]))
+      line = above
+    return moves[::-1]
+
+  def count(self, public_state: int) -> int:
+    """See `Labels`."""
+    line, runout = self.lines.place(public_state)
+    first, second = (~self.lines.dead(i, self.lines.street[line])[runout] for i in (0, 1))
+    return int(self.lines.disjoint[np.ix_(first, second)].sum())
+
+  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+    """See `Labels`; everything else being public, a type says what its player knows."""
+    line, runout = self.lines.place(public_state)
+    street, types = self.lines.street[line], self.lines.form.types
+    alive = [np.flatnonzero(self.lines.alive(i, street)[runout]) for i in (0, 1)]
+    return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
+
+  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+    """See `tree.Labels`; here a bound for all, weighed by the chance that type and board are dealt."""
+    chance: list[Iterator[np.ndarray]] = []
+    for player in (0, 1):
+      at = [d.public_state for d in decisions if d.player == player]
+      chance.append(iter(self.weight(player, np.ones((len(at), len(self.lines.form.types[1 - player]))), at)))
+    return [2 * self.largest_utility * next(chance[d.player]) for d in decisions]
+
+
+class FormLabels(Labels):
+  """Labels of a form: of lines and runouts, nothing is kept for a single public state.
+
+  Decisions are numbered as public states are: line by line, player 0's first, runout by runout.
+  """
+
+  @classmethod
+  def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
+    """The labels of a form.
+
+    Args:
+      name: `str(game)`.
+      lines: the form and its public states.
+      places: for each player int[rows, 2], (block, row) of each row.
+    """
+    form, sizes = lines.form, lines.sizes
+    own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
+    rows = np.cumsum([0, *sizes[own]])  # the first decision of each line in which somebody acts
+    first = dict(zip(own.tolist(), rows.tolist(), strict=False))
+    place = np.concatenate(places)
+
+    def public_state(number: int) -> PublicState:
+      line, runout = lines.place(number)
+      above, player, card = int(form.parent[line]), int(form.player[line]), -1
+      decisions = (first[line] + runout,) if player >= 0 else ()
+      if above < 0:
+        return PublicState(-1, -1, player, decisions)
+      street, before = int(lines.street[line]), int(lines.street[above])
+      if street > before:
+        card = int(lines.runouts[street][runout, -1])
+      parent = int(lines.starts[above]) + runout // (lines.boards[street] // lines.boards[before])
+      return PublicState(parent, int(form.action[line]) if card < 0 else card, player, decisions)
+
+    def decision(number: int) -> Decision:
+      k = int(np.searchsorted(rows, number, side="right")) - 1
+      line, runout = int(own[k]), number - int(rows[k])
+      legal = tuple(int(form.action[child]) for child in lines.below[line])
+      block, row = place[number].tolist()
+      state = int(lines.starts[line]) + runout
+      return Decision(int(form.player[line]), state, block, row, legal, _infostates(lines, line, runout))
+
+    pairs = int(lines.disjoint.sum())
+    histories = 1 + pairs * sum(lines.orders(street) for street in lines.street.tolist())
+    labels = cls(
+      game=name,
+      public_states=Made(int(lines.starts[-1]), public_state),
+      decisions=Made(int(rows[-1]), decision),
+      types=form.types,
+      histories=histories,
+      source=Deals(lines),
+    )
+    return labels
+
+  @property
+  def _lines(self) -> Lines:
+    assert isinstance(self.source, Deals)
+    return self.source.lines
+
+  @functools.cached_property
+  def children(self) -> Sequence[list[int]]:
+    """See `Labels`."""
+    lines = self._lines
+
+    def below(number: int) -> list[int]:
+      line, runout = lines.place(number)
+      found = []
+      for child in lines.below[line]:
+        each = lines.sizes[child] // lines.sizes[line]  # cards that may come, or 1
+        start = int(lines.starts[child]) + runout * each
+        found += range(start, start + each)
+      return found
+
+    return Made(len(self.public_states), below)
+
+  def num_public_states(self, players: Sequence[int]) -> int:
+    """See `Labels`."""
+    return int(self._lines.sizes[np.isin(self._lines.form.player, players)].sum())
+
+  def num_infostates(self, player: int) -> int:
+    """See `Labels`."""
+    lines = self._lines
+    streets = lines.street[lines.form.player == player].tolist()
+    alive = {street: int(lines.alive(player, street).sum()) for street in set(streets)}
+    return sum(alive[street] for street in streets)
+
+  def find(self, player: int, infostate: str) -> tuple[Decision, int]:
+    """See `Labels`."""
+    lines = self._lines
+    if not hasattr(lines.form, "find"):
+      return super().find(player, infostate)
+    try:
+      line, runout, h = lines.form.find(player, infostate)
+      street = int(lines.street[line])
+      number = self._numbers[street][runout]
+      if not lines.alive(player, street)[number, h]:
+        raise ValueError("a hand with a card of the board")
+    except (KeyError, ValueError):
+      raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
+    return self.decisions[self.public_states[int(lines.starts[line]) + number].decisions[0]], h
+
+  @functools.cached_property
+  def _numbers(self) -> list[dict[tuple[int, ...], int]]:
+    """For each street the number of each runout."""
+    return [{tuple(r): n for n, r in enumerate(runouts.tolist())} for runouts in self._lines.runouts]
+
+
+def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
+  """The acting player's information state strings by type, None for those that cannot be here."""
+  form = lines.form
+  if not hasattr(form, "infostate"):
+    return form.infostates[line]
+  street, player = int(lines.street[line]), int(form.player[line])
+  alive, cards = lines.alive(player, street)[runout], tuple(lines.runouts[street][runout].tolist())
+
+  def name(h: int) -> str | None:
+    return form.infostate(line, cards, h) if alive[h] else None
+
+  return Made(len(form.types[player]), name)

@@ -1,0 +1,195 @@
+"""What games tell the compiler about themselves, and how the public states of such a game are numbered."""
+
+import dataclasses
+import functools
+from typing import Any, Protocol
+
+import numpy as np
+
+from ps_cfr_spiel.tree import CHANCE, children, shares_card
+
+
+class BayesianForm(Protocol):
+  """A game of poker's kind: types are dealt once, then all moves are public.
+
+  Attributes:
+    parent: int32[N] parent of each public state, -1 at the root; parents before children.
+    action: int32[N] OpenSpiel action that leads here from the parent.
+    player: int32[N] who acts, 0, 1 or `tree.TERMINAL`.
+    constant, stake: float64[N] at terminals; the utility to player 0 is
+      constant + stake * sign(strength 0 - strength 1).
+    types: names of each player's types, lengths H0 and H1. Player 0's is dealt first; a type's index is the
+      chance action that deals it.
+    weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
+    cards: int32[H0, 2], int32[H1, 2].
+    strength: int32[H0], int32[H1]; larger wins.
+    infostates: for each public state the acting player's information state strings by type; () at terminals.
+  """
+
+  parent: np.ndarray
+  action: np.ndarray
+  player: np.ndarray
+  constant: np.ndarray
+  stake: np.ndarray
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  strength: tuple[np.ndarray, np.ndarray]
+  infostates: tuple[tuple[str, ...], ...]
+
+
+class PublicCardsForm(Protocol):
+  """The same with public cards to come: a public state is a *line* of betting and the cards so far.
+
+  The betting does not depend on the cards, so there are N lines and, on each street (the number of cards that
+  have come), a list of *runouts*, the cards since the root in their order. The first card is each of `live`
+  cards with equal probability, whatever the types, the next each of `live - 1`, and so on; a type that holds
+  a card of the runout is dead.
+
+  Attributes:
+    parent, action, player, constant, stake: as in `BayesianForm`, of lines; `player` is `tree.CHANCE` where a
+      card comes, and one line follows.
+    types, weights, cards: as in `BayesianForm`.
+    street: int32[N].
+    runouts: for each street int32[B, street]; those that continue a runout stand together, in the order of
+      the shorter ones, and there are equally many for each.
+    live: see above.
+  """
+
+  parent: np.ndarray
+  action: np.ndarray
+  player: np.ndarray
+  constant: np.ndarray
+  stake: np.ndarray
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  street: np.ndarray
+  runouts: tuple[np.ndarray, ...]
+  live: int
+
+  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[B, H0], int32[B, H1] on the boards of the last street; of dead types anything."""
+    ...
+
+  def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
+    """The acting player's information state string."""
+    ...
+
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+    """Line, runout and type of an information state string; ValueError if it is none of the player's."""
+    ...
+
+
+Form = BayesianForm | PublicCardsForm
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lines:
+  """How the public states of a form are numbered: line by line, and for each line runout by runout.
+
+  A form without public cards has one street and one runout, the empty one, so that its lines are its public
+  states. Lines come after their parents, and therefore so do public states.
+
+  Attributes:
+    form: the form.
+    street: int[N], the street of each line.
+    runouts: for each street int[B, street].
+    live: number of cards of which the first may be any.
+  """
+
+  form: Any
+  street: np.ndarray
+  runouts: tuple[np.ndarray, ...]
+  live: int
+
+  @classmethod
+  def of(cls, form: Form) -> "Lines":
+    """The lines of a form of either kind."""
+    nothing = (np.zeros((1, 0), int),)
+    street = getattr(form, "street", np.zeros(len(form.parent), int))
+    return cls(form, street, getattr(form, "runouts", nothing), getattr(form, "live", 0))
+
+  @functools.cached_property
+  def boards(self) -> tuple[int, ...]:
+    """Runouts of each street."""
+    return tuple(map(len, self.runouts))
+
+  @functools.cached_property
+  def sizes(self) -> np.ndarray:
+    """int[N]: public states of each line."""
+    return np.array(self.boards)[self.street]
+
+  @functools.cached_property
+  def starts(self) -> np.ndarray:
+    """int[N + 1]: the first public state of each line, and the number of public states."""
+    return np.cumsum([0, *self.sizes])
+
+  @functools.cached_property
+  def below(self) -> list[list[int]]:
+    """The lines that follow each line, by ascending action."""
+    return children(self.form.parent.tolist(), self.form.action.tolist())
+
+  def orders(self, street: int) -> int:
+    """In how many ways a street's cards may come, once the types are dealt."""
+    return int(np.prod([self.live - k for k in range(street)], dtype=object))
+
+  def place(self, public_state: int) -> tuple[int, int]:
+    """The line and the runout, by number, of a public state."""
+    line = int(np.searchsorted(self.starts, public_state, side="right")) - 1
+    return line, public_state - int(self.starts[line])
+
+  def ancestors(self, street: int, above: int) -> np.ndarray:
+    """int[B]: for each runout of a street the one that it continues, on a street above."""
+    return np.arange(self.boards[street]) // (self.boards[street] // self.boards[above])
+
+  @functools.cache  # noqa: B019 (a few arrays, which live as long as the tree)
+  def dead(self, player: int, street: int) -> np.ndarray:
+    """bool[B, H]: does the type hold a card of the runout?"""
+    holds = np.zeros((self.boards[street], 1 + int(max(cards.max() for cards in self.form.cards))), bool)
+    for cards in self.runouts[street].T:
+      known = cards < holds.shape[1]
+      holds[np.flatnonzero(known), cards[known]] = True
+    first, second = self.form.cards[player].T
+    return holds[:, first] | holds[:, second]
+
+  @functools.cached_property
+  def disjoint(self) -> np.ndarray:
+    """bool[H0, H1]: can the two types be dealt together?"""
+    return ~shares_card(*self.form.cards)
+
+  @functools.cache  # noqa: B019 (a few arrays, which live as long as the tree)
+  def alive(self, player: int, street: int) -> np.ndarray:
+    """bool[B, H]: may the player be of this type there, beside some type of the opponent?"""
+    own, other = self.dead(player, street), self.dead(1 - player, street)
+    pairs = (self.disjoint if player == 1 else self.disjoint.T).astype(np.float32)
+    return ~own & ((~other).astype(np.float32) @ pairs > 0)
+
+  @functools.cached_property
+  def strength(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[B, H0], int32[B, H1] on the boards of the last street; of dead types anything."""
+    first, second = self.form.strengths() if hasattr(self.form, "strengths") else self.form.strength
+    return np.atleast_2d(first), np.atleast_2d(second)
+
+  def lead(self, street: int, runout: int) -> np.ndarray:
+    """int32[H0, H1]: in how many ways the cards to come make player 0's type win, less those that it loses.
+
+    Deals that cannot be count too.
+    """
+    last = len(self.boards) - 1
+    each = self.boards[last] // self.boards[street]
+    dead = [self.dead(i, last) for i in (0, 1)]
+    total = np.zeros(self.disjoint.shape, np.int32)
+    for board in range(runout * each, (runout + 1) * each):
+      first, second = self.strength[0][board][:, None], self.strength[1][board]
+      signs = np.greater(first, second).view(np.int8) - np.less(first, second).view(np.int8)
+      signs[dead[0][board]] = 0
+      signs[:, dead[1][board]] = 0
+      total += signs
+    return total
+
+  def last_acting(self, line: int) -> int:
+    """The line after which nobody acts before the end `line`: itself, or an all-in before the last card."""
+    while self.form.parent[line] >= 0 and self.form.player[self.form.parent[line]] == CHANCE:
+      line = int(self.form.parent[line])
+    return line

@@ -1,0 +1,54 @@
+"""Pictures of abstractions: how exploitable a policy is against how many sets it is made of."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from ps_cfr_spiel.pictures.curves import dress
+from ps_cfr_spiel.pictures.style import DPI, INK, LINES
+
+Curve = Sequence[tuple[float, float]]  # (size of the abstraction, NashConv or exploitability), in order
+
+
+def abstraction_sizes(
+  panels: Mapping[str, Mapping[str, Sequence[Curve]]],
+  x_label: str = "sets, % of the infostates",
+  y_label: str = "NashConv",
+  marks: Mapping[str, Mapping[str, float]] | None = None,
+  level: float | None = None,
+) -> Figure:
+  """A panel for each game and a line for each run: down as it is solved, to the right as sets are split.
+
+  Args:
+    panels: {game: {method: curves of its runs}}.
+    x_label: what the first numbers of a point are.
+    y_label: what the second are.
+    marks: {game: {method: x}} to compare with, drawn as triangles at `level`, in the method's colour.
+    level: drawn as a dotted line.
+  """
+  figure = Figure(figsize=(1 + 4.3 * len(panels), 4.4), dpi=DPI, facecolor="white", layout="constrained")
+  methods = list(dict.fromkeys(itertools.chain(*panels.values())))
+  colors = dict(zip(methods, itertools.cycle(LINES), strict=False))
+  places = figure.subplots(1, len(panels), squeeze=False)[0]
+  for axes, (game, runs) in zip(places, panels.items(), strict=True):
+    for method, curves in runs.items():
+      for number, curve in enumerate(curves):
+        shown = [(x, y) for x, y in curve if x > 0 and y > 0]
+        label = {"label": method} if number == 0 else {}
+        style = {"linewidth": 1.6, "alpha": 0.85, "color": colors[method]}
+        axes.loglog(*zip(*shown, strict=True), **style, **label)
+        axes.plot(*shown[-1], marker="o", markersize=5, color=colors[method])
+    for method, x in (marks or {}).get(game, {}).items():
+      if method in colors and level:
+        axes.plot(x, level, marker="v", markersize=9, markerfacecolor="white", color=colors[method])
+    if level:
+      axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
+    axes.set_title(game, fontsize=12, color=INK, loc="left", pad=10)
+    dress(axes, x_label, y_label if axes is figure.axes[0] else "")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.legend(frameon=False, fontsize=9)
+  return figure

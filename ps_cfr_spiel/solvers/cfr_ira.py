@@ -1,0 +1,146 @@
+"""CFR+IRA as a solver in OpenSpiel's shape: it finds an abstraction that is as good as the game."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import (
+  Abstraction,
+  Key,
+  abstract_tree,
+  bind,
+  cfr_ira,
+  from_file,
+  to_arrays,
+  unbind,
+)
+from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.walking import LIMIT
+
+
+class CFRPlusIRASolver(IterativeSolver):
+  """Solves a game with few regrets: CFR+ on an abstraction that is split where its members disagree.
+
+  Čermák, Lisý and Bošanský (2020); see `abstraction.cfr_ira`. The policies are of the whole game, and so is
+  their exploitability, the only guarantee: the paper's bound says nothing before every set is split.
+
+  Attributes:
+    game: the game.
+    tree: its public tree, on the host.
+    refinement: how sets are split.
+    dtype: "float32" or "float64".
+    skip: iterations left out of the average at the start.
+    seed: of the samples; the same seed gives the same run.
+    leaves, public_states, limit: how the tree was built.
+    iteration: iterations done, each a turn of both players (the paper counts turns).
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    bound: int = 10,
+    heuristic: int = 90,
+    abstraction: Abstraction | Key | str | None = None,
+    seed: int = 0,
+    skip: int = 100,
+    dtype: str = "float32",
+    leaves: str = "auto",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+    progress: bool | None = None,
+    memory: float | None = None,
+    **options: Any,
+  ):
+    """Builds the tree; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      bound: k_b of the paper: most infostates that the regret bound tracks at a time.
+      heuristic: k_h: most infostates that the heuristic samples in a turn.
+      abstraction: to begin with, or a key of `ps_cfr_spiel.abstract`; "initial" by default.
+      seed: see the class.
+      skip: see the class.
+      dtype: see the class.
+      leaves: leaf evaluator; see `build_tree`.
+      public_states: see `build_tree`.
+      limit: most histories to walk.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
+      **options: the other fields of `abstraction.cfr_ira.Refinement`.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self.game = game
+    allowed = [field.name for field in dataclasses.fields(cfr_ira.Refinement)]
+    if unknown := sorted(set(options) - set(allowed)):
+      raise ValueError(f"Unknown options {unknown}; choose among {', '.join(allowed)}.")
+    self.refinement = cfr_ira.Refinement(bound, heuristic, **options)
+    self.dtype, self.skip, self.seed = check_dtype(dtype), check_count("skip", skip, 0), seed
+    self.leaves, self.public_states, self.limit = leaves, public_states, limit
+    self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
+    self._start = abstract_tree(self.tree, game, "initial" if abstraction is None else abstraction)
+    with precision(self.dtype):
+      self._tree = to_device(self.tree, self.dtype)
+      self._setting = cfr_ira.Setting(
+        self.tree, self._tree, self.refinement, self.dtype, skip, seed, cfr_ira.spreads(self.tree)
+      )
+      self._state = cfr_ira.begin(self._setting, bind(self.tree, self._start))
+
+  @property
+  def abstraction(self) -> Abstraction:
+    """The sets as they are now, a copy: to solve on, or to begin another run with."""
+    key = f"{self._start.key}, split in {self.iteration} iterations of {self.name}"
+    return unbind(self.tree, jax.tree.map(np.asarray, self._state.parts), key)
+
+  @property
+  def name(self):
+    """See `IterativeSolver`."""
+    return f"CFR+IRA B{self.refinement.bound}H{self.refinement.heuristic}"
+
+  def compile(self) -> None:
+    """Compiles what the first iteration and `evaluation` need; tables that grow compile again."""
+    with precision(self.dtype):
+      jax.block_until_ready(cfr_ira.iterate(self._setting, self._state, 1).players)
+    self.evaluation()
+
+  def _step(self, state, iterations):
+    return cfr_ira.iterate(self._setting, state, iterations)
+
+  def _strategies(self, average):
+    players = self._state.players
+    tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
+    parts = jax.tree.map(np.asarray, self._state.parts)
+    return cfr.of_infostates(self._tree, cfr_ira.device_sets(self._setting, parts), tables)
+
+  def _options(self):
+    return {
+      **dataclasses.asdict(self.refinement),
+      "abstraction": self._start.key,
+      "seed": self.seed,
+      "skip": self.skip,
+      "dtype": self.dtype,
+      "leaves": self.leaves,
+      "public_states": self.public_states,
+      "limit": self.limit,
+    }
+
+  def _arrays(self):
+    return to_arrays(self._start)
+
+  @classmethod
+  def _arguments(cls, file):
+    return {**super()._arguments(file), "abstraction": from_file(file)}
+
+  def _template(self, file):
+    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
+    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
+    with precision(self.dtype):
+      return cfr_ira.begin(self._setting, run.parts)

@@ -1,0 +1,154 @@
+"""Fictitious play as solvers in OpenSpiel's shape: in the whole game, and in an abstraction it splits."""
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import (
+  Abstraction,
+  Key,
+  abstract_tree,
+  bind,
+  fpira,
+  from_file,
+  to_arrays,
+  unbind,
+)
+from ps_cfr_spiel.cfr import fictitious_play
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.walking import LIMIT
+
+
+class FictitiousPlaySolver(IterativeSolver):
+  """Solves a two-player zero-sum game by fictitious play; see `cfr.fictitious_play`.
+
+  Slow beside CFR, which is what it is for: to be compared with, and what FPIRA must equal. Its current
+  policy is the average one.
+
+  Attributes:
+    game: the game.
+    tree: its public tree, on the host, with one type and a number for each pair of sequences.
+    dtype: "float32" or "float64".
+    public_states, limit: how the tree was built.
+    iteration: iterations done, each a best response of both players.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    dtype: str = "float64",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+    progress: bool | None = None,
+    memory: float | None = None,
+  ):
+    """Builds the tree; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`; its histories are walked.
+      dtype: see the class.
+      public_states: "closure", "observer" or "none"; see `build_tree`.
+      limit: most histories to walk.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self.game, self.dtype = game, check_dtype(dtype)
+    self.public_states, self.limit = public_states, limit
+    self.tree = build_tree(game, "sparse", public_states, limit, progress, memory)
+    self._scale = game.max_utility() - game.min_utility()
+    with precision(self.dtype):
+      self._tree = to_device(self.tree, self.dtype)
+      self._state = self._begin()
+
+  def _begin(self):
+    return fictitious_play.begin(self._tree, self.dtype)
+
+  def _step(self, state, iterations):
+    tolerance = np.asarray(1e-12 * self._scale, self.dtype)
+    return fictitious_play.solve_by_play(self._tree, state, iterations, tolerance)
+
+  def _strategies(self, average):
+    return [fictitious_play.average_of(sums) for sums in self._state.sums]
+
+  def _options(self):
+    return {"dtype": self.dtype, "public_states": self.public_states, "limit": self.limit}
+
+
+class FPIRASolver(FictitiousPlaySolver):
+  """Fictitious play in an abstraction that is split wherever it would go another way: FPIRA.
+
+  Čermák, Lisý and Bošanský (2020); see `abstraction.fpira`. In every iteration its policy is as exploitable
+  as that of `FictitiousPlaySolver`.
+
+  Attributes:
+    game, tree, dtype, public_states, limit, iteration: as in `FictitiousPlaySolver`.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    abstraction: Abstraction | Key | str | None = None,
+    dtype: str = "float64",
+    public_states: str = "closure",
+    limit: int = LIMIT,
+    progress: bool | None = None,
+    memory: float | None = None,
+  ):
+    """Builds the tree; nothing is compiled yet.
+
+    Args:
+      game: from `pyspiel.load_game`; its histories are walked.
+      abstraction: to begin with, or a key of `ps_cfr_spiel.abstract`; "initial" by default.
+      dtype: see the class.
+      public_states: "closure", "observer" or "none"; see `build_tree`.
+      limit: most histories to walk.
+      progress: show a progress bar while walking; see `build_tree`.
+      memory: most bytes to take; see `build_tree`.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+    """
+    self._wanted = "initial" if abstraction is None else abstraction
+    super().__init__(game, dtype, public_states, limit, progress, memory)
+
+  def _begin(self):
+    self._start = abstract_tree(self.tree, self.game, self._wanted)
+    return fpira.begin(self.tree, bind(self.tree, self._start), self.dtype)
+
+  @property
+  def abstraction(self) -> Abstraction:
+    """The sets as they are now, a copy: to solve on, or to begin another run with."""
+    key = f"{self._start.key}, split in {self.iteration} iterations of {self.name}"
+    return unbind(self.tree, self._parts(), key)
+
+  def _parts(self):
+    return jax.tree.map(np.asarray, self._state.parts)
+
+  def _step(self, state, iterations):
+    return fpira.iterate(self.tree, self._tree, state, iterations, self._scale)
+
+  def _strategies(self, average):
+    sets = to_device(fpira.device_sets(self.tree, self._parts()), self.dtype)
+    return cfr.of_infostates(self._tree, sets, self._state.averages)
+
+  def _options(self):
+    return {**super()._options(), "abstraction": self._start.key}
+
+  def _arrays(self):
+    return to_arrays(self._start)
+
+  @classmethod
+  def _arguments(cls, file):
+    return {**super()._arguments(file), "abstraction": from_file(file)}
+
+  def _template(self, file):
+    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
+    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
+    with precision(self.dtype):
+      return fpira.begin(self.tree, run.parts, self.dtype)

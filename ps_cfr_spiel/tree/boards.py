@@ -1,0 +1,150 @@
+"""Leaves on many boards: public cards are still to come, and each board has a leaf evaluator of its own.
+
+A game with public cards has *streets*, as many as cards to come and one more. On each street there are
+boards (the cards that have come so far), and on each board the same betting lines end the same ways: by
+all-ins or showdowns, and by folds. Types are dealt for good at the root, so every board has all of them; one
+that holds a card of the board is dead there, of weight 0.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.tree.leaves import dot, pick
+from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts
+
+
+class BoardTypes(NamedTuple):
+  """The types on one board, as evaluators of two parts want them of a form.
+
+  Attributes:
+    weights: float64[H0], float64[H1], 0 for dead types.
+    cards: int32[H0, 2], int32[H1, 2].
+    strength: int32[H0], int32[H1], larger wins.
+  """
+
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  strength: tuple[np.ndarray, np.ndarray]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class AllInLeaves:
+  """All-ins with public cards to come, after which nobody acts, and folds, on one board.
+
+  Attributes:
+    mean: [H0, H1] prior x mean over the cards to come of sign(strength 0 - strength 1).
+    stake: [L0] chips at stake in each all-in.
+    folds: evaluator of two parts, of which the first is empty.
+  """
+
+  kind: ClassVar[str] = "all-in"
+  mean: Array
+  stake: Array
+  folds: LeafEvaluator
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    all_ins, folds = opponent_reach
+    mean = self.mean.T if player == 0 else self.mean
+    values = dot(all_ins, mean) * ((1 - 2 * player) * self.stake)[:, None]
+    return [values, self.folds(player, [all_ins[:0], folds])[1]]
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    count = len(self.stake)
+    all_in = dataclasses.replace(self, stake=jnp.append(self.stake, 0)[jnp.minimum(leaf, count)])
+    folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
+    return all_in(player, [reach, reach[:0]])[0] + jnp.where(leaf[:, None] < count, 0, folds)
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "AllInLeaves":
+    """See `tree.LeafEvaluator`."""
+    return AllInLeaves(
+      self.mean,
+      pick(self.stake, leaves[0], sizes[0]),
+      self.folds.take((leaves[0][:0], leaves[1]), (0, sizes[1])),
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoardLeaves:
+  """The leaves of a game with public cards.
+
+  There are two parts for each street: all-ins (on the last street showdowns) and folds. A part has the
+  leaves of the first board, then those of the second, ..., equally many of each.
+
+  Attributes:
+    streets: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
+    boards: the number of boards of each street.
+    leaves: for each street how many all-ins or showdowns, and how many folds, one board has.
+    batched: whether all boards of a street are evaluated in one call, or one after the other.
+  """
+
+  kind: ClassVar[str] = "boards"
+  streets: tuple[Any, ...]
+  boards: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  leaves: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
+  batched: bool = dataclasses.field(metadata={"static": True})
+
+  @classmethod
+  def create(
+    cls, streets: Sequence[Sequence[LeafEvaluator]], leaves: Sequence[tuple[int, int]]
+  ) -> "BoardLeaves":
+    """From an evaluator for each board of each street; the other arguments as in the class."""
+    stacked = tuple(jax.tree.map(_stacked, *boards) for boards in streets)
+    native = streets[-1][0].kind == "native"  # it takes the boards of one call one by one anyway
+    batched = native or jax.default_backend() != "cpu"
+    return cls(stacked, tuple(map(len, streets)), tuple(leaves), batched)
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    values = []
+    for street, (evaluator, boards) in enumerate(zip(self.streets, self.boards, strict=True)):
+      parts = opponent_reach[2 * street : 2 * street + 2]
+      reach = [part.reshape(boards, len(part) // boards, part.shape[1]) for part in parts]
+      values += [x.reshape(-1, x.shape[2]) for x in self._on_each_board(player, evaluator, reach)]
+    return values
+
+  def _on_each_board(self, player: int, evaluator: Any, reach: Parts) -> list[Array]:
+    """A street's values, parts [B, n, H], from parts [B, n, H of the opponent]."""
+
+    def on_board(board: tuple[Any, Parts]) -> list[Array]:
+      return board[0](player, board[1])
+
+    return (
+      jax.vmap(on_board)((evaluator, reach)) if self.batched else jax.lax.map(on_board, (evaluator, reach))
+    )
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    total, start = jnp.zeros(()), 0
+    for evaluator, boards, each in zip(self.streets, self.boards, self.leaves, strict=True):
+      # A leaf's place: its board, and its number among that board's leaves, through both parts.
+      ends, folds = leaf - start, leaf - start - boards * each[0]
+      board, number = (
+        jnp.where(folds < 0, ends // max(each[0], 1), folds // max(each[1], 1)),
+        jnp.where(folds < 0, ends % max(each[0], 1), each[0] + folds % max(each[1], 1)),
+      )
+      here = (ends >= 0) & (folds < boards * each[1])
+      board, number = jnp.where(here, board, 0), jnp.where(here, number, 0)
+      tables = jax.tree.map(lambda table, board=board: table[board], evaluator)
+      one = jax.vmap(lambda tables, leaf, reach: tables.sampled(player, leaf[None], reach[None])[0])
+      total = total + jnp.where(here[:, None], one(tables, number, reach), 0)
+      start += boards * sum(each)
+    return total
+
+  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BoardLeaves":
+    """TypeError: not yet."""
+    raise TypeError("Subgames of games with public cards to come cannot be cut yet.")
+
+
+def _stacked(*arrays: np.ndarray) -> np.ndarray:
+  """The arrays with an axis in front, and zeros at the end of those that are shorter than others."""
+  shape = np.max([array.shape for array in arrays], axis=0)
+  return np.stack([np.pad(a, [(0, n - has) for n, has in zip(shape, a.shape, strict=True)]) for a in arrays])

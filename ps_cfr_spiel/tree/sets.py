@@ -1,0 +1,53 @@
+"""One player's abstraction as arrays: which infostates play alike.
+
+Such a group is an *abstract infostate*, here a *set*: its members have equally many actions, matched by their
+order, and one strategy. The game stays what it is: reaches and values are those of all infostates, and only a
+solver's tables have a column for each set instead of one for each infostate. `traverse.expand` copies such
+tables to the members, `traverse.collapse` adds members up.
+
+Members also have equally many earlier decisions of their player, so no path meets a set twice.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Sets:
+  """A player's sets, numbered anew in each bucket (the infostates with one number of actions).
+
+  Attributes:
+    cells: for each bucket int32[rows, H], the set of each infostate, 1, 2, ...; 0 where there is none (a
+      type that cannot be there). Rows are in the order of `PlayerTree.join`.
+    shapes: (A, K, 1) of each bucket's tables; K has room for set 0, which plays no part, for all sets, and
+      perhaps for more to come.
+  """
+
+  cells: tuple[Array, ...]
+  shapes: tuple[tuple[int, int, int], ...] = dataclasses.field(metadata={"static": True})
+
+  @classmethod
+  def create(cls, tree: PlayerTree, cells: Sequence[np.ndarray], columns: Sequence[int]) -> "Sets":
+    """Sets over host arrays, checked; `columns` is K of each bucket, see the class for the rest."""
+    shapes = bucket_shapes(tree)
+    if [x.shape for x in cells] != [shape[1:] for shape in shapes]:
+      raise ValueError(
+        f"Sets need cells of shapes {[s[1:] for s in shapes]}, got {[x.shape for x in cells]}."
+      )
+    for x, k in zip(cells, columns, strict=True):
+      if x.size and not 0 <= x.min() <= x.max() < k:
+        raise ValueError(f"Sets of a bucket must be numbered 0..{k - 1}, got {x.min()}..{x.max()}.")
+    tables = tuple((a, int(k), 1) for (a, _, _), k in zip(shapes, columns, strict=True))
+    return cls(tuple(np.asarray(x, np.int32) for x in cells), tables)
+
+
+def bucket_shapes(tree: PlayerTree) -> list[tuple[int, int, int]]:
+  """(A, rows, H) of each bucket's tables without an abstraction; see `PlayerTree.join`."""
+  blocks = tree.block_shapes
+  return [(blocks[b[0]][0], sum(blocks[k][1] for k in b), tree.types) for b in tree.buckets]

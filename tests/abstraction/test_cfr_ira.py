@@ -1,0 +1,195 @@
+"""CFR+IRA: its laws on random games, its options, and what it must equal."""
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability
+from random_games import random_game
+
+import ps_cfr_spiel
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import cfr_ira
+from ps_cfr_spiel.tree import max_actions, sequence_reach, sequence_values
+
+KUHN = pyspiel.load_game("kuhn_poker")
+LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
+
+
+def own_paths(game):
+  """For each terminal history and player, the own infostates on its way."""
+
+  def walk(state, paths):
+    if state.is_terminal():
+      yield from enumerate(paths)
+      return
+    mover = state.current_player()
+    name = state.information_state_string() if mover >= 0 else ""
+    after = tuple((*p, name) if i == mover else p for i, p in enumerate(paths))
+    for action in state.legal_actions():
+      yield from walk(state.child(action), after)
+
+  return set(walk(game.new_initial_state(), ((), ())))
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_laws(seed):
+  """A partition, finer than before, of infostates with equal actions; no path meets a set twice."""
+  game = random_game(seed)
+  solver = ps_cfr_spiel.CFRPlusIRASolver(game, bound=3, heuristic=4, seed=seed, skip=0, dtype="float64")
+  labels, paths = solver.tree.names, own_paths(game)
+  order = [sorted(n for d, _, n in labels.infostates() if d.player == i) for i in (0, 1)]
+  actions = {(d.player, n): len(d.legal_actions) for d, _, n in labels.infostates()}
+  before = first = solver.abstraction
+  for _ in range(25):
+    solver.run(1)
+    now = solver.abstraction
+    for i in (0, 1):
+      pairs = set(zip(now.sets[i].tolist(), before.sets[i].tolist(), strict=True))
+      assert len(pairs) == now.counts[i] >= before.counts[i]  # every new set within one old set, none empty
+      assert {(n, int(now.origin[i][n])) for n in now.sets[i].tolist()} == set(
+        zip(now.sets[i].tolist(), first.sets[i].tolist(), strict=True)
+      )
+      number = dict(zip(order[i], now.sets[i].tolist(), strict=True))
+      assert len({(k, actions[i, n]) for n, k in number.items()}) == now.counts[i]
+      for player, path in paths:
+        if player == i:
+          assert len({number[name] for name in path}) == len(path)
+    assert now.count - first.count <= now.infostates - first.count
+    check_survivors(solver)
+    before = now
+
+
+def check_survivors(solver):
+  """Whoever is tracked and was not split off has a mean regret within the bound (Algorithm 9)."""
+  run, setting = solver._state, solver._setting
+  turn = 2 * solver.iteration
+  since = 1 << (turn.bit_length() - 1)
+  for (player, cell), summed in zip(np.asarray(run.tracked), np.asarray(run.summed), strict=True):
+    if player >= 0 and turn > since:
+      low = setting.spread[player][cell] * np.sqrt(setting.actions[player][cell]) / (100 * np.sqrt(turn))
+      assert summed.max() / (turn - since) <= low
+
+
+def test_spreads():
+  """Kuhn: the lowest card wins 1 at most and may lose 2, the middle one may win or lose 2, and so on."""
+  tree = ps_cfr_spiel.build_tree(KUHN)
+  found = cfr_ira.spreads(tree)
+  assert found[0].tolist() == [3, 4, 3, 1, 4, 3]  # 0, 1, 2, and after a pass and a bet
+  assert sorted(found[1].tolist()) == [1, 1, 3, 3, 4, 4]
+
+
+def test_external_regret_is_bounded_by_regrets_of_the_whole_game():
+  """Eq. 4, on a run: a player's regret is at most the sum of the positive regrets of all infostates."""
+  solver = ps_cfr_spiel.CFRPlusIRASolver(LEDUC, bound=0, heuristic=0, dtype="float64", skip=0)
+  tree, state, setting = solver._tree, solver._state, solver._setting
+  with ps_cfr_spiel.precision.precision("float64"):
+    sets = cfr_ira.device_sets(setting, solver._state.parts)
+    now = cfr.SolverState(state.iteration, state.players)
+    totals, gained, leaves = [None, None], [0.0, 0.0], [None, None]
+    for t in range(6):
+      for i in (0, 1):
+        strategies = cfr.of_infostates(tree, sets, [p.strategy for p in now.players])
+        other, own = tree.players[1 - i], tree.players[i]
+        values = tree.leaves(i, other.leaf.pull(sequence_reach(other, strategies[1 - i])))
+        reach = own.leaf.pull(sequence_reach(own, strategies[i]))
+        gained[i] += float(sum((r * v).sum() for r, v in zip(reach, values, strict=True)))
+        leaves[i] = values if t == 0 else [a + b for a, b in zip(leaves[i], values, strict=True)]
+        players, regrets = cfr_ira._turn(tree, now, 0, sets, player=i, rule=cfr_ira.RULE)
+        totals[i] = regrets if t == 0 else [a + b for a, b in zip(totals[i], regrets, strict=True)]
+        now = now._replace(players=players)
+      now = now._replace(iteration=now.iteration + 1)
+    for i in (0, 1):
+      best = float(sequence_values(tree.players[i], leaves[i], lambda _, q: max_actions(q))[1].sum())
+      bound = float(sum(np.maximum(np.asarray(x).max(0), 0).sum() for x in totals[i]))
+      assert 0 < best - gained[i] <= bound + 1e-9
+
+
+def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():
+  plain = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", dtype="float64", skip=5)
+  same = ps_cfr_spiel.CFRPlusIRASolver(KUHN, bound=0, heuristic=0, dtype="float64", skip=5)
+  for solver in (plain, same):
+    solver.run(20)
+  assert same.abstraction.count == 3
+  assert same.exploitability() == plain.exploitability()
+
+
+def test_it_solves_the_whole_game(tmp_path):
+  """What no fixed coarse abstraction can; the same seed gives the same run, in one part or two."""
+  whole, halves = (ps_cfr_spiel.CFRPlusIRASolver(KUHN, seed=3) for _ in range(2))
+  whole.run(400)
+  halves.run(150)
+  halves.save(tmp_path / "run.npz")
+  halves = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  halves.run(250)
+  assert halves.exploitability() == whole.exploitability() < 0.002
+  policy = whole.average_policy()
+  assert exploitability.exploitability(KUHN, policy.to_tabular()) == pytest.approx(
+    whole.exploitability(), abs=1e-6
+  )
+  for one, other in zip(halves.abstraction.sets, whole.abstraction.sets, strict=True):
+    np.testing.assert_array_equal(one, other)
+  assert halves.name == "CFR+IRA B10H90"
+  assert "split in 400 iterations" in whole.abstraction.key
+  again = ps_cfr_spiel.PSCFRSolver(KUHN, abstraction=whole.abstraction)
+  again.run(500)
+  assert again.exploitability() < 0.001
+
+
+def test_seeds_differ():
+  found = []
+  for seed in (0, 1):
+    solver = ps_cfr_spiel.CFRPlusIRASolver(LEDUC, bound=4, heuristic=6, seed=seed, public_states="none")
+    solver.run(3)
+    found.append(np.concatenate(solver.abstraction.sets).tolist())
+  assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(
+  "options",
+  [
+    {"reset": "all", "clip": False, "time": "turns"},
+    {"reset": "none", "sampling": "infostates"},
+    {"start": "first", "relative": True},
+  ],
+  ids=lambda options: "-".join(map(str, options.values())),
+)
+def test_every_reading_of_the_text_solves_kuhn(options):
+  solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, skip=50, **options)
+  solver.run(400)
+  assert solver.exploitability() < 0.01
+  assert 3 < solver.abstraction.count <= 12
+
+
+def test_what_a_split_clears():
+  """Tables of new sets begin anew; those of the others stay, unless all parts are cleared or inherit."""
+  for reset in cfr_ira.RESETS:
+    solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, bound=0, heuristic=0, skip=0, reset=reset, dtype="float64")
+    solver.run(3)
+    before = jax.tree.map(np.asarray, solver._state.players[1])
+    parts = jax.tree.map(np.asarray, solver._state.parts[1])
+    moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
+    after = cfr_ira._settled(solver._setting, 1, before, moved, moves)
+    old, new = before.rule[0][:, 1, 0], after.rule[0][:, moved.column[moves[0, 1]], 0]
+    assert before.average[0][:, 1].any()
+    assert after.rule[0][:, 1, 0].tolist() == ([0, 0] if reset == "all" else old.tolist())
+    assert new.tolist() == (old.tolist() if reset == "none" else [0, 0])
+    assert after.average[0][:, 1].any() == (reset != "all")
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"bound": -1}, "bound must be an integer of at least 0, got -1"),
+    ({"heuristic": 1.5}, "heuristic must be an integer of at least 0, got 1.5"),
+    ({"seed": -1}, "seed must be an integer from 0"),
+    ({"sampling": "some"}, "Unknown sampling 'some'; choose one of 'sets', 'infostates'"),
+    ({"reset": "old"}, "Unknown reset 'old'; choose one of 'new', 'all', 'none'"),
+    ({"tolerance": -1}, "tolerance must be a number from 0"),
+    ({"tolarance": 1}, r"Unknown options \['tolarance'\]; choose among bound, heuristic, sampling"),
+    ({"abstraction": "suits"}, "Unknown key 'suits'"),
+  ],
+)
+def test_wrong_input(options, message):
+  with pytest.raises(ValueError, match=message):
+    ps_cfr_spiel.CFRPlusIRASolver(KUHN, **options)

@@ -1,0 +1,120 @@
+"""FPIRA against fictitious play in the whole game, and the paper's examples."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability
+from random_games import random_game
+from reference import sequence_form_value
+
+import ps_cfr_spiel
+from ps_cfr_spiel.abstraction import double_oracle
+
+KUHN = pyspiel.load_game("kuhn_poker")
+LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
+GOOFSPIEL = pyspiel.load_game(
+  "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending,"
+  "returns_type=point_difference))"
+)
+# Example 2 of the paper: player 1 plays b or a, then u, w or t, v without knowing which; player 2 e or f.
+EXAMPLE = pyspiel.load_efg_game("""EFG 2 R "example" { "1" "2" } ""
+p "" 1 1 "" { "b" "a" } 0
+p "" 1 2 "" { "w" "v" } 0
+p "" 2 1 "" { "e" "f" } 0
+t "" 1 "" { 0 0 }
+t "" 2 "" { 0 0 }
+p "" 2 1 "" { "e" "f" } 0
+t "" 3 "" { 1 -1 }
+t "" 4 "" { -5 5 }
+p "" 1 3 "" { "u" "t" } 0
+p "" 2 1 "" { "e" "f" } 0
+t "" 5 "" { 0 0 }
+t "" 6 "" { 2 -2 }
+p "" 2 1 "" { "e" "f" } 0
+t "" 7 "" { 0 0 }
+t "" 8 "" { 0 0 }
+""")
+
+
+@pytest.mark.parametrize(("game", "iterations"), [(KUHN, 40), (LEDUC, 8), (GOOFSPIEL, 40), (EXAMPLE, 20)])
+def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
+  plain = ps_cfr_spiel.FictitiousPlaySolver(game, public_states="none")
+  split = ps_cfr_spiel.FPIRASolver(game, public_states="none")
+  before = split.abstraction
+  for _ in range(iterations):
+    plain.run(1)
+    split.run(1)
+    assert split.exploitability() == pytest.approx(plain.exploitability(), abs=1e-12)
+    now = split.abstraction
+    refines(now, before)
+    before = now
+
+
+def refines(now, before):
+  """Every set of the later abstraction is within one of the earlier."""
+  for new, old in zip(now.sets, before.sets, strict=True):
+    pairs = set(zip(new.tolist(), old.tolist(), strict=True))
+    assert len(pairs) == len({n for n, _ in pairs}) >= len({o for _, o in pairs})
+
+
+def test_example_2():
+  """No split in the turns 1 and 2; in turn 3 the sets u, w and t, v must part."""
+  solver = ps_cfr_spiel.FPIRASolver(EXAMPLE, public_states="none")
+  assert solver.abstraction.counts == (2, 1)
+  solver.run(1)
+  assert solver.abstraction.counts == (2, 1)
+  solver.run(1)
+  assert solver.abstraction.counts == (3, 1)
+
+
+def test_fictitious_play_solves():
+  """Kuhn's value is -1/18; OpenSpiel measures the policy as the solver does."""
+  solver = ps_cfr_spiel.FictitiousPlaySolver(KUHN)
+  solver.run(3000)
+  measured = exploitability.exploitability(KUHN, solver.average_policy().to_tabular())
+  assert solver.exploitability() == pytest.approx(measured, abs=1e-12)
+  assert measured < 0.01
+  assert solver.value() == pytest.approx(-1 / 18, abs=0.01)
+
+
+def test_a_first_round_by_hand():
+  """Kuhn, first actions are passes: player 0's best response bets all hands; half its average bets then.
+
+  Against players who always pass, every bet wins the ante; player 1 then meets bets half the time.
+  """
+  solver = ps_cfr_spiel.FictitiousPlaySolver(KUHN)
+  solver.run(1)
+  policy = solver.average_policy()
+  assert all(policy.at(0, card)[1] == pytest.approx(0.5) for card in "01")
+  assert policy.at(1, "2b") == {0: pytest.approx(0.5), 1: pytest.approx(0.5)}  # the best card calls
+
+
+@pytest.mark.parametrize("kind", ["FPIRASolver", "FictitiousPlaySolver"])
+def test_saved_and_resumed(kind, tmp_path):
+  whole, halves = (getattr(ps_cfr_spiel, kind)(KUHN) for _ in range(2))
+  whole.run(12)
+  halves.run(5)
+  halves.save(tmp_path / "run.npz")
+  halves = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  halves.run(7)
+  assert halves.exploitability() == whole.exploitability()
+  if kind == "FPIRASolver":
+    for one, other in zip(halves.abstraction.sets, whole.abstraction.sets, strict=True):
+      np.testing.assert_array_equal(one, other)
+
+
+# The peer
+
+
+@pytest.mark.parametrize("game", [KUHN, GOOFSPIEL, EXAMPLE, random_game(1), random_game(5)])
+def test_double_oracle_finds_the_value(game):
+  """The value of the linear program over the whole game; the strategies are optimal in it."""
+  tree = ps_cfr_spiel.build_tree(game, leaves="sparse", public_states="none")
+  steps = list(double_oracle(tree, target=1e-9))
+  assert steps[-1].value == pytest.approx(sequence_form_value(game), abs=1e-8)
+  assert steps[-1].nash_conv < 1e-7
+  policy = ps_cfr_spiel.TreePolicy(game, tree.names, steps[-1].strategies)
+  assert exploitability.nash_conv(game, policy) < 1e-7
+  sizes = [step.infostates for step in steps]
+  assert sizes == sorted(sizes)
+  assert sizes[-1] <= sum(1 for _ in tree.names.infostates())

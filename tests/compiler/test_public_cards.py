@@ -1,0 +1,231 @@
+"""Games with public cards to come, compiled from their forms: against walks, against equity and the river."""
+
+import itertools
+
+import numpy as np
+import pyspiel
+import pytest
+from ps_cfr_spiel.games.poker import cards
+from reference import sequence_form_value
+
+from ps_cfr_spiel import PSCFRSolver, build_tree
+from ps_cfr_spiel.compiler.from_form import build_bayesian
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.policy import make_state
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, evaluate, sequence_reach
+
+GAMES = {
+  "turn": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)",
+  "flop": "holdem_subgame(deck=5x2,board=2c3c4d,stack=300,ranges=6c6d 5c4c 5d6c;6c2d 5d3d:0.3 3d2d)",
+  "flop, all-in before": "holdem_subgame(deck=5x2,board=2c3c4d,stack=100,ranges=6c6d 5c4c 5d6c;6c2d 5d3d)",
+  "no all-in": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=900,bets=1;1,ranges=6c6d 5c4c;6c2d 3d2d)",
+}
+KINDS = ("dense", "showdown", "native")
+
+
+def profile_values(tree, profile):
+  """[3]: value to player 0 of {(player, infostate): probabilities}, and both best responses, in float64."""
+  strategies = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+  for decision, h, name in tree.names.infostates():
+    strategies[decision.player][decision.block][:, decision.row, h] = profile[decision.player, name]
+  with precision("float64"):
+    found = evaluate(*to_device((tree, strategies), "float64"))
+    return np.array([found.value, *found.best_response], float)
+
+
+def random_profile(tree, seed=0):
+  rng = np.random.default_rng(seed)
+  names = sorted((d.player, name, len(d.legal_actions)) for d, _, name in tree.names.infostates())
+  return {(player, name): rng.dirichlet(np.ones(actions)) for player, name, actions in names}
+
+
+@pytest.mark.parametrize("game_string", GAMES.values(), ids=GAMES)
+def test_compiled_equals_walked(game_string):
+  """The same infostates with the same actions, and values and best responses to 1e-12 of the stack."""
+  game = pyspiel.load_game(game_string)
+  walked = build_tree(game, leaves="sparse")
+  profile = random_profile(walked)
+  expected = profile_values(walked, profile)
+  for kind in KINDS:
+    tree = build_tree(game, leaves=kind)
+    assert tree.leaves.kind == "boards"
+    legal = [
+      {(d.player, name): d.legal_actions for d, _, name in t.names.infostates()} for t in (tree, walked)
+    ]
+    assert legal[0] == legal[1]
+    assert [tree.names.num_infostates(i) for i in (0, 1)] == [walked.names.num_infostates(i) for i in (0, 1)]
+    np.testing.assert_allclose(profile_values(tree, profile), expected, rtol=0, atol=1e-12 * 300)
+
+
+@pytest.mark.parametrize("board", ["2c3c4d5d", "2c3c4d"])
+def test_small_decks_are_universal_pokers(board):
+  """All hands, in a deck small enough to walk; the uniform strategy needs no names."""
+  theirs = pyspiel.load_game(
+    "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds=4,blind=100 100,"
+    "firstPlayer=2 1 1 1,numSuits=2,numRanks=5,numHoleCards=2,numBoardCards=0 3 1 1,stack=200 200,"
+    f"potSize=200,boardCards={board})"
+  )
+
+  def values(tree):
+    legal = {(d.player, name): len(d.legal_actions) for d, _, name in tree.names.infostates()}
+    return profile_values(tree, {key: 1 / actions for key, actions in legal.items()})
+
+  found = values(build_tree(pyspiel.load_game(f"holdem_subgame(deck=5x2,stack=200,board={board})")))
+  uniform = pyspiel.UniformRandomPolicy(theirs)
+  value = pyspiel.expected_returns(theirs.new_initial_state(), uniform, -1, True)[0]
+  assert found[0] == pytest.approx(value, abs=1e-10)
+  if len(board) == 8:  # from the flop its strings forget which card came first, and best responses differ
+    walked = values(build_tree(theirs, leaves="sparse", public_states="none"))
+    np.testing.assert_allclose(found, walked, rtol=0, atol=1e-10)
+
+
+def test_the_solver_finds_the_lps_value():
+  game = pyspiel.load_game(GAMES["flop"])
+  solver = PSCFRSolver(game, dtype="float64")
+  solver.run(1500)
+  assert solver.exploitability() < 1e-2
+  assert solver.value() == pytest.approx(sequence_form_value(game), abs=1e-2)
+  policy = solver.average_policy().to_pyspiel()
+  assert pyspiel.exploitability(game, policy) == pytest.approx(solver.exploitability(), abs=1e-9)
+
+
+def test_float32_is_close_to_float64():
+  game = pyspiel.load_game(GAMES["turn"])
+  single, double = (PSCFRSolver(game, dtype=dtype) for dtype in ("float32", "float64"))
+  for solver in (single, double):
+    solver.run(3)
+  assert single.value() == pytest.approx(double.value(), abs=1e-2)
+
+
+def test_who_only_checks_gets_the_equity():
+  """With a stack of half the pot nobody bets, and the value is the equity, counted here pair by pair."""
+  board = cards.parse_board("9s7c5s4h", (4,))
+  game = pyspiel.load_game("holdem_subgame(stack=100,ranges=AsKs QQ 87s:0.5;TT 65s AhKh:3)")
+  deck, ranges, total, won = set(cards.WHOLE_DECK) - set(board), game.ranges, 0.0, 0.0
+  for h, g in itertools.product(*(range(len(hands.names)) for hands in ranges)):
+    held = [ranges[0].cards[h].tolist(), ranges[1].cards[g].tolist()]
+    if set(held[0]) & set(held[1]):
+      continue
+    weight = ranges[0].weights[h] * ranges[1].weights[g]
+    signs = []
+    for river in deck.difference(*held):
+      first, second = (int(cards.strength((*board, river), [hand])[0]) for hand in held)
+      signs.append((first > second) - (first < second))
+    assert len(signs) == 44
+    total, won = total + weight, won + weight * 100 * np.mean(signs)
+  for kind in KINDS:
+    tree = build_tree(game, leaves=kind)
+    value = profile_values(tree, random_profile(tree))
+    np.testing.assert_allclose(value, [won / total, won / total, -won / total], rtol=1e-12)
+
+
+def test_rivers_below_a_card_are_river_subgames():
+  """All hands. On the check-check line a card's river is `river_subgame` with the hands that it leaves."""
+  game = pyspiel.load_game("holdem_subgame(stack=500)")
+  tree = build_tree(game)
+  labels, rng = tree.names, np.random.default_rng(0)
+  states = labels.public_states
+  check = next(c for c in labels.children[0] if states[c].action == 1)
+  card_node = next(c for c in labels.children[check] if states[c].player == CHANCE)
+  root = next(c for c in labels.children[card_node] if states[c].action == cards.parse_cards("3c")[0])
+  river = build_tree(pyspiel.load_game("river_subgame(stack=500)"))
+  # The same random strategy on the river, by hand and line; before it everybody checks.
+  strategies = [[np.full(shape, 1 / shape[0]) for shape in p.block_shapes] for p in tree.players]
+  for number in (0, check):
+    decision = labels.decisions[states[number].decisions[0]]
+    strategies[decision.player][decision.block][:, decision.row] = np.eye(len(decision.legal_actions))[:, :1]
+  below = [root, *_descendants(labels, root)]
+  random = {}
+  for s in below:
+    for d in states[s].decisions:
+      decision = labels.decisions[d]
+      line = next(name for name in decision.infostates if name).split(" | ")[4:]
+      names = [None if name is None else name.split(" | ")[0] for name in decision.infostates]
+      random[decision.player, " ".join(line)] = (decision, names)
+  rivers = [[np.zeros(shape) for shape in p.block_shapes] for p in river.players]
+  for decision in river.names.decisions:
+    other, names = random[decision.player, " ".join(decision.infostates[0].split(" | ")[2:])]
+    assert other.legal_actions == decision.legal_actions
+    columns = [names.index(name.split(" | ")[0]) for name in decision.infostates]
+    assert sum(name is not None for name in names) == len(columns) == 1081
+    table = rng.dirichlet(np.ones(len(decision.legal_actions)), len(columns)).T
+    rivers[decision.player][decision.block][:, decision.row] = table
+    strategies[other.player][other.block][:, other.row, columns] = table
+  # Both count the pairs of hands at their own root, and the turn game that one of 44 cards has come.
+  found = [
+    _values_of_row(tree, strategies, labels.decisions[states[root].decisions[0]]),
+    _values_of_row(river, rivers, river.names.decisions[0]),
+  ]
+  alive = [h for h, name in enumerate(random[0, ""][1]) if name is not None]
+  turn_pairs, river_pairs = 1128 * 1035, 1081 * 990  # hands, and those that are left beside one
+  ours = found[0][:, alive] * turn_pairs * 44 / river_pairs
+  np.testing.assert_allclose(ours, found[1], rtol=0, atol=1e-12)
+  dead = np.setdiff1d(np.arange(1128), alive)
+  assert not found[0][:, dead].any()
+
+
+def _descendants(labels, state):
+  for child in labels.children[state]:
+    yield child
+    yield from _descendants(labels, child)
+
+
+def _values_of_row(tree, strategies, decision):
+  """[A, H]: the counterfactual action values in a row, in float64."""
+  with precision("float64"):
+    device, strategies = to_device((tree, strategies), "float64")
+    reach = [sequence_reach(p, s) for p, s in zip(device.players, strategies, strict=True)]
+    values, _, _ = action_values(device, decision.player, strategies[decision.player], reach)
+    return np.asarray(values[decision.block][:, decision.row])
+
+
+# Names and histories
+
+
+@pytest.mark.parametrize("game_string", [GAMES["turn"], GAMES["flop"]])
+def test_labels_are_the_games(game_string):
+  """Every public state's history, and every infostate's path, lead there in the game itself."""
+  game = pyspiel.load_game(game_string)
+  labels = build_tree(game).names
+  states = labels.public_states
+  for number, state in enumerate(states):
+    assert state.parent < number
+    assert number == 0 or number in labels.children[state.parent]
+    if labels.count(number):
+      history = game.new_initial_state()
+      for action in labels.history(number):
+        history.apply_action(action)
+      assert int(history.current_player()) == state.player
+      assert (state.player == TERMINAL) == history.is_terminal()
+  for decision, h, name in labels.infostates():
+    assert make_state(labels, game, decision, h).information_state_string(decision.player) == name
+    found, type_index = labels.find(decision.player, name)
+    assert (found.public_state, found.block, found.row, type_index) == (
+      decision.public_state,
+      decision.block,
+      decision.row,
+      h,
+    )
+  assert labels.histories == 1 + sum(labels.count(s) for s in range(len(states)))
+  with pytest.raises(ValueError, match="has no information state"):
+    labels.find(0, "p0 6d6c | nowhere")
+
+
+def test_a_hand_with_a_card_of_the_board_is_not_here():
+  labels = build_tree(pyspiel.load_game("holdem_subgame(stack=300,ranges=AsKd QQ;TT 87s)")).names
+  with pytest.raises(ValueError, match="has no information state"):
+    labels.find(0, "p0 AsKd | 9s7c5s4h pot 200 stack 300 | x x | As")
+  decision, _ = labels.find(0, "p0 AsKd | 9s7c5s4h pot 200 stack 300 | x x | 2c")
+  assert labels.path(decision, 0)[2:] == [1, 1, 0]
+
+
+def test_other_evaluators_need_the_walk():
+  with pytest.raises(ValueError, match="more than 5,000,000 histories"):
+    build_tree(pyspiel.load_game("holdem_subgame"), leaves="sparse")
+
+
+def test_a_form_whose_ends_pay_both_ways_is_refused():
+  form = pyspiel.load_game(GAMES["turn"]).bayesian_form()
+  form.constant[:] = 1
+  with pytest.raises(ValueError, match="a constant or a stake, not both"):
+    build_bayesian("faulty", form)

@@ -1,0 +1,318 @@
+"""The game with public cards to come; what it shares with `river_subgame` is tested there."""
+
+import itertools
+
+import numpy as np
+import pyspiel
+import pytest
+from game_checks import (
+  EVERYTHING,
+  PLAYTHROUGHS,
+  PUBLIC,
+  PUBLIC_NOW,
+  all_histories,
+  check_api,
+  check_copies,
+  check_laws,
+  check_playthrough,
+  check_simulations,
+  is_cheap_to_copy,
+  random_histories,
+)
+from open_spiel.python.observation import make_observation
+from ps_cfr_spiel.games.poker import betting, cards
+
+SMALL = {
+  "a small deck": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 3d2d)",
+  "a small deck from the flop": "holdem_subgame(deck=5x2,board=2c3c4d,stack=200,ranges=6c6d 5c4c;6c2d 5d3d)",
+}
+LARGE = {
+  "turn": "holdem_subgame(stack=1000)",
+  "flop": "holdem_subgame(board=QsJh2h,bets=0.5 a / 1 a;a / fcpa)",
+  "river": "holdem_subgame(board=9s7c5s4h3c,ranges=AsKd QQ;TT 87s)",
+  "weighted ranges": "holdem_subgame(stack=900,ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25)",
+  "all-in before the turn": "holdem_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
+}
+VARIANTS = SMALL | LARGE
+each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
+
+
+def universal_poker(pot, stack, board, ranks=13, suits=4):
+  return pyspiel.load_game(
+    f"universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds=4,"
+    f"blind={pot // 2} {pot // 2},firstPlayer=2 1 1 1,numSuits={suits},numRanks={ranks},numHoleCards=2,"
+    f"numBoardCards=0 3 1 1,stack={stack} {stack},potSize={pot},boardCards={board})"
+  )
+
+
+def play(game, *moves):
+  """The state after a deal and moves given in words."""
+  state = game.new_initial_state()
+  for move in moves:
+    state.apply_action(state.string_to_action(move))
+  return state
+
+
+# Against OpenSpiel's universal_poker
+
+
+def assert_same_game(ours, theirs, cards_to_try):
+  """The number of states visited, all of which have the same player, actions, chances and returns."""
+  assert ours.current_player() == theirs.current_player()
+  assert ours.legal_actions() == theirs.legal_actions()
+  assert not ours.is_terminal() or ours.returns() == theirs.returns()
+  actions = ours.legal_actions()
+  if ours.is_chance_node():
+    assert dict(theirs.chance_outcomes()) == pytest.approx(dict(ours.chance_outcomes()), rel=1e-12)
+    actions = [card for card in cards_to_try if card in actions]
+  return 1 + sum(assert_same_game(ours.child(a), theirs.child(a), cards_to_try) for a in actions)
+
+
+@pytest.mark.parametrize(
+  ("pot", "stack"), [(200, 300), (200, 301), (200, 500), (200, 1000), (200, 20000), (1000, 2000)]
+)
+@pytest.mark.parametrize("board", ["9s7c5s4h", "QsJh2h"])
+def test_same_game_as_universal_poker(pot, stack, board):
+  game = pyspiel.load_game("holdem_subgame", {"pot": pot, "stack": stack, "board": board})
+  rng = np.random.default_rng(stack)
+  deck = [card for card in rng.permutation(52).tolist() if card not in game.board]
+  hands = [sorted(deck[:2])[::-1], sorted(deck[2:4])[::-1]]
+  theirs = universal_poker(pot, stack, board).new_initial_state()
+  for card in itertools.chain(*hands):
+    theirs.apply_action(card)
+  ours = play(game, *(f"Deal {cards.card_names(hand)}" for hand in hands))
+  visited = assert_same_game(ours, theirs, deck[4 : 4 + game.cards_to_come])
+  assert visited >= len(game.public_states)
+
+
+# Rules
+
+
+def test_a_whole_hand():
+  game = pyspiel.load_game("holdem_subgame(stack=1000)")
+  state = play(game, "Deal AsKd", "Deal QhQd")
+  assert state.legal_actions() == [1, 2, 3]
+  state = play(game, "Deal AsKd", "Deal QhQd", "Check", "Bet 200", "Call")
+  assert state.is_chance_node()
+  assert len(state.chance_outcomes()) == 44
+  assert {chance for _, chance in state.chance_outcomes()} == {1 / 44}
+  assert not {cards.card_names([card]) for card in state.legal_actions()} & {
+    "As",
+    "Kd",
+    "Qh",
+    "Qd",
+    "9s",
+    "4h",
+  }
+  state.apply_action(state.string_to_action("Deal Ac"))
+  assert (state.current_player(), state.public_state.spent) == (0, (300, 300))
+  # The river's bets are amounts of the river, sizes are of the pot of 600.
+  assert [state.action_to_string(a) for a in state.legal_actions()] == ["Check", "Bet 600", "All-in 700"]
+  state.apply_action(state.string_to_action("Bet 600"))
+  assert str(state) == "p0 AsKd p1 QhQd | 9s7c5s4h pot 200 stack 1000 | x b200 c | Ac | b600"
+  state.apply_action(state.string_to_action("Call"))
+  assert state.returns() == [900, -900]
+
+
+def test_after_an_all_in_the_cards_come_and_nobody_acts():
+  game = pyspiel.load_game("holdem_subgame(board=9s7c5s,stack=1000)")
+  state = play(game, "Deal AsKd", "Deal QhQd", "All-in 900", "Call", "Deal Ac")
+  assert state.is_chance_node()
+  assert len(state.chance_outcomes()) == 44
+  assert state.returns() == [0, 0]
+  state.apply_action(state.string_to_action("Deal Qs"))
+  assert state.returns() == [-1000, 1000]
+  assert str(state).endswith("| b900 c | Ac | Qs")
+
+
+def test_sizes_may_differ_between_streets():
+  game = pyspiel.load_game("holdem_subgame(board=9s7c5s,bets=0.5 / 1 a;a / 2)")
+
+  def labels(*moves):
+    state = play(game, "Deal AsKd", "Deal QhQd", *moves)
+    return {action: state.action_to_string(action) for action in state.legal_actions()}
+
+  check = ("Check", "Check")
+  assert labels() == {1: "Check", 2: "Bet 100"}
+  assert labels(*check, "Deal 2c") == {1: "Check", 3: "Bet 200", 5: "All-in 19900"}
+  assert labels(*check, "Deal 2c", "Bet 200") == {0: "Fold", 1: "Call", 5: "All-in 19900"}
+  assert labels(*check, "Deal 2c", *check, "Deal 3c") == {1: "Check", 4: "Bet 400"}
+
+
+@pytest.mark.parametrize(
+  ("board", "stack", "rows"),
+  [
+    ("9s7c5s4h", 300, 196),
+    ("9s7c5s4h", 1000, 1_740),
+    ("9s7c5s4h", 20000, 4_820),
+    ("9s7c5s", 500, 57_240),
+    ("9s7c5s", 20000, 804_600),
+  ],
+)
+def test_sizes(board, stack, rows):
+  """The counts were made independently, from universal_poker's own trees."""
+  form = pyspiel.load_game("holdem_subgame", {"board": board, "stack": stack}).bayesian_form()
+  assert sum(len(form.runouts[street]) for street in form.street[form.player >= 0]) == rows
+
+
+def test_with_five_cards_it_is_river_subgame():
+  settings = "board=9s7c5s4h3c,stack=900,bets=0.5 1 a;a,ranges=AK QQ:0.5;TT+"
+  ours, river = (pyspiel.load_game(f"{name}({settings})") for name in ("holdem_subgame", "river_subgame"))
+  for a, b in zip(ours.bayesian_form(), river.bayesian_form(), strict=True):
+    np.testing.assert_equal(a, b)
+  for game in (ours, river):
+    assert (game.num_distinct_actions(), game.max_utility(), game.max_game_length()) == (5, 900, 4)
+    assert game.information_state_tensor_shape() == river.information_state_tensor_shape()
+
+
+@pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
+def test_game_info_is_exact(game_string):
+  game = pyspiel.load_game(game_string)
+  states = [state for state, _ in all_histories(game)]
+  ends = [state for state in states if state.is_terminal()]
+  assert game.max_utility() == max(abs(state.returns()[0]) for state in ends) == -game.min_utility()
+  assert game.max_chance_nodes_in_history() == 2 + game.cards_to_come
+  assert game.max_game_length() == max(len(state.moves) for state in ends)
+  assert game.num_distinct_actions() > max(itertools.chain(*(state.moves for state in ends)))
+
+
+def test_nobody_can_win_where_the_board_plays():
+  """The royal flush is on the board already, so only folds pay."""
+  game = pyspiel.load_game("holdem_subgame(board=AsKsQsJs,ranges=AdKd;AhKh,stack=300,bets=a)")
+  assert game.max_utility() == 300  # a flush or a straight can come
+  game = pyspiel.load_game("holdem_subgame(board=AsKsQsTs,deck=13x4,ranges=Js2d;Jd2s,stack=300)")
+  assert game.max_utility() == 300
+
+
+# What players see
+
+
+def test_strings():
+  game = pyspiel.load_game("holdem_subgame(board=9s7c5s)")
+  see = {kind: make_observation(game, kind).string_from for kind in (PUBLIC, PUBLIC_NOW, EVERYTHING)}
+  state = play(game, "Deal AhKd", "Deal 6h2d", "Check", "Check", "Deal 3d", "Bet 200", "Call", "Deal 2c")
+  assert state.information_state_string(0) == "p0 AhKd | 9s7c5s pot 200 stack 20000 | x x | 3d | b200 c | 2c"
+  assert see[PUBLIC](state, 0) == "9s7c5s pot 200 stack 20000 | x x | 3d | b200 c | 2c"
+  assert see[PUBLIC_NOW](state, 1) == "9s7c5s pot 200 stack 20000 | 2c3d | in 300 300 | p0 to act"
+  assert see[EVERYTHING](state, 0) == str(state)
+  waiting = play(game, "Deal AhKd", "Deal 6h2d", "Check", "Check")
+  assert see[PUBLIC_NOW](waiting, 1) == "9s7c5s pot 200 stack 20000 | in 100 100 | deal card"
+
+
+def test_tensors():
+  game = pyspiel.load_game("holdem_subgame(board=9s7c5s)")
+  state = play(game, "Deal AhKd", "Deal 6h2d", "Check", "Check", "Deal 3d", "Bet 200")
+  observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+  observer.set_from(state, 1)
+  assert list(observer.dict) == ["player", "private_hands", "board", "turn", "betting", "runout"]
+  assert cards.card_names(observer.dict["board"].nonzero()[0]) == "3d5s7c9s"
+  assert observer.dict["turn"].tolist() == [0, 0, 0, 1, 0, 0]
+  assert np.argwhere(observer.dict["betting"]).tolist() == [[0, 1], [1, 1], [2, 2]]
+  assert [cards.card_names(row.nonzero()[0]) for row in observer.dict["runout"]] == ["3d", ""]
+
+
+@pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
+def test_laws(game_string):
+  game = pyspiel.load_game(game_string)
+  check_laws(game, all_histories(game))
+
+
+@pytest.mark.parametrize("game_string", LARGE.values(), ids=LARGE)
+def test_laws_on_random_plays(game_string):
+  game = pyspiel.load_game(game_string)
+  check_laws(game, random_histories(game, 5, seed=0))
+
+
+# OpenSpiel's own checks
+
+
+@each_variant
+def test_openspiels_checks(game_string):
+  game = pyspiel.load_game(game_string)
+  check_simulations(game)
+  check_api(game)
+  check_copies(game)
+
+
+def test_a_state_holds_only_small_immutable_values():
+  state = play(pyspiel.load_game("holdem_subgame"), "Deal AsAh", "Deal 2h2d", "Check", "Check", "Deal 3c")
+  assert vars(state).keys() == {"hands", "node", "runout"}
+  assert all(map(is_cheap_to_copy, vars(state).values()))
+
+
+@pytest.mark.parametrize("name", ["holdem_subgame", "holdem_subgame_flop"])
+def test_playthrough(name):
+  check_playthrough(PLAYTHROUGHS / f"{name}.txt")
+
+
+# The form's names
+
+
+def test_every_name_is_found_again():
+  form = pyspiel.load_game(SMALL["a small deck from the flop"]).bayesian_form()
+  names = set()
+  for line in np.flatnonzero(form.player >= 0).tolist():
+    player = int(form.player[line])
+    for runout in map(tuple, form.runouts[form.street[line]].tolist()):
+      for h in range(len(form.types[player])):
+        name = form.infostate(line, runout, h)
+        assert form.find(player, name) == (line, runout, h)
+        names.add(name)
+        with pytest.raises(ValueError, match="No information state of player"):
+          form.find(1 - player, name)
+  assert len(names) == 2 * sum(len(form.runouts[street]) for street in form.street[form.player >= 0])
+
+
+@pytest.mark.parametrize(
+  "name",
+  [
+    "",
+    "p0",
+    "p0 6d6c | elsewhere",
+    "p0 6d6c | 2c3c4d pot 200 stack 200 | x x",
+    "p0 6d6c | 2c3c4d pot 200 stack 200 | x x | 9z",
+    "p0 6d6c | 2c3c4d pot 200 stack 200 | x x | 5d | x",
+    "p0 AsKd | 2c3c4d pot 200 stack 200",
+  ],
+)
+def test_other_names_are_not(name):
+  form = pyspiel.load_game(SMALL["a small deck from the flop"]).bayesian_form()
+  with pytest.raises(ValueError, match="No information state of player 0"):
+    form.find(0, name)
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+  ("parameters", "message"),
+  [
+    ({"board": "9s7c"}, "board='9s7c': 2 cards, 2 of them different; a board has 3, 4 or 5 different cards"),
+    ({"board": "9s7c5s4h3c2d"}, "6 cards"),
+    ({"board": "9s7c9s"}, "3 cards, 2 of them different"),
+    ({"bets": "1 a / a / a"}, "bets='1 a / a / a': sizes for 3 streets, and the board leaves only 2"),
+    ({"bets": "1 a / "}, "bets='1 a / ': no size given for bet 1"),
+    ({"bets": "1 b / a"}, "unknown bet size 'b'"),
+    ({"bets": "fcpa / 1/2"}, "sizes for 3 streets"),
+    ({"ranges": "9s8h;KK"}, "range '9s8h': empty on the board 9s7c5s4h"),
+    ({"deck": "2x2"}, "deck='2x2': must be ranks x suits, at most 13x4 and at least 9 cards"),
+    ({"deck": "14x4"}, "deck='14x4'"),
+    ({"deck": "many"}, "deck='many'"),
+    ({"deck": "6x2"}, "board='9s7c5s4h': not all in the deck, 2c2d3c3d4c4d5c5d6c6d7c7d"),
+    ({"deck": "6x2", "board": "2c3c4c", "ranges": "AA;77"}, "none of the deck"),
+    ({"pot": 3}, "pot=3"),
+    ({"stack": 99}, "stack=99"),
+  ],
+)
+def test_wrong_parameters(parameters, message):
+  with pytest.raises(ValueError) as error:
+    pyspiel.load_game("holdem_subgame", parameters)
+  assert message in str(error.value)
+
+
+def test_illegal_cards():
+  state = play(pyspiel.load_game("holdem_subgame"), "Deal AsKd", "Deal QhQd", "Check", "Check")
+  for taken in ("As", "Qh", "9s"):
+    with pytest.raises(ValueError, match=r"illegal action .* legal are the cards"):
+      state.apply_action(cards.parse_cards(taken)[0])
+  assert state.public_state.player == betting.CHANCE
