@@ -192,7 +192,7 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
     allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
     raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
   # What was not given is left to the solver: of some flags the defaults differ.
-  options = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
+  options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
   if kind in _WALKING:
     options["progress"] = not (values.quiet or values.json)
   with user_errors():
