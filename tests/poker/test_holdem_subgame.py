@@ -177,7 +177,7 @@ def test_game_info_is_exact(game_string):
 
 
 def test_what_can_be_won_depends_on_the_cards_to_come():
-  """AdKd and AhKh tie on every river, so that only folds pay; a flush can come on one that AsKdJh5h leaves."""
+  """AdKd and AhKh tie on every river of the first board, so that only folds pay there."""
   tie = pyspiel.load_game("holdem_subgame(board=AsKsQsJs,ranges=AdKd;AhKh,stack=300,bets=a)")
   flush = pyspiel.load_game("holdem_subgame(board=AsKcJh5h,ranges=AdKd;AhKh,stack=300,bets=a)")
   assert (tie.max_utility(), flush.max_utility()) == (100, 300)
