@@ -23,9 +23,14 @@ from table1 import PeakMemory, duration
 
 WARM, WARM_SECONDS = 30, 45
 BATCH_SECONDS = 0.3  # of iterations that are timed together
+POKER = (
+  "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
+  "maxRaises=2 2,numSuits={},numRanks={},numHoleCards=1,numBoardCards=0 1)"
+)
 FAMILIES = {
   "liar's dice": {f"{n} sides": f"liars_dice(dice_sides={n})" for n in range(3, 8)},
   "goofspiel": {f"{n} cards": GOOFSPIEL.format(n) for n in range(4, 7)},
+  "limit poker": {f"{s} x {r} cards": POKER.format(s, r) for s, r in ((2, 3), (2, 8), (4, 10))},
   "river": {
     f"bets {bets}": f"river_subgame(bets={bets})" for bets in ("a", "1 a", "0.5 1 a", "0.33 0.75 1.5 a")
   },
@@ -184,14 +189,14 @@ def draw(found: Found, path: str) -> None:
       for family, solver, cases in ((f, s, cases) for f in row for s, cases in found[f].items()):
         points = [(case.histories or case.leaves, getattr(case, field)) for case in cases]
         if (points and points[0][1]) or field == "memory":
-          style = {"linestyle": "-" if solver == "ours" else "--", "color": colors[family], "label": family}
-          style["label"] += "" if solver == "ours" else f", {solver}"
-          axes.loglog(*zip(*points, strict=True), marker="o", markersize=4, **style)
+          style = {"linestyle": "-", "label": family} if solver == "ours" else {"linestyle": "--"}
+          axes.loglog(*zip(*points, strict=True), color=colors[family], marker="o", markersize=4, **style)
       axes.set_title(f"{title} ({'MB' if field == 'memory' else 's'})", fontsize=11, color=INK, loc="left")
       axes.set_xlabel("leaves" if "river" in row else "histories", fontsize=9, color=INK)
       axes.grid(alpha=0.25)
       axes.spines[["top", "right"]].set_visible(False)
-    panels[0].legend(frameon=False, fontsize=8)
+    panels[1].legend(frameon=False, fontsize=8)
+  figure.suptitle("How CFR+ grows with the game; dashed: OpenSpiel's C++", fontsize=12, color=INK)
   figure.savefig(path)
   print(f"drawn: {path}")
 

@@ -213,9 +213,9 @@ def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int)
       cells = cells[parts[i].sizes[parts[i].sets[cells]] > 1]
       _part(setting, parts, players, i, cells, np.arange(len(cells)))
       tracked[bad] = -1
-  if all(new is old for new, old in zip(parts, run.parts, strict=True)):
-    parts = run.parts
-  return Run(run.iteration, tuple(players), tuple(parts), tracked, summed)
+  same = all(new is old for new, old in zip(parts, run.parts, strict=True))
+  refined = run.parts if same else (parts[0], parts[1])
+  return Run(run.iteration, (players[0], players[1]), refined, tracked, summed)
 
 
 def _too_slow(setting: Setting, player: int, cells: np.ndarray, summed: np.ndarray, turn: int, since: int):

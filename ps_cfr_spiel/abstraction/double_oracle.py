@@ -139,9 +139,11 @@ def double_oracle(tree: PublicTree, target: float = 0.0) -> Iterator[Step]:
     with precision("float64"):
       nash_conv = 2 * float(evaluate(device, to_device(strategies, "float64")).exploitability)
       best = [_respond(device, to_device(strategies[1 - i], "float64"), tolerance, player=i) for i in (0, 1)]
-    sizes = [(int(side.open.sum()), int(side.played.sum())) for side in sides]
+    infostates, sequences = (
+      sum(n) for n in zip(*((s.open.sum(), s.played.sum()) for s in sides), strict=True)
+    )
     first, second = (tuple(s) for s in strategies)
-    yield Step(nash_conv, value, *(sum(x) for x in zip(*sizes, strict=True)), entries, (first, second))
+    yield Step(nash_conv, value, int(infostates), int(sequences), entries, (first, second))
     if nash_conv <= target or not sum(_add(side, found) for side, found in zip(sides, best, strict=True)):
       return
 

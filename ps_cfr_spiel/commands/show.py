@@ -99,7 +99,8 @@ def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
       f"--action and --png are for charts of hands, and --png for glasses; not for {policy.labels.game}."
     )
   player = None if values.player is None else int(values.player)
-  return charts.infostates_text(policy, player, values.hand or "", values.rows)
+  with user_errors():
+    return charts.infostates_text(policy, player, values.hand or "", values.rows)
 
 
 def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, file: Path) -> None:

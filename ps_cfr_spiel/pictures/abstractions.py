@@ -47,8 +47,9 @@ def abstraction_sizes(
       axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
     axes.set_title(game, fontsize=12, color=INK, loc="left", pad=10)
     dress(axes, x_label, y_label if axes is figure.axes[0] else "")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    for axis in (axes.xaxis, axes.yaxis):
+      axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+      axis.set_major_formatter("{x:g}")
+      axis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False, fontsize=9)
   return figure

@@ -17,9 +17,8 @@ from ps_cfr_spiel.commands import program
 )
 def test_solved_and_resumed(flags, kind, option, value, tmp_path):
   common = ["--iterations=3", "--quiet", "--noplot", f"--output={tmp_path}"]
-  assert program.main(["solve", "kuhn_poker", *flags, *common]) == 0
-  assert (
-    program.main(["solve", f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--quiet", "--noplot"]) == 0
-  )
+  assert program.run(["solve", "kuhn_poker", *flags, *common]) == 0
+  more = [f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--quiet", "--noplot"]
+  assert program.run(["solve", *more]) == 0
   solver = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
   assert (type(solver).__name__, solver.iteration, getattr(solver, option)) == (kind, 5, value)

@@ -36,14 +36,14 @@ def test_solve_and_evaluate(tmp_path, capsys):
 
 
 def test_a_game_that_chance_begins_in_public(tmp_path, capsys):
-  """Who starts, or the first prize, is public: there is no one place to look at before."""
+  """Who starts, or the first prize, is public: before it there is nothing but what may be dealt."""
   name = "turn_based_simultaneous_game(game=goofspiel(num_cards=2,imp_info=True,points_order=random))"
   found, code = answer(capsys, "solve", name, "--iterations=2", "--noplot", f"--output={tmp_path}")
   assert code == 0
   assert program.run(["show", found["saved"][0]]) == 0
   assert "player 0" in capsys.readouterr().out
-  assert program.run(["show", found["saved"][0], "--at= "]) == 2
-  assert "Chance moves at the start; choose one of" in capsys.readouterr().err
+  assert program.run(["show", found["saved"][0], "--at= "]) == 0
+  assert "Deal 1" in capsys.readouterr().out
 
 
 def test_shares_of_the_pot(tmp_path, capsys):
