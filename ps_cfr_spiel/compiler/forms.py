@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -132,7 +133,7 @@ class Lines:
 
   def orders(self, street: int) -> int:
     """In how many ways a street's cards may come, once the types are dealt."""
-    return int(np.prod([self.live - k for k in range(street)], dtype=object))
+    return math.prod(self.live - k for k in range(street))
 
   def place(self, public_state: int) -> tuple[int, int]:
     """The line and the runout, by number, of a public state."""

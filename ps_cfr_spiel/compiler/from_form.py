@@ -139,7 +139,8 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
   form = lines.form
   evaluator = LEAVES[_fastest(form, len(streets)) if kind == "auto" else kind]
   if len(streets) == 1:
-    return evaluator.create(form, *(part.utility for part in streets[0]))
+    ((showdowns, folds),) = streets
+    return evaluator.create(form, showdowns.utility, folds.utility)
   prior = deal_weights(form)
   total, ways = float(prior.sum()), lines.orders(len(streets) - 1)
   found = []

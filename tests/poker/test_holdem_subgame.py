@@ -176,12 +176,11 @@ def test_game_info_is_exact(game_string):
   assert game.num_distinct_actions() > max(itertools.chain(*(state.moves for state in ends)))
 
 
-def test_nobody_can_win_where_the_board_plays():
-  """The royal flush is on the board already, so only folds pay."""
-  game = pyspiel.load_game("holdem_subgame(board=AsKsQsJs,ranges=AdKd;AhKh,stack=300,bets=a)")
-  assert game.max_utility() == 300  # a flush or a straight can come
-  game = pyspiel.load_game("holdem_subgame(board=AsKsQsTs,deck=13x4,ranges=Js2d;Jd2s,stack=300)")
-  assert game.max_utility() == 300
+def test_what_can_be_won_depends_on_the_cards_to_come():
+  """AdKd and AhKh tie on every river of the first board, so that only folds pay there."""
+  tie = pyspiel.load_game("holdem_subgame(board=AsKsQsJs,ranges=AdKd;AhKh,stack=300,bets=a)")
+  flush = pyspiel.load_game("holdem_subgame(board=AsKcJh5h,ranges=AdKd;AhKh,stack=300,bets=a)")
+  assert (tie.max_utility(), flush.max_utility()) == (100, 300)
 
 
 # What players see
