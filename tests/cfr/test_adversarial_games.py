@@ -22,12 +22,25 @@ CYCLES = np.array(  # NRM cycles here; which way round and from where depends on
     [[0.645, 0.602, 1], [0.789, 0.946, 0], [0.709, 0.699, 0.648]],
   ]
 )
-FOUND = np.array(  # the worst for NRMPlus that benchmarks/adversarial_rules.py found, after 1,000 and 10,000
-  [
-    [[0.6176, 0.2837, 0.2774], [0, 1, 0.9781], [0.6335, 0.2588, 0.2715]],
-    [[0, 0.03284, 0.03699], [1, 0.009525, 0.03391], [0.01787, 0.03455, 0.03179]],
-  ]
-)
+FOUND = [  # the worst for NRMPlus that benchmarks/adversarial_rules.py found, after 1,000 and 10,000
+  np.array(
+    [
+      [[0.6176, 0.2837, 0.2774], [0, 1, 0.9781], [0.6335, 0.2588, 0.2715]],
+      [[0, 0.03284, 0.03699], [1, 0.009525, 0.03391], [0.01787, 0.03455, 0.03179]],
+      [[0.1986, 0.03079, 0.277], [0.003604, 0, 1], [0.3018, 0.04228, 0.00595]],
+    ]
+  ),
+  np.array(
+    [
+      [
+        [0.0269, 0.03152, 0.01875, 0.5251],
+        [0.03643, 0.02723, 0.0005396, 0.02514],
+        [0.04346, 0, 0.03328, 0.04228],
+        [0.006501, 0.0216, 1, 0.04002],
+      ]
+    ]
+  ),
+]
 
 
 def every_way_round(games):
@@ -78,9 +91,10 @@ def test_the_cycling_games_fall(dtype):
   assert worst < 1e-6
 
 
+@pytest.mark.parametrize("games", FOUND, ids=["3 x 3", "4 x 4"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_games_found_fall(dtype):
-  early, late = course(every_way_round(FOUND), DEFAULT, [10_000, 100_000], dtype).max(1)
+def test_the_games_found_fall(dtype, games):
+  early, late = course(every_way_round(games), DEFAULT, [10_000, 100_000], dtype).max(1)
   assert early < 2e-4 and late < 2e-5
 
 
