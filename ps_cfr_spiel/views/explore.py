@@ -36,7 +36,7 @@ def explore_page(policy: TreePolicy, origin: str = "") -> str:
     ValueError: the policy has no public states, or too many for a page.
   """
   text = json.dumps(page_data(policy, origin), ensure_ascii=False, separators=(",", ":"))
-  template = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding="utf-8")
+  template = resources.files("ps_cfr_spiel.views").joinpath(TEMPLATE).read_text(encoding="utf-8")
   return template.replace(PLACE, text.replace("</", "<\\/"))
 
 

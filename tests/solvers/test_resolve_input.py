@@ -80,7 +80,7 @@ def test_bad_options(options, message):
     (lambda made: made.at(0, "nonsense"), r"Player 0 has no information state 'nonsense' in kuhn_poker\(\)"),
     (
       lambda made: made.policy().action_probabilities(dealt("leduc_poker")),
-      "Player 0 has no information state",
+      r"for kuhn_poker\(\); the state is of another game, leduc_poker\(\)",
     ),
   ],
 )
