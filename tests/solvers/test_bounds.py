@@ -55,10 +55,11 @@ class Exploding(RM):
 
 def test_overflow_ends_a_run(tmp_path):
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"), Exploding())
+  solver.run(3)  # found sound at its end; a quick machine does the rest before the next look
   with pytest.raises(FloatingPointError, match=r"Exploding .* left the range of float32; dtype='float64'"):
     solver.run(1000, checkpoint=tmp_path / "run.npz")
   reached = solver.iteration
-  assert 0 < reached < 1000
+  assert 3 <= reached < 1003
   assert np.isfinite(solver.exploitability())
   kept = PSCFRSolver.load(tmp_path / "run.npz", rule=Exploding())
   assert kept.iteration == reached
