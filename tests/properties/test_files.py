@@ -87,11 +87,11 @@ def test_random_tables_of_measurements(saved, content, with_head):
 def test_random_edits_of_bytes(saved, which, data):
   content = bytearray(saved[1][which])
   for _ in range(data.draw(st.integers(1, 4))):
-    place = data.draw(st.integers(0, len(content) - 1))
+    place = data.draw(st.integers(0, max(len(content) - 1, 0)))
     kind = data.draw(st.sampled_from(["change", "insert", "cut", "delete"]))
-    if kind == "change":
+    if kind == "change" and content:
       content[place] = data.draw(st.integers(0, 255))
-    elif kind == "insert":
+    elif kind == "insert" or not content:
       content[place:place] = data.draw(st.binary(max_size=20))
     elif kind == "delete":
       del content[place : place + data.draw(st.integers(1, 50))]
