@@ -5,7 +5,7 @@ and a third of the memory, and run up to twice as fast in small games (`benchmar
 
 Use `jit` for what loops over iterations or goes through a whole tree; plain `jax.jit` will do for small
 functions that are called now and then. Only the outermost of nested jitted functions may have compiler
-options, so what is also used inside others has a plain form: `cfr.iterate` beside `cfr.solve`.
+options, so inside a trace (somebody's `jax.jit`, `jax.vmap`, `jax.grad`) `jit` is plain `jax.jit`.
 """
 
 import functools
@@ -29,19 +29,22 @@ def compiler_options() -> dict[str, Any] | None:
 
 
 def jit(**options: Any) -> Callable[[Callable], Callable]:
-  """A decorator like `jax.jit` for outermost functions; `options` are `jax.jit`'s.
+  """A decorator like `jax.jit`, with `OPTIONS` where nothing is traced yet; `options` are `jax.jit`'s.
 
   The options are looked up at the first call, not at import, when the user may still choose a device.
   """
 
   def decorate(function: Callable) -> Callable:
+    inside = jax.jit(function, **options)
+
     @functools.cache
-    def compiled():
+    def outermost():
       return jax.jit(function, compiler_options=compiler_options(), **options)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-      return compiled()(*args, **kwargs)
+      traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
+      return (inside if traced else outermost())(*args, **kwargs)
 
     return call
 

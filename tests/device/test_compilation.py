@@ -100,3 +100,13 @@ def test_gadgets(gadget):
   ranges = [rng.random(size) for size in sizes]
   tree = to_device(GADGETS[gadget](subgame, 0, ranges, rng.normal(size=sizes[1])), "float64")
   check(functools.partial(solve, rule=cfr.PCFRPlus()), tree, cfr.init(tree, cfr.PCFRPlus(), "float64"))
+
+
+def test_a_jitted_function_inside_any_trace():
+  """Compiler options are for outermost functions only; inside a trace ours do without, in every JAX."""
+  double = compilation.jit(static_argnames="times")(lambda x, times=2: times * x)
+  x = jnp.arange(3.0)
+  np.testing.assert_array_equal(double(x), [0, 2, 4])
+  np.testing.assert_array_equal(jax.vmap(lambda x: double(x, times=3))(x), [0, 3, 6])
+  np.testing.assert_array_equal(jax.jit(jax.vmap(double))(x), [0, 2, 4])
+  assert jax.grad(double)(1.0) == 2
