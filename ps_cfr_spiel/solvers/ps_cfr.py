@@ -7,10 +7,10 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import build_tree, check_memory
+from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import PublicTree, pad_types
+from ps_cfr_spiel.tree import PublicTree, expand, pad_types
 from ps_cfr_spiel.walking import LIMIT
 
 
@@ -72,13 +72,16 @@ class PSCFRSolver(IterativeSolver):
     check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
-    shown = (
-      pad_types(self.tree) if self.abstraction is None else self.tree
-    )  # sets are of the game's own types
+    # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree.
+    self._folded = fold_suits(self.tree) if self.abstraction is None else None
+    if self._folded is not None:
+      shown = self._folded.tree
+    else:
+      shown = pad_types(self.tree) if self.abstraction is None else self.tree
     with precision(self.dtype):
       self._tree = to_device(shown, self.dtype)
       self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
 
   @property
   def name(self):
@@ -93,20 +96,28 @@ class PSCFRSolver(IterativeSolver):
     return f"{self.name}({parameters}), {order} updates, {self.dtype}"
 
   def _step(self, state, iterations):
-    return cfr.solve(
+    return cfr.run(
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
 
   def _strategies(self, average):
     players = self._state.players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    return cfr.of_infostates(self._tree, self._sets, tables)
+    own = zip(self._tree.players, self._sets, tables, strict=True)
+    return [tuple(player.split(expand(sets, joined))) for player, sets, joined in own]
+
+  def _of_game(self, player, tables):
+    return super()._of_game(player, tables if self._folded is None else self._folded.unfold(player, tables))
 
   def _kept(self):
-    return cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.split(self._tree, state, self._sets)
+    return state if self._folded is None else cfr.regroup(state, self._folded.unfold)
 
   def _taken_up(self, kept):
-    return cfr.with_dead(kept, self._state)
+    if self._folded is not None:
+      kept = cfr.regroup(kept, self._folded.fold)
+    return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
 
   def _options(self):
     return {

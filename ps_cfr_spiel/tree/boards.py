@@ -138,6 +138,12 @@ class BoardLeaves:
       start += boards * sum(each)
     return total
 
+  def on_boards(self, boards: Sequence[np.ndarray]) -> "BoardLeaves":
+    """The leaves of some boards, whose numbers on each street are given."""
+    pairs = zip(self.streets, boards, strict=True)
+    streets = tuple(jax.tree.map(lambda table, kept=kept: table[kept], street) for street, kept in pairs)
+    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
+
   def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BoardLeaves":
     """TypeError: no subgame is cut from boards; `subgames` says so before it comes to this."""
     raise TypeError("Leaves cannot be taken from boards.")
