@@ -193,5 +193,6 @@ def _link(
   smaller = Link.create(number[link.index[kept]], sizes, counts)
   if not swap[below].any():
     return smaller
-  members = (x.astype(np.int32) for x in (source[below], number[link.index[below]], swap[below]))
-  return dataclasses.replace(smaller, orbit=Orbit(*members, swaps))
+  members = (source[below], number[link.index[below]], swap[below])
+  of, under, by = (x.astype(np.int32) for x in members)
+  return dataclasses.replace(smaller, orbit=Orbit(of, under, by, swaps))

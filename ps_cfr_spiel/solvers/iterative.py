@@ -16,7 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
@@ -171,6 +171,7 @@ class IterativeSolver(abc.ABC):
         self._advance(min(chunk, goal - before))
         due = checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds
         sound = self._checked(sound)  # after every part, so that no third state is ever held
+        give_back()
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, time.monotonic() - started)
         if callback and self.iteration in (next_call, target):

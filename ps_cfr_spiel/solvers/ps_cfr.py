@@ -8,7 +8,7 @@ from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, b
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
-from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.device import check_dtype, give_back, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import PublicTree, expand, pad_types
 from ps_cfr_spiel.walking import LIMIT
@@ -82,6 +82,7 @@ class PSCFRSolver(IterativeSolver):
       self._tree = to_device(shown, self.dtype)
       self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
+    give_back()  # what building took
 
   @property
   def name(self):
@@ -107,7 +108,9 @@ class PSCFRSolver(IterativeSolver):
     return [tuple(player.split(expand(sets, joined))) for player, sets, joined in own]
 
   def _of_game(self, player, tables):
-    return super()._of_game(player, tables if self._folded is None else self._folded.unfold(player, tables))
+    if self._folded is not None:
+      return self._folded.unfold(player, tables)
+    return super()._of_game(player, tables)
 
   def _kept(self):
     state = cfr.without_dead(self._state, [player.types for player in self.tree.players])
