@@ -22,7 +22,7 @@ from ps_cfr_spiel.compiler import Report, build_tree, check_game
 
 # Modules that notebooks and examples know by these names.
 from ps_cfr_spiel.device import dtype as precision
-from ps_cfr_spiel.device import keep_compiled_code
+from ps_cfr_spiel.device import join, keep_compiled_code, use_cores
 from ps_cfr_spiel.evaluation import comparison as comparison
 from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
 from ps_cfr_spiel.evaluation import matches as matches
@@ -86,6 +86,7 @@ __all__ = [
   "check_game",
   "evaluate_policy",
   "exploitability",
+  "join",
   "keep_compiled_code",
   "load_policy",
   "load_solver",
@@ -93,4 +94,5 @@ __all__ = [
   "river",
   "sampling_runs",
   "solve_batch",
+  "use_cores",
 ]

@@ -4,7 +4,8 @@ May use: policy, subgames and what is below them (not search). `solve` is the do
 with the same decisions, `program` is what runs on the devices, `solutions` is what is found.
 """
 
+from ps_cfr_spiel.batches.lists import read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
-from ps_cfr_spiel.batches.solve import read, solve_batch
+from ps_cfr_spiel.batches.solve import solve_batch
 
-__all__ = ["Solution", "Solutions", "read", "solve_batch"]
+__all__ = ["Solution", "Solutions", "read_list", "solve_batch", "write_list"]

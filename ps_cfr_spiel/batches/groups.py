@@ -14,6 +14,7 @@ import jax
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
@@ -47,10 +48,11 @@ class Group(NamedTuple):
   Attributes:
     members: their places in the list that was given.
     players: the decisions.
-    leaves: all leaf evaluators, every array with the members in front, on the device.
-    weights: of each player [N, H], as in `Spots`.
-    hands: of each player int[N, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None: types
-      are the game's own.
+    leaves: all leaf evaluators, every array with the spots in front, on the device. The last member's fills
+      the stack up.
+    weights: of each player [spots, H], as in `Spots`.
+    hands: of each player int[members, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None:
+      types are the game's own.
     types: of each member and player, how many types are alive; they come first.
   """
 
@@ -62,7 +64,9 @@ class Group(NamedTuple):
   types: list[tuple[int, int]]
 
 
-def groups(items: Sequence[Situation | pyspiel.Game], leaves: str, hands: str, dtype: str) -> list[Group]:
+def groups(
+  items: Sequence[Situation | pyspiel.Game], leaves: str, hands: str, dtype: str, room: int
+) -> list[Group]:
   """All situations, in groups.
 
   Args:
@@ -70,26 +74,32 @@ def groups(items: Sequence[Situation | pyspiel.Game], leaves: str, hands: str, d
     leaves: leaf evaluator; for rivers one of `LEAVES`, for games as in `build_tree`.
     hands: of rivers, one of `HANDS`: those on no board, or those in a player's range alone.
     dtype: "float32" or "float64".
+    room: spots of each stack.
 
   Raises:
     ValueError: an evaluator is not available, or a game cannot be compiled.
   """
   rivers = [(k, item) for k, item in enumerate(items) if isinstance(item, Situation)]
   games = [(k, item) for k, item in enumerate(items) if not isinstance(item, Situation)]
-  return [*_rivers(rivers, leaves, hands, dtype), *_games(games, leaves, dtype)]
+  return [*_rivers(rivers, leaves, hands, dtype, room), *_games(games, leaves, dtype, room)]
+
+
+def _filled(arrays: Any, room: int) -> Any:
+  """A pytree of arrays [N, ...] as [room, ...]; the last of each comes again and again."""
+  return jax.tree.map(lambda x: x[np.minimum(np.arange(room), len(x) - 1)], arrays)
 
 
 # --- Any games ------------------------------------------------------------------------------------
 
 
-def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str) -> list[Group]:
+def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, room: int) -> list[Group]:
   alike: dict[Any, list[tuple[int, tuple[int, int], PublicTree]]] = defaultdict(list)
   for k, game in items:
     tree = build_tree(game, leaves)
     first, second = tree.players
     padded = pad_types(tree)
     alike[_structure(padded)].append((k, (first.types, second.types), padded))
-  return [_stack(members, dtype) for members in alike.values()]
+  return [_stack(members, dtype, room) for members in alike.values()]
 
 
 def _structure(tree: PublicTree) -> Any:
@@ -99,13 +109,13 @@ def _structure(tree: PublicTree) -> Any:
   return shape, tuple(map(np.ndarray.tobytes, arrays)), kind, tuple(map(np.shape, tables))
 
 
-def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: str) -> Group:
-  numbers, types, trees = (list(x) for x in zip(*members, strict=True))
+def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: str, room: int) -> Group:
+  places, types, trees = (list(x) for x in zip(*members, strict=True))
   players = trees[0].players
-  leaves = jax.tree.map(lambda *x: np.stack(x), *(tree.leaves for tree in trees))
-  first, second = (np.ones((len(trees), own.types)) for own in players)
+  leaves = _filled(jax.tree.map(lambda *x: np.stack(x), *(tree.leaves for tree in trees)), room)
+  first, second = (np.ones((room, own.types)) for own in players)
   with precision(dtype):
-    return Group(numbers, players, to_device(leaves, dtype), (first, second), None, types)
+    return Group(places, players, to_device(leaves, dtype), (first, second), None, types)
 
 
 # --- Rivers ---------------------------------------------------------------------------------------
@@ -119,7 +129,10 @@ class _River(NamedTuple):
   hands: tuple[np.ndarray, np.ndarray]
 
 
-def _rivers(items: Sequence[tuple[int, Situation]], leaves: str, hands: str, dtype: str) -> list[Group]:
+def _rivers(
+  items: Sequence[tuple[int, Situation]], leaves: str, hands: str, dtype: str, room: int
+) -> list[Group]:
+  check_option("leaves", leaves, LEAVES if items else (leaves,))
   alike: dict[Any, list[_River]] = defaultdict(list)
   for k, river in items:
     if hands == "all":
@@ -130,11 +143,14 @@ def _rivers(items: Sequence[tuple[int, Situation]], leaves: str, hands: str, dty
     lines = tuple((s.parent, s.action, s.player) for s in betting_tree(river.pot, river.stack, river.bets))
     alike[lines, *(padded_size(len(own)) for own in held)].append(_River(k, river, held))
   return [
-    _stack_rivers(rivers, leaves, (first, second), dtype) for (_, first, second), rivers in alike.items()
+    _stack_rivers(rivers, leaves, (first, second), dtype, room)
+    for (_, first, second), rivers in alike.items()
   ]
 
 
-def _stack_rivers(rivers: Sequence[_River], leaves: str, types: tuple[int, int], dtype: str) -> Group:
+def _stack_rivers(
+  rivers: Sequence[_River], leaves: str, types: tuple[int, int], dtype: str, room: int
+) -> Group:
   """A group of rivers with the same lines of betting, and so many types, the dead ones counted."""
   boards = np.array([river.situation.board for river in rivers])
   numbers = [np.full((len(rivers), n), -1) for n in types]
@@ -143,7 +159,7 @@ def _stack_rivers(rivers: Sequence[_River], leaves: str, types: tuple[int, int],
       row[: len(river.hands[i])] = river.hands[i]
   dead = [own < 0 for own in numbers]
   hands = [
-    np.where(d[..., None], NOBODYS, cards.ALL_HANDS[own]) for own, d in zip(numbers, dead, strict=True)
+    np.where(gone[..., None], NOBODYS, cards.ALL_HANDS[own]) for own, gone in zip(numbers, dead, strict=True)
   ]
   # Of a dead hand strength and reach do not matter; those of the last hand of a deck will do.
   ranks = [strengths(boards, cards.ALL_HANDS[own]) for own in numbers]
@@ -153,10 +169,11 @@ def _stack_rivers(rivers: Sequence[_River], leaves: str, types: tuple[int, int],
   ranges, weights = zip(*(_ranges(rivers, numbers, dead, i) for i in (0, 1)), strict=True)
   ends = [_ends(river.situation) for river in rivers]
   stake, constant = (np.array(x) for x in zip(*ends, strict=True))
+  form, stake, constant, ranges, weights = _filled((form, stake, constant, ranges, weights), room)
   with precision(dtype):
     evaluator: Any = _evaluator(leaves, types)(form, stake, constant, dtype)
-    for i, own in enumerate(to_device(ranges, dtype)):
-      evaluator = RangedLeaves(evaluator, (own[:, None], own[:, None]), i)
+    for i, own in enumerate(to_device([own[:, None] for own in ranges], dtype)):
+      evaluator = RangedLeaves(evaluator, (own, own), i)
   return Group(
     [river.place for river in rivers],
     _decisions(rivers[0].situation, types),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree

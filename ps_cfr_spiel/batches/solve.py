@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pyspiel
+from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_flag, check_option
@@ -22,7 +23,7 @@ from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, 
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, made_alike, write_chunk
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
-from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
+from ps_cfr_spiel.device import check_dtype, check_finite, meet, precision, to_device
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation, from_words, of_game  # pyright: ignore
 from ps_cfr_spiel.reports import progress_bar
@@ -67,8 +68,8 @@ def solve_batch(
 ) -> Solutions:
   """Solves many situations by public-state CFR; those with the same decisions share a compiled program.
 
-  All local devices share the work (two cores of a CPU if `jax.config.update("jax_num_cpu_devices", 2)` came
-  first); after `jax.distributed.initialize` the processes share the chunks. Results do not depend on either.
+  All local devices share the work (the cores of a CPU after `use_cores()`), and all processes share the
+  chunks (after `join`). Results do not depend on either.
 
   Args:
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` (ranges may be
@@ -128,7 +129,7 @@ def solve_batch(
       else:
         chunks.append(path)
       bar.update(len(part))
-  _meet()
+  meet("solve_batch")
   return Solutions(situations, read, chunks, size)
 
 
@@ -198,8 +199,11 @@ def _solved(items: Sequence[Item], part: range, method: Method, size: int) -> li
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
   found: dict[int, Solution] = {}
-  for group in groups(items, method.leaves, method.hands, method.dtype):
-    for place, solution in zip(group.members, _solve_group(group, targets, method, size), strict=True):
+  mesh = local_mesh()
+  # One program serves all chunks, however many situations of each have the same decisions.
+  room = -(-size // mesh.size) * mesh.size
+  for group in groups(items, method.leaves, method.hands, method.dtype, room):
+    for place, solution in zip(group.members, _solve_group(group, targets, method, mesh), strict=True):
       check_finite(f"Situation {part[place]}", solution[:5], method.dtype)
       found[place] = solution
   return [found[place] for place in range(len(items))]
@@ -224,30 +228,23 @@ def _target(target: float | str | None, item: Item) -> float:
   return number / 100 * item.pot
 
 
-def _solve_group(group: Group, targets: Sequence[float], method: Method, size: int) -> list[Solution]:
-  """Solutions of a group's members, in order; the stack is filled up to the size of a chunk.
-
-  So one program serves all chunks, however many situations of them have these decisions.
-  """
-  mesh, count = local_mesh(), len(group.members)
-  room = -(-size // mesh.size) * mesh.size
-
-  def filled(array: Any) -> np.ndarray:
-    return np.concatenate([array, np.repeat(np.asarray(array)[:1], room - count, 0)])
-
+def _solve_group(group: Group, targets: Sequence[float], method: Method, mesh: Mesh) -> list[Solution]:
+  """Solutions of a group's members, in order."""
+  room, count = len(group.weights[0]), len(group.members)
+  wanted = np.full(room, np.inf)
+  wanted[:count] = [targets[k] for k in group.members]
   with precision(method.dtype):
-    players = to_device(group.players, method.dtype)
     spots = Spots(
-      jax.tree.map(filled, group.leaves),
-      (filled(group.weights[0]), filled(group.weights[1])),
-      np.where(np.arange(room) < count, method.iterations, 0).astype(np.int32),
-      filled(np.array([targets[k] for k in group.members])),
+      group.leaves,
+      to_device(group.weights, method.dtype),
+      to_device(np.where(np.arange(room) < count, method.iterations, 0).astype(np.int32), method.dtype),
+      to_device(wanted, method.dtype),
     )
-    first = PublicTree(players, jax.tree.map(lambda x: x[0], group.leaves))
+    players = to_device(group.players, method.dtype)
     findings, done, strategies = solve_spots(
       players,
-      cfr.init(first, method.rule, method.dtype),
-      to_device(spots, method.dtype),
+      cfr.init(PublicTree(players, group.leaves), method.rule, method.dtype),
+      spots,
       method.skip,
       method.every,
       rule=method.rule,
@@ -285,11 +282,3 @@ def _solution(group: Group, k: int, findings: Any, done: Any, strategies: Any) -
     kept,
     hands,
   )
-
-
-def _meet() -> None:
-  """Waits until all processes have come here."""
-  if jax.process_count() > 1:
-    from jax.experimental import multihost_utils
-
-    multihost_utils.sync_global_devices("solve_batch")
