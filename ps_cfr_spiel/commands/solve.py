@@ -27,6 +27,7 @@ from ps_cfr_spiel.commands.run import (
   table_head,
   table_row,
 )
+from ps_cfr_spiel.commands.situations import define_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
@@ -83,10 +84,14 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_tree(values)
   define_game(values)
+  flags.DEFINE_string("situations", None, _HELP["situations"], **into)
+  define_sharing(values)
   define_json(values)
 
 
 _HELP = {
+  "situations": "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or "
+  "JSON lines with these fields, of which only board is needed. The result is one table.",
   "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
   "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
   "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
@@ -122,6 +127,8 @@ _FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit") 
 
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
+  if values.situations is not None:
+    return solve_list(values, words)
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
   run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")

@@ -12,7 +12,7 @@ from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, dea
 from ps_cfr_spiel.tree.library import obstacle
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.orbits import Orbit
-from ps_cfr_spiel.tree.padding import pad_types
+from ps_cfr_spiel.tree.padding import pad_types, padded_size
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -86,6 +86,7 @@ __all__ = [
   "max_actions",
   "obstacle",
   "pad_types",
+  "padded_size",
   "ranks",
   "record_of",
   "row_depths",
