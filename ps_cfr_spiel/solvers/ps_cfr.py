@@ -72,12 +72,10 @@ class PSCFRSolver(IterativeSolver):
     check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
-    shown = (
-      pad_types(self.tree) if self.abstraction is None else self.tree
-    )  # sets are of the game's own types
+    sets = sets_of(self.tree, self.abstraction)  # of the game's own types, so that these are not padded
+    shown = pad_types(self.tree) if sets is cfr.WHOLE else self.tree
     with precision(self.dtype):
-      self._tree = to_device(shown, self.dtype)
-      self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
+      self._tree, self._sets = to_device((shown, sets), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
 
   @property
@@ -130,8 +128,8 @@ class PSCFRSolver(IterativeSolver):
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:
-  """Each player's sets for the loop, on the host, with no room for more."""
-  if abstraction is None:
+  """Each player's sets for the loop, on the host, with no room for more; none where nobody has company."""
+  if abstraction is None or abstraction.count == abstraction.infostates:
     return cfr.WHOLE
   first, second = (
     as_sets(own, parts, parts.columns(len(own.buckets)).tolist())
