@@ -73,14 +73,14 @@ class PSCFRSolver(IterativeSolver):
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree.
-    self._folded = fold_suits(self.tree) if self.abstraction is None else None
+    sets = sets_of(self.tree, self.abstraction)
+    self._folded = fold_suits(self.tree) if sets is cfr.WHOLE else None
     if self._folded is not None:
       shown = self._folded.tree
     else:
-      shown = pad_types(self.tree) if self.abstraction is None else self.tree
+      shown = pad_types(self.tree) if sets is cfr.WHOLE else self.tree
     with precision(self.dtype):
-      self._tree = to_device(shown, self.dtype)
-      self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
+      self._tree, self._sets = to_device((shown, sets), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
     give_back()  # what building took
 
@@ -144,8 +144,8 @@ class PSCFRSolver(IterativeSolver):
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:
-  """Each player's sets for the loop, on the host, with no room for more."""
-  if abstraction is None:
+  """Each player's sets for the loop, on the host, with no room for more; none where nobody has company."""
+  if abstraction is None or abstraction.count == abstraction.infostates:
     return cfr.WHOLE
   first, second = (
     as_sets(own, parts, parts.columns(len(own.buckets)).tolist())
