@@ -1,9 +1,9 @@
 """What Yi and Kaneko's agent sees of Cheat, counted: an index of its keys and their moves, without a hash.
 
-A key is the own hand, how many cards each player holds, the size of the pile, the rank, and for the player who
-answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). The past is not in it,
-nor is the horizon, so a strategy over keys is one of imperfect recall. Three things make keys few: the ranks
-are turned so that the current one comes first, since the rules do not change when all are turned; the
+A key is the own hand, how many cards each player holds, the size of the pile, the rank, and for the player
+who answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). The past is not in
+it, nor is the horizon, so a strategy over keys is one of imperfect recall. Three things make keys few: the
+ranks are turned so that the current one comes first, since the rules do not change when all are turned; the
 size of the pile follows from those of the hands; and the seats share their keys, because nothing in the rules
 depends on the seat once the first player is known.
 
@@ -82,7 +82,7 @@ def index(rules: Rules) -> Keys:
     )
   hands = np.indices((base,) * rules.ranks, np.uint8).reshape(rules.ranks, -1)[::-1]  # [R, C], by code
   size = hands.sum(0, dtype=np.int64)
-  held = (0 < size) & (size < in_play)  # who moves holds a card, and so does the other or has just laid it
+  held = (size > 0) & (size < in_play)  # who moves holds a card, and so does the other or has just laid it
   legal = np.stack([(hands >= row[:, None]).all(0) & held for row in rows], 1)
   count = legal.sum(1)
   discards = np.where(held, count * (in_play - size), 0)
