@@ -1,8 +1,8 @@
 """What Yi and Kaneko's agent sees of Cheat, counted: an index of its keys and their moves, without a hash.
 
 A key is the own hand, how many cards each player holds, the size of the pile, the rank, and for the player
-who answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). The past is not in
-it, nor is the horizon, so a strategy over keys is one of imperfect recall. Three things make keys few: the
+who answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). Neither the past
+nor the horizon is in it, so a strategy over keys is one of imperfect recall. Three things make keys few: the
 ranks are turned so that the current one comes first, since the rules do not change when all are turned; the
 size of the pile follows from those of the hands; and the seats share their keys, because nothing in the rules
 depends on the seat once the first player is known.

@@ -1,7 +1,7 @@
 """What a trajectory says about the moves of a key: values of all moves from the one that was sampled.
 
-Beside every cell the run keeps the *learned value* of its move: a running mean of what trajectories brought after
-it, the learned baseline of VR-MCCFR (Schmid et al. 2019) by key.
+Beside every cell the run keeps the *learned value* of its move: a running mean of what trajectories brought
+after it, which is the learned baseline of VR-MCCFR (Schmid et al. 2019), by key.
 """
 
 import dataclasses

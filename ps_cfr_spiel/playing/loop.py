@@ -1,7 +1,7 @@
 """The Monte Carlo loop on a played game: play, learn, and once more.
 
-As `mccfr.loop`, on flat tables. An iteration lets each player in turn be the traverser of B trajectories under one
-strategy profile, and then adds their lessons to the tables, all at once.
+As `mccfr.loop`, on flat tables. An iteration lets each player in turn be the traverser of B trajectories under
+one strategy profile, and then adds their lessons to the tables, all at once.
 """
 
 from typing import Any, NamedTuple
@@ -80,11 +80,13 @@ def solve(
   return state._replace(iteration=end)
 
 
-def learn(state: PlayingState, lessons: Lessons, iteration: jax.Array, batch: int, decay: float) -> PlayingState:
+def learn(
+  state: PlayingState, lessons: Lessons, iteration: jax.Array, batch: int, decay: float
+) -> PlayingState:
   """Adds a batch's lessons to the tables.
 
-  Values that several trajectories brought to one cell count as if they had come one after the other, each being
-  their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
+  Values that several trajectories brought to one cell count as if they had come one after the other, each
+  being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
   """
   visits = lessons.visits
   mean = lessons.values / jnp.maximum(visits, 1)

@@ -11,8 +11,8 @@ CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 class PlayedGame(Protocol):
   """B plays of a two-player zero-sum game side by side: a pytree whose methods are pure JAX.
 
-  Nothing here depends on how many histories or infostates there are. Strategies are kept in flat tables with a
-  *cell* for every legal move of every *key*, the moves of one key next to each other. A key is what a
+  Nothing here depends on how many histories or infostates there are. Strategies are kept in flat tables with
+  a *cell* for every legal move of every *key*, the moves of one key next to each other. A key is what a
   player's choice may depend on: the infostate, or less. With less (an abstraction that forgets) no
   bound on exploitability holds. The moves of a key are numbered from 0, whatever the game calls its actions.
 

@@ -1,7 +1,7 @@
 """Trajectories of a played game: B plays down to their ends, and what they teach on the way back.
 
-As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so a
-node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
+As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
+a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
 """
 
 import dataclasses
@@ -140,7 +140,7 @@ class Trajectories:
       value, lessons = carry
       at = turns - 1 - number
       for width, steps in reversed(list(zip(game.widths, path, strict=True))):
-        step = jax.tree.map(lambda all: all[at], steps)  # noqa: B023  (called at once)
+        step = jax.tree.map(lambda all: all[at], steps)
         value, lessons = self.learn(step, value, lessons, regrets, learned, traverser, width)
       return value, lessons
 

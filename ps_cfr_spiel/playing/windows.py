@@ -1,4 +1,4 @@
-"""Windows of flat tables: the moves of one key are W cells next to each other, of which some are another key's.
+"""Windows of flat tables: W cells next to each other, of which the first are the moves of one key.
 
 A table has W - 1 cells more than the game, so that the last window fits.
 """
