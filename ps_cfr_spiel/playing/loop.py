@@ -1,7 +1,7 @@
 """The Monte Carlo loop on a played game: play, learn, and once more.
 
-As `mccfr.loop`, on flat tables. An iteration lets each player in turn be the traverser of B trajectories under
-one strategy profile, and then adds their lessons to the tables, all at once.
+As `mccfr.loop`, on flat tables. An iteration lets each player in turn be the traverser of B trajectories
+under one strategy profile, and then adds their lessons to the tables, all at once.
 """
 
 from typing import Any, NamedTuple
