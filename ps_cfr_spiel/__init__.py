@@ -26,7 +26,7 @@ from ps_cfr_spiel.evaluation import comparison as comparison
 from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
 from ps_cfr_spiel.evaluation import matches as matches
 from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, TreePolicy, post_process
 from ps_cfr_spiel.search import CFRValues, SolvedValues
 from ps_cfr_spiel.solvers import (
   CFRPlusIRASolver,
@@ -67,11 +67,13 @@ __all__ = [
   "PCFRPlus",
   "PDCFRPlus",
   "PSCFRSolver",
+  "PostProcessing",
   "PublicTree",
   "RMPlus",
   "Report",
   "SolvedValues",
   "Subgames",
+  "TranslatedPolicy",
   "TreePolicy",
   "VRMCCFRSolver",
   "__version__",
@@ -85,6 +87,7 @@ __all__ = [
   "load_policy",
   "load_solver",
   "online_runs",
+  "post_process",
   "river",
   "sampling_runs",
 ]
