@@ -265,6 +265,19 @@ class HoldemSubgameState(pyspiel.State):
       seen.update(hands.cards[hand].tolist())
     return [card for card in game.deck if card not in seen]
 
+  def bet_sizes(self) -> dict[int, float]:
+    """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
+
+    For `ps_cfr_spiel.TranslatedPolicy`.
+    """
+    game, here = self.get_game(), self.public_state
+    called = max(here.spent)
+    return {
+      action: (max(game.public_states[child].spent) - called) / (2 * called)
+      for action, child in here.children.items()
+      if action != betting.FOLD
+    }
+
   def current_player(self) -> int:
     """Whose turn it is: chance until both hands are dealt and where a public card comes."""
     return self.public_state.player if self._dealt else pyspiel.PlayerId.CHANCE

@@ -3,23 +3,40 @@
 May use: compiler, cfr and what is below them. `tree_policy` is a policy over a tree's arrays; `convert` turns
 any OpenSpiel policy into such arrays; `reach` says how often play comes to an infostate, `worth` what its
 actions are worth, `rows` puts both into a table, with names from `naming`; `notation` reads what people type.
+`post_processing` rounds strategies, and `action_translation` plays them where more bet sizes are allowed.
 """
 
+from ps_cfr_spiel.policy.action_translation import MAPPINGS, TranslatedPolicy, bet_sizes, translate
 from ps_cfr_spiel.policy.convert import strategies_of
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
+from ps_cfr_spiel.policy.post_processing import (
+  PostProcessing,
+  betting_class,
+  cautious_purification,
+  parse_post_processing,
+  post_process,
+  purification,
+  thresholding,
+)
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
 
 __all__ = [
+  "MAPPINGS",
+  "PostProcessing",
   "Reach",
+  "TranslatedPolicy",
   "TreePolicy",
   "Worth",
   "Worths",
   "action_name",
   "action_names",
+  "bet_sizes",
+  "betting_class",
+  "cautious_purification",
   "check_turn",
   "find_action",
   "find_one_action",
@@ -27,9 +44,14 @@ __all__ = [
   "letters",
   "line",
   "make_state",
+  "parse_post_processing",
+  "post_process",
   "probabilities_at",
+  "purification",
   "reaches",
   "split_words",
   "strategies_of",
+  "thresholding",
+  "translate",
   "write_rows",
 ]
