@@ -71,7 +71,7 @@ _HELP = {
   "board": "A river instead of GAME: its five cards, such as 'Ks 7d 2c 5h 9s'.",
   "ranges": "A river instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
   "bets": "A river instead of GAME: bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the "
-  "first, second and later bets, a is all-in.",
+  "first, second and later bets, '|' those of player 0 and player 1, a is all-in.",
   "stack": "A river instead of GAME: chips that each player began the hand with, half of the pot included.",
   "json": "Print the result as JSON, in one line, and nothing else.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
