@@ -40,7 +40,7 @@ import numpy as np
 import pyspiel
 
 from . import betting, cards
-from .forms import BayesianForm, PublicCardsForm
+from .forms import BayesianForm, Names, PublicCardsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
 
 _BOARD_SIZES = (3, 4, 5)
@@ -175,6 +175,11 @@ class HoldemSubgameGame(pyspiel.Game):
     """Written as "p0 AsKd | 9s7c5s4h pot 200 stack 20000 | x x | 2c | b200"."""
     return join(f"p{player} {hand}", self.header, line)
 
+  def _names(self, state: betting.PublicState) -> Names:
+    """The acting player's information state strings, a hand each."""
+    hands = self.ranges[state.player].names
+    return Names(len(hands), lambda h: self.infostate_string(state.player, hands[h], state.line))
+
   def bayesian_form(self) -> BayesianForm | PublicCardsForm:
     """The game as arrays, without visiting its histories."""
     states, (first, second) = self.public_states, self.ranges
@@ -201,14 +206,7 @@ class HoldemSubgameGame(pyspiel.Game):
     return BayesianForm(
       **lines,
       strength=self.strength(()),
-      infostates=tuple(
-        tuple(
-          self.infostate_string(state.player, hand, state.line) for hand in self.ranges[state.player].names
-        )
-        if state.player >= 0
-        else ()
-        for state in states
-      ),
+      infostates=tuple(self._names(state) if state.player >= 0 else () for state in states),
     )
 
 

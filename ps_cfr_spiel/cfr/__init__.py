@@ -24,6 +24,7 @@ from ps_cfr_spiel.cfr.loop import (
   without_dead,
 )
 from ps_cfr_spiel.cfr.rules import (
+  ALIASES,
   DCFR,
   LCFR,
   NRM,
@@ -41,6 +42,7 @@ from ps_cfr_spiel.cfr.rules import (
 )
 
 __all__ = [
+  "ALIASES",
   "DCFR",
   "LCFR",
   "NRM",

@@ -14,6 +14,9 @@ RULES = {  # of OpenSpiel's games, which carry no text
   "players put one chip in and get a card; raises are 2 chips in the first round and 4 in the second, at "
   "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher "
   "rank.",
+  "phantom_ttt": "Tic-tac-toe in which nobody sees the other's marks. Who chooses a square that is taken "
+  "sees the mark there and chooses again. Three in a row, a column or a diagonal win; x(1,2) is row 1, "
+  "column 2, both counted from 0.",
   "liars_dice": "Both players roll in secret and in turns make rising bids: 2-3 says that all dice together "
   "show at least two threes; the highest face is wild. Liar ends the game: who was wrong loses.",
   "goofspiel": "Prize cards come up one by one. Each player bids a card of their own hand for it; the higher "

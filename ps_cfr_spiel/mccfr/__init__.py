@@ -18,6 +18,7 @@ from ps_cfr_spiel.mccfr.loop import (
   current_strategy,
   init,
   iterate,
+  memory_needs,
   merged,
   solve,
 )
@@ -50,6 +51,7 @@ __all__ = [
   "current_strategy",
   "init",
   "iterate",
+  "memory_needs",
   "merged",
   "solve",
   "variance",

@@ -6,11 +6,12 @@ import numpy as np
 import pyspiel
 import pytest
 from absl import flags
+from game_checks import all_histories
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play
 from ps_cfr_spiel.commands.user_input import UserError
-from ps_cfr_spiel.evaluation import table
+from ps_cfr_spiel.evaluation import table, telling
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
 
 GAMES = {
@@ -18,7 +19,6 @@ GAMES = {
   "cheat of four": "cheat(players=4,hand_size=3,max_turns=8)",
   "glasses": "glasses",
   "river_subgame": "river_subgame(ranges=AsKd QQ;TT 87s)",
-  "a game of OpenSpiel's": "kuhn_poker",
 }
 RIVER = "river_subgame(ranges=AsKd;TdTc)"
 
@@ -98,7 +98,8 @@ def test_short_forms_are_read_as_they_are_shown():
     ("kuhn_poker", "Three cards"),
     ("cheat", "Cheat"),
     ("turn_based_simultaneous_game(game=goofspiel(num_cards=3))", "Prize cards"),
-    ("phantom_ttt", "OpenSpiel has no text of its rules. 2 players"),
+    ("phantom_ttt", "Tic-tac-toe"),
+    ("battleship", "OpenSpiel has no text of its rules. 2 players"),
   ],
 )
 def test_rules(name, rule):
@@ -125,7 +126,7 @@ def test_bad_input_asks_again():
   state, text = converse(RIVER, 0, ["hello", "17", "", "3 chips", "check"], first_bot)
   assert state.is_terminal()
   assert text.count("Your move") == 5
-  assert "'hello' is not a legal move; Check, Bet 200, All-in 19900 are." in text
+  assert "'hello' is not a legal move; Check, Bet 200, All-in 19,900 are." in text
   assert "'17' is not a legal move" in text
   assert "'' is not a legal move" in text
 
@@ -178,6 +179,52 @@ def test_long_lists_are_cut_and_shown_on_demand():
   assert re.search(r"\.\.\. and \d+ more", before)
   assert "more" not in after
   assert len(re.findall("Discard ", after)) > table.MAX_LISTED
+
+
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
+
+
+@pytest.mark.parametrize("game_string", ["kuhn_poker", GOOFSPIEL, "liars_dice(numdice=1,dice_sides=2)"])
+def test_what_is_told_of_a_game_of_openspiels_is_what_the_seat_knows(game_string):
+  """For all histories: who cannot tell two of them apart is told the same. In games whose strings are nothing
+  but moves, who can is told them apart; goofspiel's observation says besides who won a prize."""
+  for seat in (0, 1):
+    told: dict[str, set[str]] = {}
+    for state, _ in all_histories(pyspiel.load_game(game_string)):
+      if state.current_player() == seat:
+        told.setdefault(state.information_state_string(seat), set()).add(telling.seen(state, seat))
+    assert all(len(texts) == 1 for texts in told.values())
+    assert len(set.union(*told.values())) == len(told) or game_string == GOOFSPIEL
+
+
+def test_openspiels_strings_are_made_readable():
+  leduc = "[Observer: 0][Private: 2][Round 1][Player: 0][Pot: 2][Money: 99 99][Round1: ][Public: -10000]"
+  assert telling.readable(leduc) == "Private: 2, Round 1, Pot: 2, Money: 99 99"
+  assert telling.readable("111") == ""  # Kuhn poker's card and chips
+  assert telling.readable("..x\n...\n") == "\n  ..x\n  ..."
+  goofspiel = "Current player: -4\nPoints: 0 0 \nHand: 3\nTerminal?: 1\n\nWin sequence: \n"
+  assert telling.readable(goofspiel) == "\n  Points: 0 0\n  Hand: 3"
+
+
+def test_a_hand_of_leduc():
+  _, text = converse("leduc_poker", 0, ["raise", "call", "call", "call", "call"], seed=1)
+  assert "[" not in text.replace("[P0]", "")
+  assert re.search(r"^So far: Deal \d$", text, re.MULTILINE)
+  assert re.search(r"^Since then: Raise, player 1: (Call|Raise)", text, re.MULTILINE)
+  assert re.search(r"^Now:    Private: \d, Round 1, Pot: 2, Money: 99 99, Ante: 1 1$", text, re.MULTILINE)
+  assert re.search(r"^Player 1 saw: Deal \d, player 0: Raise", text, re.MULTILINE)
+
+
+def test_games_without_observations_are_played():
+  state, text = converse("liars_dice", 0, ["1-6", "liar", "liar", "liar"], seed=3)
+  assert state.is_terminal()
+  assert "Now:" not in text and "So far:" in text
+
+
+def test_amounts_have_separators():
+  state, text = converse(RIVER, 0, ["all-in 19,900", "quit"], first_bot)
+  assert "All-in 19,900" in text
+  assert state.is_terminal()
 
 
 @each_game
