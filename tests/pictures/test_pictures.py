@@ -57,7 +57,7 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
 
 def test_a_chart_says_where_it_is(policy):
   shown = texts(pictures.hand_chart(policy, "x b200"))
-  assert "Player 0, after Check, Bet 200" in shown
+  assert "Player 0 (OOP), after Check, Bet 200" in shown
   assert "9♠ 7♣ 5♠ 4♥ 3♣    pot 200" in shown
   assert {"AKs", "AKo", "AA", "22"} <= set(shown)
 
