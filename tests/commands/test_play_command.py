@@ -181,38 +181,31 @@ def test_long_lists_are_cut_and_shown_on_demand():
   assert len(re.findall("Discard ", after)) > table.MAX_LISTED
 
 
-GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
-
-
-@pytest.mark.parametrize("game_string", ["kuhn_poker", GOOFSPIEL, "liars_dice(numdice=1,dice_sides=2)"])
-def test_what_is_told_of_a_game_of_openspiels_is_what_the_seat_knows(game_string):
-  """For all histories: who cannot tell two of them apart is told the same. In games whose strings are nothing
-  but moves, who can is told them apart; goofspiel's observation says besides who won a prize."""
-  for seat in (0, 1):
-    told: dict[str, set[str]] = {}
-    for state, _ in all_histories(pyspiel.load_game(game_string)):
-      if state.current_player() == seat:
-        told.setdefault(state.information_state_string(seat), set()).add(telling.seen(state, seat))
-    assert all(len(texts) == 1 for texts in told.values())
-    assert len(set.union(*told.values())) == len(told) or game_string == GOOFSPIEL
-
-
 def test_openspiels_strings_are_made_readable():
   leduc = "[Observer: 0][Private: 2][Round 1][Player: 0][Pot: 2][Money: 99 99][Round1: ][Public: -10000]"
   assert telling.readable(leduc) == "Private: 2, Round 1, Pot: 2, Money: 99 99"
-  assert telling.readable("111") == ""  # Kuhn poker's card and chips
-  assert telling.readable("..x\n...\n") == "\n  ..x\n  ..."
+  assert telling.readable("1pb") == "1pb"  # Kuhn poker's card and moves
+  assert telling.readable("..x\n...\n0,2 ") == "\n  ..x\n  ...\n  0,2"
   goofspiel = "Current player: -4\nPoints: 0 0 \nHand: 3\nTerminal?: 1\n\nWin sequence: \n"
   assert telling.readable(goofspiel) == "\n  Points: 0 0\n  Hand: 3"
 
 
+@pytest.mark.parametrize("game_string", ["kuhn_poker", "leduc_poker"])
+def test_readable_strings_tell_apart_what_the_games_do(game_string):
+  """What is left out of OpenSpiel's strings never tells two of them apart."""
+  for player in (0, 1):
+    names = {s.information_state_string(player) for s, _ in all_histories(pyspiel.load_game(game_string))}
+    played = [name for name in names if "[Player: -" not in name]  # nobody is shown a deal under way
+    assert len({telling.readable(name) for name in played}) == len(set(played))
+
+
 def test_a_hand_of_leduc():
   _, text = converse("leduc_poker", 0, ["raise", "call", "call", "call", "call"], seed=1)
-  assert "[" not in text.replace("[P0]", "")
-  assert re.search(r"^So far: Deal \d$", text, re.MULTILINE)
-  assert re.search(r"^Since then: Raise, player 1: (Call|Raise)", text, re.MULTILINE)
-  assert re.search(r"^Now:    Private: \d, Round 1, Pot: 2, Money: 99 99, Ante: 1 1$", text, re.MULTILINE)
-  assert re.search(r"^Player 1 saw: Deal \d, player 0: Raise", text, re.MULTILINE)
+  assert "[" not in text and "Now:" not in text
+  assert re.search(r"^So far: Private: \d, Round 1, Pot: 2, Money: 99 99$", text, re.MULTILINE)
+  assert re.search(r"^So far: Private: \d, Round \d, Pot: \d+, .*Round1: 2 ", text, re.MULTILINE)
+  assert re.search(r"^Player 1 saw: Private: \d, .*Round1: 2 ", text, re.MULTILINE)
+  assert re.search(r"^All moves: Deal \d, Deal \d, Raise, ", text, re.MULTILINE)
 
 
 def test_games_without_observations_are_played():
