@@ -13,9 +13,8 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.abstraction import PRESETS
 from ps_cfr_spiel.arguments import check_seconds
-from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_rule, define_tree, say
 from ps_cfr_spiel.commands.run import (
   POINTS,
   Run,
@@ -70,7 +69,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
-  flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
+  define_rule(values)
   flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
@@ -104,8 +103,6 @@ _HELP = {
   "runs/ and the game's name, or the folder of the resumed run).",
   "resume": "Continue this run.npz, with the game and the settings that it began with.",
   "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
-  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
 }
 
 
@@ -246,7 +243,7 @@ def _target(text: str | None, pot: float | None) -> float:
 def _compile(run: Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
-  run.solver.compile()
+  run.solver.compile(False if run.quiet else None)
   run.setup_seconds += time.perf_counter() - started
 
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, board_of, charts, grouped, pot_of, spot
+from ps_cfr_spiel.views import Spot, board_of, charts, grouped, pot_of, seat_of, spot
 
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
@@ -64,7 +64,8 @@ def _boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyColle
 
 def _draw_titles(figure: Figure, policy: TreePolicy, here: Spot) -> None:
   line = ", ".join(map(grouped, here.history))
-  title = f"Player {here.player}, {f'after {line}' if line else 'first to act'}"
+  who = seat_of(policy.game, here.player)
+  title = f"{who[0].upper()}{who[1:]}, {f'after {line}' if line else 'first to act'}"
   size = min(15, 15 * 64 / len(title))
   figure.text(0.065, 0.967, title, fontsize=size, color=INK, weight="bold", va="center")
   board, pot = board_of(policy.game), pot_of(policy.game)

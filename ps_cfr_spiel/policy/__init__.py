@@ -9,7 +9,7 @@ actions are worth, `rows` puts both into a table, with names from `naming`; `not
 from ps_cfr_spiel.policy.action_translation import MAPPINGS, TranslatedPolicy, bet_sizes, translate
 from ps_cfr_spiel.policy.convert import strategies_of
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
-from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
+from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
 from ps_cfr_spiel.policy.post_processing import (
   PostProcessing,
   betting_class,
@@ -41,6 +41,7 @@ __all__ = [
   "find_action",
   "find_one_action",
   "game_of",
+  "grouped",
   "letters",
   "line",
   "make_state",
