@@ -5,7 +5,7 @@ May use: device and the ground. `public_tree` has the glossary and the data; `la
 their neighbour; `traverse` and `values` are what every solver runs; `sets` is a player's abstraction.
 """
 
-from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes
+from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
@@ -60,6 +60,7 @@ __all__ = [
   "Made",
   "NativeLeaves",
   "Parts",
+  "Places",
   "PlayerTree",
   "PublicState",
   "PublicTree",
@@ -80,6 +81,7 @@ __all__ = [
   "evaluation",
   "expand",
   "first_cells",
+  "leaf_places",
   "make_forest",
   "max_actions",
   "obstacle",
