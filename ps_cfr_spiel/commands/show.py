@@ -108,6 +108,8 @@ def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, fi
   with user_errors():
     if policy.game.get_type().short_name == "glasses":
       figure = pictures.glasses_position(glasses.after(policy.game, values.at), policy)
+    elif chance_moves(policy, values.at):
+      figure = pictures.card_chart(policy, values.at)
     else:
       figure = pictures.hand_chart(policy, values.at)
     figure.savefig(file)
@@ -173,7 +175,7 @@ COMMAND = Command(
     "show runs/river_subgame/run.npz --csv=strategy.csv",
     "show runs/leduc_poker/run.npz --at='call, raise'",
     "show runs/holdem_subgame/run.npz --at='check, bet 200, call, 2c'",
-    "show runs/holdem_subgame/run.npz --at='check, check'",
+    "show runs/holdem_subgame/run.npz --at='check, check' --png=rivers.png",
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   define=define,

@@ -1,8 +1,8 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-May use: views and what is below it. `hands`, `trees`, `curves`, `abstractions`, `glasses` and `pursuit` are
-named for what they draw, and a new picture is their neighbour; `style` has the colours and sizes that they
-share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
+May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses` and
+`pursuit` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
+sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
 `figure.savefig("name.png")`.
 """
 
@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
 from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
+from ps_cfr_spiel.pictures.cards import card_chart
 from ps_cfr_spiel.pictures.curves import bands, exploitability_curve, iterations_and_seconds
 from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
 from ps_cfr_spiel.pictures.glasses import position as glasses_position
@@ -25,6 +26,7 @@ __all__ = [
   "abstraction_sizes",
   "action_colors",
   "bands",
+  "card_chart",
   "evader_belief",
   "exploitability_curve",
   "glasses_chase",

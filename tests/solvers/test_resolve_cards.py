@@ -5,16 +5,16 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import TURN
+from cuts import TURN as DEEPER
 
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, build_tree
 from ps_cfr_spiel.subgames import Subgames
 
-AHEAD = {"value_function": CFRValues(5)}
+TURN = DEEPER.replace("stack=300", "stack=200")
+AHEAD = {"value_function": CFRValues(3)}
 SEARCHES = [
   {},
-  {"gadget": "max-margin"},
   {"gadget": "unsafe"},
   {"lookahead": 1, **AHEAD},
   {"lookahead": "round", **AHEAD},
@@ -37,7 +37,7 @@ def played(made):
 
 @pytest.mark.parametrize("options", SEARCHES, ids=str)
 def test_searched_as_the_walked_game(options, monkeypatch):
-  """All public states, ten iterations in float64; the walked tree has no boards, and a row for each infostate."""
+  """In all public states, ten iterations; the walked tree has no boards, and a row for each infostate."""
   made = ContinualResolving(load(TURN), 10, dtype="float64", **options)
   assert made.tree.leaves.kind == "boards"
   found = played(made)
