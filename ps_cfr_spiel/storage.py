@@ -67,6 +67,7 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   ),
   "alternating": (lambda value: isinstance(value, bool), "true or false"),
   "leaves": (_is_string, "a string"),
+  "locks": (lambda value: isinstance(value, list) and all(map(_is_count, value)), "a list of public states"),
   "public_states": (_is_string, "a string"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
 }

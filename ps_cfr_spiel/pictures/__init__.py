@@ -2,8 +2,8 @@
 
 May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses` and
 `pursuit` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
-sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
-`figure.savefig("name.png")`.
+sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is
+touched; save one with `figure.savefig("name.png")`.
 """
 
 try:

@@ -35,9 +35,9 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   _draw_cards(axes, spots)
   line = ", ".join(first.history[:-1])
   draw_titles(figure, policy, f"Player {first.player}, on each card after {line}")
-  played, total = (sum(x) for x in zip(*((s.probability @ s.weight, s.weight.sum()) for s in spots.values())))
+  played = sum(spot.probability @ spot.weight for spot in spots.values())
   note = "each card: the share of every action over all hands, and how often the player bets or raises"
-  draw_legend(figure, first.actions, played / total, note)
+  draw_legend(figure, first.actions, played / np.sum(played), note)
   return figure
 
 

@@ -2,18 +2,22 @@
 
 May use: compiler, cfr and what is below them. `tree_policy` is a policy over a tree's arrays; `convert` turns
 any OpenSpiel policy into such arrays; `reach` says how often play comes to an infostate, `worth` what its
-actions are worth, `rows` puts both into a table, with names from `naming`; `notation` reads what people type.
+actions are worth, `rows` puts both into a table, with names from `naming`; `notation`
+reads what people type, `paths` finds places by it, and `locks` what is to be played there.
 """
 
 from ps_cfr_spiel.policy.convert import strategies_of
+from ps_cfr_spiel.policy.locks import Locks, locks_from_file, read_locks
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
+from ps_cfr_spiel.policy.paths import find_public_state, play_moves
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
 
 __all__ = [
+  "Locks",
   "Reach",
   "TreePolicy",
   "Worth",
@@ -23,12 +27,16 @@ __all__ = [
   "check_turn",
   "find_action",
   "find_one_action",
+  "find_public_state",
   "game_of",
   "letters",
   "line",
+  "locks_from_file",
   "make_state",
+  "play_moves",
   "probabilities_at",
   "reaches",
+  "read_locks",
   "split_words",
   "strategies_of",
   "write_rows",

@@ -67,6 +67,10 @@ class IterativeSolver(abc.ABC):
     """The state with what a file has kept; the solver has just been made."""
     return kept
 
+  def _of_game(self, strategies: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
+    """The strategies of the tree on the device, on the host, as those of `tree`."""
+    return strategies
+
   def _arrays(self) -> dict[str, np.ndarray]:
     """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
     return {}
@@ -233,7 +237,7 @@ class IterativeSolver(abc.ABC):
       for player, blocks in zip(self.tree.players, strategies, strict=True)
     ]
     info = {**self._header(), "policy": "average" if average else "current"}
-    return TreePolicy(self.game, self.tree.names, own, info)
+    return TreePolicy(self.game, self.tree.names, self._of_game(own), info)
 
   def _header(self) -> dict[str, Any]:
     options = self._options()

@@ -10,6 +10,7 @@ from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
 from ps_cfr_spiel.tree.library import obstacle
+from ps_cfr_spiel.tree.locks import Locked, lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.padding import pad_types
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
@@ -57,6 +58,7 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
+  "Locked",
   "Made",
   "NativeLeaves",
   "Parts",
@@ -82,6 +84,7 @@ __all__ = [
   "expand",
   "first_cells",
   "leaf_places",
+  "lock_rows",
   "make_forest",
   "max_actions",
   "obstacle",
