@@ -7,9 +7,10 @@ reads what people type, `paths` finds places by it, and `locks` what is to be pl
 """
 
 from ps_cfr_spiel.policy.convert import strategies_of
-from ps_cfr_spiel.policy.locks import Locks, locks_from_file, read_locks
+from ps_cfr_spiel.policy.locks import locks_from_file, read_locks
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
+from ps_cfr_spiel.policy.parts import Part
 from ps_cfr_spiel.policy.paths import find_public_state, play_moves
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import write_rows
@@ -17,7 +18,7 @@ from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, pro
 from ps_cfr_spiel.policy.worth import Worth, Worths
 
 __all__ = [
-  "Locks",
+  "Part",
   "Reach",
   "TreePolicy",
   "Worth",

@@ -1,7 +1,7 @@
 """What a player must play after chosen lines: locks, from what users give to the rows of a tree."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -9,38 +9,13 @@ import pyspiel
 from ps_cfr_spiel.policy.convert import row_strategies
 from ps_cfr_spiel.policy.naming import action_names, line
 from ps_cfr_spiel.policy.notation import find_one_action
+from ps_cfr_spiel.policy.parts import Part
 from ps_cfr_spiel.policy.paths import find_public_state
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 
-class Locks(NamedTuple):
-  """Public states in which the player who acts must play a given strategy.
-
-  Attributes:
-    public_states: their numbers.
-    probabilities: float64[n], the strategies [A, H] of their rows, one after the other.
-  """
-
-  public_states: tuple[int, ...]
-  probabilities: np.ndarray
-
-  def rows(self, tree: PublicTree) -> dict[int, np.ndarray]:
-    """The strategies [A, H] by the rows' numbers in `Labels.decisions`; ValueError if they do not fit."""
-    labels = tree.names
-    if not all(0 <= s < len(labels.public_states) for s in self.public_states):
-      raise ValueError(f"The locks are not of {labels.game}.")
-    numbers = [n for s in self.public_states for n in labels.public_states[s].decisions]
-    decisions = [labels.decisions[n] for n in numbers]
-    shapes = [(len(d.legal_actions), tree.players[d.player].types) for d in decisions]
-    ends = np.cumsum([a * h for a, h in shapes])
-    if not numbers or len(self.probabilities) != ends[-1]:
-      raise ValueError(f"The locks are not of {labels.game}.")
-    parts = np.split(self.probabilities, ends[:-1])
-    return {n: part.reshape(shape) for n, part, shape in zip(numbers, parts, shapes, strict=True)}
-
-
-def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> Locks:
+def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> Part:
   """Locks by lines.
 
   Args:
@@ -75,12 +50,12 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
       for d in decisions
     ]
   flat = [strategy.ravel() for strategies in rows.values() for strategy in strategies]
-  return Locks(tuple(rows), np.concatenate([np.zeros(0), *flat]))
+  return Part(tuple(rows), np.concatenate([np.zeros(0), *flat]))
 
 
-def locks_from_file(file: Stored) -> Locks:
+def locks_from_file(file: Stored) -> Part:
   """The locks in a file whose header has their public states."""
-  return Locks(tuple(file.header["locks"]), file.arrays(file.shapes)["locks"])
+  return Part(tuple(file.header["locks"]), file.arrays(file.shapes)["locks"])
 
 
 def _by_actions(

@@ -12,7 +12,7 @@ from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import build_tree, check_memory
 from ps_cfr_spiel.device import check_dtype, precision, to_device
-from ps_cfr_spiel.policy import Locks, locks_from_file, read_locks
+from ps_cfr_spiel.policy import Part, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import PublicTree, lock_rows, pad_types
 from ps_cfr_spiel.walking import LIMIT
@@ -47,7 +47,7 @@ class PSCFRSolver(IterativeSolver):
     progress: bool | None = None,
     memory: float | None = None,
     abstraction: Abstraction | Key | str | None = None,
-    locks: Mapping[str, Any] | Locks | None = None,
+    locks: Mapping[str, Any] | Part | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -83,7 +83,7 @@ class PSCFRSolver(IterativeSolver):
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     if abstraction is not None and locks is not None:
       raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
-    self.locks = locks if locks is None or isinstance(locks, Locks) else read_locks(self.tree, game, locks)
+    self.locks = locks if locks is None or isinstance(locks, Part) else read_locks(self.tree, game, locks)
     self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
     shown = self.tree if self._locked is None else self._locked.tree
     if self.abstraction is None:  # sets are of the game's own types
