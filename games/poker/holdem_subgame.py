@@ -195,6 +195,7 @@ class HoldemSubgameGame(pyspiel.Game):
           np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)
         ),
         live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
+        swaps=cards.suit_swaps(self.deck, self.board, self.ranges),
         game=self,
       )
     return BayesianForm(

@@ -10,11 +10,11 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import build_tree, check_memory
-from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
+from ps_cfr_spiel.device import check_dtype, give_back, precision, to_device
 from ps_cfr_spiel.policy import Part, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import PublicTree, lock_rows, pad_types
+from ps_cfr_spiel.tree import PublicTree, expand, lock_rows, pad_types
 from ps_cfr_spiel.walking import LIMIT
 
 
@@ -85,13 +85,21 @@ class PSCFRSolver(IterativeSolver):
       raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
     self.locks = locks if locks is None or isinstance(locks, Part) else read_locks(self.tree, game, locks)
     self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
-    shown = self.tree if self._locked is None else self._locked.tree
-    if self.abstraction is None:  # sets are of the game's own types
-      shown = pad_types(shown)
+    # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree, and
+    # a lock may tell suits apart.
+    plain = self.abstraction is None and self._locked is None
+    self._folded = fold_suits(self.tree) if plain else None
+    if self._locked is not None:
+      shown = self._locked.tree
+    elif self._folded is not None:
+      shown = self._folded.tree
+    else:
+      shown = pad_types(self.tree) if plain else self.tree
     with precision(self.dtype):
       self._tree = to_device(shown, self.dtype)
       self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
+    give_back()  # what building took
 
   @property
   def name(self):
@@ -107,23 +115,32 @@ class PSCFRSolver(IterativeSolver):
     return f"{self.name}({parameters}), {order} updates, {self.dtype}{locked}"
 
   def _step(self, state, iterations):
-    return cfr.solve(
+    return cfr.run(
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
 
   def _strategies(self, average):
     players = self._state.players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    return cfr.of_infostates(self._tree, self._sets, tables)
+    own = zip(self._tree.players, self._sets, tables, strict=True)
+    return [tuple(player.split(expand(sets, joined))) for player, sets, joined in own]
+
+  def _of_game(self, player, tables):
+    if self._folded is not None:
+      return self._folded.unfold(player, tables)
+    if self._locked is not None:
+      return self._locked.whole(player, [np.asarray(table) for table in tables])
+    return super()._of_game(player, tables)
 
   def _kept(self):
-    return cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.split(self._tree, state, self._sets)
+    return state if self._folded is None else cfr.regroup(state, self._folded.unfold)
 
   def _taken_up(self, kept):
-    return cfr.with_dead(kept, self._state)
-
-  def _of_game(self, strategies):
-    return strategies if self._locked is None else [self._locked.whole(i, strategies[i]) for i in (0, 1)]
+    if self._folded is not None:
+      kept = cfr.regroup(kept, self._folded.fold)
+    return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
 
   def _options(self):
     return {

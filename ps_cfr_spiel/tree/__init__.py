@@ -12,6 +12,7 @@ from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, dea
 from ps_cfr_spiel.tree.library import obstacle
 from ps_cfr_spiel.tree.locks import Locked, lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
+from ps_cfr_spiel.tree.orbits import Orbit
 from ps_cfr_spiel.tree.padding import pad_types
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
@@ -61,6 +62,7 @@ __all__ = [
   "Locked",
   "Made",
   "NativeLeaves",
+  "Orbit",
   "Parts",
   "Places",
   "PlayerTree",

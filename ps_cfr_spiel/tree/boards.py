@@ -140,6 +140,12 @@ class BoardLeaves:
       start += boards * sum(each)
     return total
 
+  def on_boards(self, boards: Sequence[np.ndarray]) -> "BoardLeaves":
+    """The leaves of some boards, whose numbers on each street are given."""
+    pairs = zip(self.streets, boards, strict=True)
+    streets = tuple(jax.tree.map(lambda table, kept=kept: table[kept], street) for street, kept in pairs)
+    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
+
   def take(self, leaves: Sequence[np.ndarray]) -> "BoardLeaves":
     """See `tree.LeafEvaluator`; both parts of a street have the same boards in the same order."""
     found, counts = [], []
