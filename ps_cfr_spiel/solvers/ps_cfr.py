@@ -85,8 +85,8 @@ class PSCFRSolver(IterativeSolver):
       raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
     self.locks = locks if locks is None or isinstance(locks, Part) else read_locks(self.tree, game, locks)
     self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
-    # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree, and
-    # a lock may tell suits apart.
+    # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree,
+    # and a lock may tell suits apart.
     plain = self.abstraction is None and self._locked is None
     self._folded = fold_suits(self.tree) if plain else None
     if self._locked is not None:
