@@ -266,8 +266,11 @@ def spoil(folder):
     ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
     ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
     ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
-    ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
-    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead=1 or more"),
+    (
+      "resolve|kuhn_poker|--lookahead=0",
+      "--lookahead=0: expected a number of decisions, 1 or more, or round",
+    ),
+    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead; without it"),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
