@@ -3,10 +3,11 @@
 PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own decisions, leaf
 values from the opponent's reach, values up, regrets to the rule.
 
-Between calls a player's tables come in blocks, one for each level and number of actions, as everywhere
-else. Inside the loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that
-rules and averages run once for a bucket, however many levels there are: small games are many small kernels,
-and the fewer the faster they run and compile.
+A player's tables come in blocks, one for each level and number of actions, as everywhere else. Inside the
+loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that rules and averages
+run once for a bucket, however many levels there are: small games are many small kernels, and the fewer the
+faster they run and compile. `iterate` takes and gives blocks; `advance` is the loop itself, for who keeps the
+tables joined between calls: where they are large, regrouping costs as much memory as the tables.
 
 Under an abstraction (`tree.Sets`) the tables have a column for each set, and come in buckets outside the loop
 too. A turn expands the strategy to all infostates, and what comes back is added up in the sets.
@@ -24,14 +25,14 @@ from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
-  PlayerTree,
+  LeafEvaluator,
   PublicTree,
   Sets,
-  action_values,
+  Walk,
+  bucket_shapes,
   collapse,
   expand,
   record_of,
-  sequence_reach,
   sum_actions,
 )
 
@@ -73,7 +74,9 @@ class SolverState(NamedTuple):
   players: tuple[PlayerState, PlayerState]
 
 
-def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) -> SolverState:
+def init(
+  tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE, *, joined: bool = False
+) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
   Args:
@@ -81,13 +84,15 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) ->
     rule: how regrets become strategies.
     dtype: "float32" or "float64".
     sets: the players' abstractions, if any.
+    joined: tables of buckets, as `advance` wants them.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
   """
 
   def player_state(i, player):
-    shapes = player.block_shapes if (own := sets[i]) is None else own.shapes
+    whole = bucket_shapes(player) if joined else player.block_shapes
+    shapes = whole if (own := sets[i]) is None else own.shapes
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     return PlayerState(
@@ -153,19 +158,24 @@ def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerSta
   return state._replace(strategy=strategy, average=average, excess=excess, rule=rule)
 
 
-def _unfold(own: PlayerTree, sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Tables of the loop as those of all infostates, [A, rows, H] for each block."""
-  return own.split(expand(sets, tables))
+class _Game(NamedTuple):
+  """What the loop goes through: the leaves, and for each player the walk and the sets, if any."""
 
+  leaves: LeafEvaluator
+  walks: tuple[Walk, Walk]
+  sets: Abstraction
 
-def _regrets(tree, sets, player, strategy, reach) -> tuple[list[Array], tuple[Array, ...]]:
-  """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
-  own = tree.players[player]
-  strategy = expand(sets[player], strategy)
-  values, _, leaf_values = action_values(tree, player, own.split(strategy), reach)
-  values = own.join(values)
-  regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
-  return regrets, record_of(tree.leaves, player, leaf_values)
+  def reach(self, player: int, state: PlayerState) -> tuple[list[Array], list[Array]]:
+    """Of the sequences, [A, rows, H] for each bucket, and of the leaves; see `Walk.down`."""
+    return self.walks[player].down(expand(self.sets[player], state.strategy))
+
+  def regrets(self, player: int, state: PlayerState, reach) -> tuple[list[Array], tuple[Array, ...]]:
+    """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
+    strategy = expand(self.sets[player], state.strategy)
+    leaf_values = self.leaves(player, reach[1 - player][1], reach[player][1])
+    values, _ = self.walks[player].up(strategy, leaf_values)
+    regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
+    return regrets, record_of(self.leaves, player, leaf_values)
 
 
 def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
@@ -193,19 +203,18 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
   return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), recorded)
 
 
-def _play(tree, sets, players, reach, turn, t, skip, rule):
+def _play(game: _Game, players, reach, turn, t, skip, rule):
   """One turn of iteration t, of one player or of both: `turn` is (0,), (1,) or (0, 1).
 
   Returns players and reach afterwards, and {player: regrets of the turn, [A, rows, H] for each bucket}.
   """
   players, reach = list(players), list(reach)
-  steps = {i: _regrets(tree, sets, i, players[i].strategy, reach) for i in turn}
+  steps = {i: game.regrets(i, players[i], reach) for i in turn}
   for i in turn:
-    own, (regrets, record) = tree.players[i], steps[i]
-    played = [r.reshape(shape) for r, shape in zip(reach[i][1:], own.block_shapes, strict=True)]
-    folded = collapse(sets[i], regrets), record
-    players[i] = _advance(players[i], collapse(sets[i], own.join(played)), folded, rule, t, skip)
-    reach[i] = sequence_reach(own, _unfold(own, sets[i], players[i].strategy))
+    sets, (regrets, record) = game.sets[i], steps[i]
+    folded = collapse(sets, regrets), record
+    players[i] = _advance(players[i], collapse(sets, reach[i][0]), folded, rule, t, skip)
+    reach[i] = game.reach(i, players[i])
   return tuple(players), tuple(reach), {i: regrets for i, (regrets, _) in steps.items()}
 
 
@@ -235,36 +244,74 @@ def iterate(
   Returns:
     The state `iterations` later.
   """
+  state = join(tree, state, sets)
+  return split(tree, advance(tree, state, iterations, skip, sets, rule=rule, alternating=alternating), sets)
+
+
+def solve(
+  tree: PublicTree,
+  state: SolverState,
+  iterations: Array | int,
+  skip: Array | int = 0,
+  sets: Abstraction = WHOLE,
+  *,
+  rule: Rule,
+  alternating: bool = True,
+) -> SolverState:
+  """`iterate`, jitted; blocks are joined and split on the host, since each would be code to compile."""
+  state = join(tree, _on_host(state), sets)
+  state = run(tree, state, iterations, skip, sets, rule=rule, alternating=alternating)
+  return split(tree, _on_host(state), sets)
+
+
+def _on_host(state: SolverState) -> SolverState:
+  return state._replace(players=jax.tree.map(np.asarray, state.players))
+
+
+def advance(
+  tree: PublicTree,
+  state: SolverState,
+  iterations: Array | int,
+  skip: Array | int = 0,
+  sets: Abstraction = WHOLE,
+  *,
+  rule: Rule,
+  alternating: bool = True,
+) -> SolverState:
+  """`iterate` on tables that are joined, and stay so; `run` is the same, jitted."""
   turns = ((0,), (1,)) if alternating else ((0, 1),)
+  game, reach = _begin(tree, sets, state.players)
 
   def iteration(_, carry):
     t, players, reach = carry[0] + 1, carry[1], carry[2]
     for turn in turns:
-      players, reach, _ = _play(tree, sets, players, reach, turn, t, skip, rule)
+      players, reach, _ = _play(game, players, reach, turn, t, skip, rule)
     return t, players, reach
 
-  carry = state.iteration, *_enter(tree, sets, state.players)
-  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, carry)
-  return SolverState(t, _leave(tree, sets, players))
+  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
+  return SolverState(t, players)
 
 
-def _enter(tree, sets, players):
-  """The tables of the loop from those between calls, and both players' reach."""
-  joined = tuple(_regroup(tree.players[i].join, players[i], sets[i]) for i in (0, 1))
-  reach = [
-    sequence_reach(own, _unfold(own, of, state.strategy))
-    for own, of, state in zip(tree.players, sets, joined, strict=True)
-  ]
-  return joined, tuple(reach)
+run = jit(static_argnames=("rule", "alternating"))(advance)
 
 
-def _leave(tree, sets, players) -> tuple[PlayerState, PlayerState]:
-  """The tables as they are between calls from those of the loop."""
-  first, second = (_regroup(tree.players[i].split, players[i], sets[i]) for i in (0, 1))
-  return first, second
+def join(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
+  """The state with tables of buckets from one with tables of blocks."""
+  first, second = (_regroup(tree.players[i].join, state.players[i], sets[i]) for i in (0, 1))
+  return SolverState(state.iteration, (first, second))
 
 
-solve = jit(static_argnames=("rule", "alternating"))(iterate)
+def split(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
+  """The state with tables of blocks from one with tables of buckets."""
+  first, second = (_regroup(tree.players[i].split, state.players[i], sets[i]) for i in (0, 1))
+  return SolverState(state.iteration, (first, second))
+
+
+def _begin(tree, sets, players):
+  """What the loop goes through, and both players' reach, from joined tables."""
+  first, second = map(Walk.of, tree.players)
+  game = _Game(tree.leaves, (first, second), sets)
+  return game, tuple(game.reach(i, player) for i, player in enumerate(players))
 
 
 def take_turn(
@@ -282,15 +329,16 @@ def take_turn(
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
   bucket.
   """
-  players, reach = _enter(tree, sets, state.players)
-  players, _, regrets = _play(tree, sets, players, reach, (player,), state.iteration + 1, skip, rule)
-  return _leave(tree, sets, players), regrets[player]
+  state = join(tree, state, sets)
+  game, reach = _begin(tree, sets, state.players)
+  players, _, regrets = _play(game, state.players, reach, (player,), state.iteration + 1, skip, rule)
+  return split(tree, state._replace(players=players), sets).players, regrets[player]
 
 
 def of_infostates(tree: PublicTree, sets: Abstraction, tables: Sequence[Blocks]) -> list[Blocks]:
   """Both players' tables between calls as those of all infostates, [A, rows, H] for each block."""
   players = zip(tree.players, sets, tables, strict=True)
-  return [own if of is None else tuple(_unfold(forest, of, own)) for forest, of, own in players]
+  return [own if of is None else tuple(forest.split(expand(of, own))) for forest, of, own in players]
 
 
 def average_record(state: PlayerState) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import build_tree, check_memory
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import PublicTree, pad_types
+from ps_cfr_spiel.tree import PublicTree, expand, pad_types
 from ps_cfr_spiel.walking import LIMIT
 
 
@@ -78,7 +78,7 @@ class PSCFRSolver(IterativeSolver):
     with precision(self.dtype):
       self._tree = to_device(shown, self.dtype)
       self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
 
   @property
   def name(self):
@@ -93,20 +93,25 @@ class PSCFRSolver(IterativeSolver):
     return f"{self.name}({parameters}), {order} updates, {self.dtype}"
 
   def _step(self, state, iterations):
-    return cfr.solve(
+    return cfr.run(
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
 
   def _strategies(self, average):
     players = self._state.players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    return cfr.of_infostates(self._tree, self._sets, tables)
+    own = zip(self._tree.players, self._sets, tables, strict=True)
+    return [
+      tuple(player.split([np.asarray(table) for table in expand(sets, joined)]))
+      for player, sets, joined in own
+    ]
 
   def _kept(self):
-    return cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    return cfr.split(self._tree, state, self._sets)
 
   def _taken_up(self, kept):
-    return cfr.with_dead(kept, self._state)
+    return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
 
   def _options(self):
     return {

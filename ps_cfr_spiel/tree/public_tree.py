@@ -35,24 +35,9 @@ import numpy as np
 
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
-from ps_cfr_spiel.tree.library import handler, obstacle
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
-
-
-LONG = 64  # types, from which on a row is worth a call of the native library
-
-
-def sum_rows(rows: Array, index: Array, count: int) -> Array:
-  """Rows [m, H] added up in [count, H]; int32[m] `index` says in which.
-
-  XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
-  """
-  if rows.shape[1] < LONG or obstacle():
-    return jax.ops.segment_sum(rows, index, count)
-  total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
-  return jax.ffi.ffi_call(handler("Rows", rows.dtype), total, vmap_method="expand_dims")(rows, index)
 
 
 @jax.tree_util.register_dataclass
@@ -86,7 +71,7 @@ class Link:
 
   def push(self, children: Parts) -> list[Array]:
     """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
-    rows = sum_rows(jnp.concatenate(list(children)), self.index, sum(self.parents))
+    rows = jax.ops.segment_sum(jnp.concatenate(list(children)), self.index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
 
 
@@ -144,9 +129,13 @@ class PlayerTree:
     return [[k for k, a in enumerate(actions) if a == bucket] for bucket in sorted(set(actions))]
 
   def join(self, blocks: Sequence[Array]) -> list[Array]:
-    """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order."""
+    """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
+
+    Tables on the host stay there.
+    """
+    concatenate = np.concatenate if all(isinstance(x, np.ndarray) for x in blocks) else jnp.concatenate
     return [
-      jnp.concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
+      concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
       for bucket in self.buckets
     ]
 
