@@ -49,7 +49,10 @@ INLINE void go_down(const Walk<T>& walk, T* reach) {
   }
   const int32_t* leaf = walk.leaf;
   for (auto [to, size] : walk.leaves) {
-    for (int64_t k = 0; k < size; ++k, to += width) std::copy_n(reach + *leaf++ * width, width, to);
+    for (const T* end = to + size * width; to < end; to += width) {
+      const T* from = reach + *leaf++ * width;
+      for (int64_t h = 0; h < width; ++h) to[h] = from[h];
+    }
   }
 }
 
