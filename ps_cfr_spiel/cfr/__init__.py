@@ -20,6 +20,7 @@ from ps_cfr_spiel.cfr.loop import (
   join,
   num_tables,
   of_infostates,
+  regroup,
   run,
   solve,
   split,
@@ -28,6 +29,7 @@ from ps_cfr_spiel.cfr.loop import (
   without_dead,
 )
 from ps_cfr_spiel.cfr.rules import (
+  ALIASES,
   DCFR,
   LCFR,
   NRM,
@@ -45,6 +47,7 @@ from ps_cfr_spiel.cfr.rules import (
 )
 
 __all__ = [
+  "ALIASES",
   "DCFR",
   "LCFR",
   "NRM",
@@ -73,6 +76,7 @@ __all__ = [
   "num_tables",
   "of_infostates",
   "positive_part",
+  "regroup",
   "respond",
   "row_reach",
   "rule_header",

@@ -95,16 +95,17 @@ def init(
     shapes = whole if (own := sets[i]) is None else own.shapes
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
+    zeros = lambda shape: to_device(np.zeros(shape, dtype), dtype)  # noqa: E731  # table by table: no second copy
     return PlayerState(
-      strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
-      average=tuple(np.zeros(shape, dtype) for shape in shapes),
-      excess=tuple(np.zeros(shape, dtype) for shape in shapes),
-      rule=tuple(_checked(rule, shape, dtype) for shape in shapes),
-      recorded=tuple(np.zeros(shape, dtype) for shape in (*(x.shape for x in record), ())) if record else (),
+      strategy=tuple(to_device(np.full(shape, 1 / shape[0], dtype), dtype) for shape in shapes),
+      average=tuple(map(zeros, shapes)),
+      excess=tuple(map(zeros, shapes)),
+      rule=tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes),
+      recorded=tuple(map(zeros, (*(x.shape for x in record), ()))) if record else (),
     )
 
   first, second = (player_state(i, player) for i, player in enumerate(tree.players))
-  return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
+  return SolverState(to_device(np.zeros((), np.int32), dtype), (first, second))
 
 
 def num_tables(rule: Rule, dtype: str) -> float:
@@ -141,21 +142,6 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
         f"the loop can put beside those of other rows; got one of shape {np.shape(array)}."
       )
   return state
-
-
-def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerState, sets: Sets | None):
-  """The state with its tables of blocks as tables of buckets, or back: `PlayerTree.join` or `split`.
-
-  Tables of sets are of buckets already.
-  """
-  if not state.rule or sets is not None:
-    return state
-  strategy, average, excess = (tuple(regroup(x)) for x in (state.strategy, state.average, state.excess))
-  # A rule's state is a tree of tables for each block: the first tables of all blocks regroup, the second, ...
-  tables = [regroup(column) for column in zip(*map(jax.tree.leaves, state.rule), strict=True)]
-  structure = jax.tree.structure(state.rule[0])
-  rule = tuple(jax.tree.unflatten(structure, [table[k] for table in tables]) for k in range(len(strategy)))
-  return state._replace(strategy=strategy, average=average, excess=excess, rule=rule)
 
 
 class _Game(NamedTuple):
@@ -296,15 +282,29 @@ run = jit(static_argnames=("rule", "alternating"))(advance)
 
 
 def join(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
-  """The state with tables of buckets from one with tables of blocks."""
-  first, second = (_regroup(tree.players[i].join, state.players[i], sets[i]) for i in (0, 1))
-  return SolverState(state.iteration, (first, second))
+  """The state with tables of buckets from one with tables of blocks; those of sets are of buckets already."""
+  return regroup(state, lambda i, tables: tree.players[i].join(tables) if sets[i] is None else tables)
 
 
 def split(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
-  """The state with tables of blocks from one with tables of buckets."""
-  first, second = (_regroup(tree.players[i].split, state.players[i], sets[i]) for i in (0, 1))
-  return SolverState(state.iteration, (first, second))
+  """The state with tables of blocks from one with tables of buckets; the inverse of `join`."""
+  return regroup(state, lambda i, tables: tree.players[i].split(tables) if sets[i] is None else tables)
+
+
+def regroup(state: SolverState, how: Callable[[int, Sequence[Array]], Sequence[Array]]) -> SolverState:
+  """The state with its tables in other groups: `how` gives a player's tables anew, [n, rows, H] for each."""
+
+  def player(i: int, own: PlayerState) -> PlayerState:
+    if not own.rule:
+      return own
+    strategy, average, excess = (tuple(how(i, x)) for x in (own.strategy, own.average, own.excess))
+    # A rule's state is a tree of tables for each group: the first tables of all groups, the second, ...
+    tables = [how(i, column) for column in zip(*map(jax.tree.leaves, own.rule), strict=True)]
+    structure = jax.tree.structure(own.rule[0])
+    rule = tuple(jax.tree.unflatten(structure, [table[k] for table in tables]) for k in range(len(strategy)))
+    return own._replace(strategy=strategy, average=average, excess=excess, rule=rule)
+
+  return SolverState(state.iteration, (player(0, state.players[0]), player(1, state.players[1])))
 
 
 def _begin(tree, sets, players):

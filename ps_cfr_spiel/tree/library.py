@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-HANDLERS = ("Sweep", "Down", "Up")  # the leaves of card games; a player's walks
+HANDLERS = ("Sweep", "Down", "Up", "Rows")  # leaves of card games; a player's walks; sums of rows
 BITS = {"float32": "32", "float64": "64"}  # at the end of a handler's name, in the library and in XLA alike
 
 

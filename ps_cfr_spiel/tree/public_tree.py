@@ -35,9 +35,25 @@ import numpy as np
 
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
+from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.orbits import Orbit
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
+
+
+LONG = 64  # types, from which on a row is worth a call of the native library
+
+
+def sum_rows(rows: Array, index: Array, count: int) -> Array:
+  """Rows [m, H] added up in [count, H]; int32[m] `index` says in which.
+
+  XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
+  """
+  if rows.shape[1] < LONG or obstacle():
+    return jax.ops.segment_sum(rows, index, count)
+  total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
+  return jax.ffi.ffi_call(handler("Rows", rows.dtype), total, vmap_method="expand_dims")(rows, index)
 
 
 @jax.tree_util.register_dataclass
@@ -49,11 +65,13 @@ class Link:
     index: int32[m], for each child row the number of its parent row, counted through all parts.
     parents: rows in each part of the parent side.
     children: rows in each part of the child side; they sum to m.
+    orbit: the rows that these stand for, whose values count too; None if each stands for itself.
   """
 
   index: Array
   parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
   children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  orbit: Orbit | None = None
 
   @classmethod
   def create(cls, index: np.ndarray, parents: Sequence[int], children: Sequence[int]) -> "Link":
@@ -71,7 +89,10 @@ class Link:
 
   def push(self, children: Parts) -> list[Array]:
     """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
-    rows = jax.ops.segment_sum(jnp.concatenate(list(children)), self.index, sum(self.parents))
+    rows, index = jnp.concatenate(list(children)), self.index
+    if self.orbit is not None:
+      rows, index = self.orbit.members(rows), self.orbit.parent
+    rows = sum_rows(rows, index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
 
 
@@ -131,9 +152,9 @@ class PlayerTree:
   def join(self, blocks: Sequence[Array]) -> list[Array]:
     """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
 
-    Tables on the host stay there.
+    On the host NumPy's stay NumPy's.
     """
-    concatenate = np.concatenate if all(isinstance(x, np.ndarray) for x in blocks) else jnp.concatenate
+    concatenate = np.concatenate if isinstance(next(iter(blocks), None), np.ndarray) else jnp.concatenate
     return [
       concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
       for bucket in self.buckets
@@ -208,12 +229,12 @@ class LeafEvaluator(Protocol):
     """
     ...
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+  def take(self, leaves: Sequence[np.ndarray]) -> "LeafEvaluator":
     """The same for some of the leaves.
 
     Args:
-      leaves: for each part int[l_k], numbers of leaves, counted within the part.
-      sizes: for each part how many leaves it shall have, l_k or more; those beyond l_k are worth nothing.
+      leaves: for each part int[B, n], numbers of leaves, counted within the part; -1 is one that is worth
+        nothing. B is 1, or with public cards to come the boards that are kept: a row's leaves are on one.
     """
     ...
 

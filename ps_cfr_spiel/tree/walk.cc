@@ -1,4 +1,5 @@
-// A player's decisions as one walk, a custom call of XLA; walk.py says what goes in and out.
+// A player's decisions as one walk, a custom call of XLA; walk.py says what goes in and out. At the end of the
+// file another, sums of long rows, for public_tree.py.
 //
 // XLA makes some kernels of each level and number of actions; here each pass is two loops over rows. Rows come
 // level by level, so what a row needs of those above it is there before it on the way down, and what it needs of
@@ -155,9 +156,50 @@ auto bind_walk() {
       .template Attr<int64_t>("tables");
 }
 
+template <typename T>
+INLINE void add_rows(const T* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums, T* to) {
+  std::memset(to, 0, sizeof(T) * sums * width);
+  for (int64_t r = 0; r < count; ++r) {
+    const T* from = rows + r * width;
+    T* __restrict row = to + sum[r] * width;
+    for (int64_t h = 0; h < width; ++h) row[h] += from[h];
+  }
+}
+
+FOR_EACH_PROCESSOR void add(const float* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
+                            float* to) {
+  add_rows(rows, sum, count, width, sums, to);
+}
+
+FOR_EACH_PROCESSOR void add(const double* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
+                            double* to) {
+  add_rows(rows, sum, count, width, sums, to);
+}
+
+// Rows [m, H] added up in sums [n, H]; `sum` [m] says in which. XLA's own scatter is a loop of tiny kernels.
+template <ffi::DataType type>
+ffi::Error sum_rows(ffi::Buffer<type> rows, ffi::Buffer<ffi::S32> sum, ffi::ResultBuffer<type> sums) {
+  const auto shape = sums->dimensions();
+  const Batch batch(shape);
+  const size_t axes = batch.axes();
+  for (int64_t point = 0; point < batch.points; ++point) {
+    add(batch.at(rows, point), batch.at(sum, point), rows.dimensions()[axes], shape[axes + 1], shape[axes],
+        batch.at(*sums, point));
+  }
+  return ffi::Error::Success();
+}
+
+template <ffi::DataType type>
+auto bind_rows() {
+  return ffi::Ffi::Bind().template Arg<ffi::Buffer<type>>().template Arg<ffi::Buffer<ffi::S32>>()
+      .template Ret<ffi::Buffer<type>>();
+}
+
 }  // namespace
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Down32, (walk<ffi::F32, true>), bind_walk<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Down64, (walk<ffi::F64, true>), bind_walk<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Up32, (walk<ffi::F32, false>), bind_walk<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Up64, (walk<ffi::F64, false>), bind_walk<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows32, sum_rows<ffi::F32>, bind_rows<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows64, sum_rows<ffi::F64>, bind_rows<ffi::F64>());

@@ -2,7 +2,8 @@
 
 In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
 (`walk.cc`) a pass is one call, however many levels and numbers of actions there are. Where there is no
-library it is `traverse`'s, some kernels for each block, and those of a deep game take seconds to compile.
+library it is `traverse`'s, some kernels for each block, and those of a deep game take seconds to compile; so
+it is where rows stand for others (`Link.orbit`).
 """
 
 import dataclasses
@@ -48,7 +49,9 @@ class Walk:
     for level in tree.levels:  # links count from the first sequence of the level above, which is `start`
       above.append(level.link.index + start)
       start, block = starts[block + 1], block + len(level.actions)
-    return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], not obstacle())
+    links = [tree.leaf, *(level.link for level in tree.levels)]
+    native = not obstacle() and all(link.orbit is None for link in links)
+    return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], native)
 
   def down(self, strategy: Tables) -> tuple[list[Array], list[Array]]:
     """Reach of every sequence and of every leaf.

@@ -1,0 +1,75 @@
+"""Sums of rows in C++ are those of XLA's scatter, in both precisions, in batches, and without the library."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_native_leaves import MISSING, needs_library
+
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.tree import library
+from ps_cfr_spiel.tree.public_tree import LONG, Link, sum_rows
+
+
+def some_rows(dtype, width, rows=23, sums=9, batch=()):
+  """Rows, sums that they go into (some get none, one gets several), and the sums by a loop."""
+  rng = np.random.default_rng(width)
+  x, index = rng.normal(size=(*batch, rows, width)).astype(dtype), rng.integers(0, sums - 2, rows)
+  expected = np.zeros((*batch, sums, width))
+  for r, s in enumerate(index):
+    expected[..., s, :] += x[..., r, :]
+  return x, index.astype(np.int32), expected
+
+
+def called(function, *arguments) -> bool:
+  """Does it call the library?"""
+  return "ffi_call" in str(jax.make_jaxpr(function)(*arguments))
+
+
+@needs_library
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("float64", 1e-15)])
+@pytest.mark.parametrize("width", [1, LONG - 1, LONG, 1088])
+def test_equal_to_a_loop(dtype, tolerance, width):
+  with precision(dtype):
+    x, index, expected = some_rows(dtype, width)
+    assert called(lambda x: sum_rows(x, index, 9), x) == (width >= LONG)
+    found = jax.jit(lambda x, i: sum_rows(x, i, 9))(x, index)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=0, atol=20 * tolerance)
+
+
+@needs_library
+def test_no_rows():
+  found = sum_rows(jnp.zeros((0, LONG), "float32"), jnp.zeros(0, "int32"), 3)
+  np.testing.assert_array_equal(found, np.zeros((3, LONG)))
+
+
+@needs_library
+def test_in_batches():
+  """Of rows, of indices too, and twice."""
+  x, index, expected = some_rows("float64", 70, batch=(3, 2))
+  others = jnp.asarray(np.stack([index, index[::-1]]))
+  over_rows = jax.vmap(lambda rows: sum_rows(rows, jnp.asarray(index), 9))
+  np.testing.assert_allclose(jax.jit(jax.vmap(over_rows))(x), expected, atol=1e-14)
+  both = jax.vmap(lambda rows, i: sum_rows(rows, i, 9))(jnp.asarray(x[0]), others)
+  np.testing.assert_allclose(both[0], expected[0, 0], atol=1e-14)
+  backwards = sum_rows(jnp.asarray(x[0, 1, ::-1]), jnp.asarray(index), 9)
+  np.testing.assert_allclose(both[1], backwards, atol=1e-14)
+
+
+def test_without_the_library(monkeypatch):
+  monkeypatch.setattr(library, "_load", lambda: MISSING)
+  x, index, expected = some_rows("float64", 100)
+  assert not called(lambda x: sum_rows(x, index, 9), x)
+  np.testing.assert_allclose(sum_rows(jnp.asarray(x), index, 9), expected, atol=1e-14)
+
+
+def test_links_push_what_they_pull_from():
+  """The transpose: <pull a, b> = <a, push b>."""
+  rng = np.random.default_rng(2)
+  link = Link.create(rng.integers(0, 7, 10), (3, 4), (6, 4))
+  above = [jnp.asarray(rng.normal(size=(n, LONG))) for n in link.parents]
+  below = [jnp.asarray(rng.normal(size=(n, LONG))) for n in link.children]
+  down = sum(float((x * y).sum()) for x, y in zip(link.pull(above), below, strict=True))
+  up = sum(float((x * y).sum()) for x, y in zip(above, link.push(below), strict=True))
+  assert down == pytest.approx(up, rel=1e-12)
