@@ -229,12 +229,12 @@ class LeafEvaluator(Protocol):
     """
     ...
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+  def take(self, leaves: Sequence[np.ndarray]) -> "LeafEvaluator":
     """The same for some of the leaves.
 
     Args:
-      leaves: for each part int[l_k], numbers of leaves, counted within the part.
-      sizes: for each part how many leaves it shall have, l_k or more; those beyond l_k are worth nothing.
+      leaves: for each part int[B, n], numbers of leaves, counted within the part; -1 is one that is worth
+        nothing. B is 1, or with public cards to come the boards that are kept: a row's leaves are on one.
     """
     ...
 
