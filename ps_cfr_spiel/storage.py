@@ -58,7 +58,7 @@ def _is_string(value: Any) -> bool:
 
 
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
-  "kind": (lambda value: value in ("solver", "policy"), "'solver' or 'policy'"),
+  "kind": (lambda value: value in ("solver", "policy", "batch"), "'solver', 'policy' or 'batch'"),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),
@@ -75,8 +75,14 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   "part": (_is_counts, "a list of public states"),
   "public_states": (_is_string, "a string"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
+  "work": (_is_string, "a string"),
+  "situations": (_is_string, "a string"),
 }
-NEEDED = {"solver": ("game", "solver", "options", "iteration"), "policy": ("game",)}  # by kind
+NEEDED = {  # by kind
+  "solver": ("game", "solver", "options", "iteration"),
+  "policy": ("game",),
+  "batch": ("work", "situations"),
+}
 
 Shape = tuple[tuple[int, ...], np.dtype]
 
@@ -126,7 +132,7 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
 
   Args:
     path: where; its folder must exist.
-    kind: what the file holds, "solver" or "policy".
+    kind: what the file holds, "solver", "policy" or "batch".
     header: JSON values; `version` is added, that of this package, unless it is there.
     arrays: arrays by name.
 

@@ -33,6 +33,8 @@ _KIND = f"[{RANKS}]{{2}}[os]?"
 _HANDS = re.compile(rf"{_CARD}{_CARD}|{_KIND}|{_KIND}\+|{_KIND}-{_KIND}")
 
 WHOLE_DECK = tuple(range(len(_DECK)))
+# int32[1326, 2], in the order in which hands are listed everywhere; `hand_numbers` is the inverse.
+ALL_HANDS = np.array([(high, low) for high in WHOLE_DECK for low in range(high)], np.int32)
 
 Board = tuple[int, ...]
 
@@ -59,6 +61,12 @@ class Range(NamedTuple):
 def card_names(cards: Iterable[int]) -> str:
   """Cards as letters, "AsKd"."""
   return "".join(str(_DECK[card]) for card in cards)
+
+
+def hand_numbers(hands: np.ndarray) -> np.ndarray:
+  """int[H]: the row of each hand, int[H, 2] with the higher card first, in `ALL_HANDS`."""
+  high, low = hands[..., 0], hands[..., 1]
+  return high * (high - 1) // 2 + low
 
 
 def parse_cards(text: str) -> Board:

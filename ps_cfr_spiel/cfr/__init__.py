@@ -29,6 +29,7 @@ from ps_cfr_spiel.cfr.loop import (
   without_dead,
 )
 from ps_cfr_spiel.cfr.rules import (
+  ALIASES,
   DCFR,
   LCFR,
   NRM,
@@ -46,6 +47,7 @@ from ps_cfr_spiel.cfr.rules import (
 )
 
 __all__ = [
+  "ALIASES",
   "DCFR",
   "LCFR",
   "NRM",

@@ -54,11 +54,13 @@ def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("play needs a game, such as river_subgame or kuhn_poker.")
   game = load_game(words, values)
   kind = game.get_type()
-  strings = kind.provides_information_state_string and kind.provides_observation_string
-  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not strings:
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
     raise UserError(
-      f"{game} cannot be played here: it is not sequential, or has no strings for what players know and see."
+      f"{game} cannot be played here: its players move at the same time. Play turn_based_simultaneous_game"
+      f"(game={game}) instead."
     )
+  if not kind.provides_information_state_string:
+    raise UserError(f"{game} cannot be played here: it has no strings for what players know.")
   if values.seat >= game.num_players():
     raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
   rng = np.random.RandomState(values.seed)

@@ -7,9 +7,15 @@ from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_walk, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import (
+  define_game,
+  define_json,
+  define_rule,
+  define_walk,
+  exploitability_facts,
+  say,
+)
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
@@ -29,7 +35,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("lookahead", None, _HELP["lookahead"], **into)
   flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
   flags.DEFINE_list("actions", None, _HELP["actions"], **into)
-  flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
+  define_rule(values)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)

@@ -13,9 +13,8 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.abstraction import PRESETS
 from ps_cfr_spiel.arguments import check_seconds
-from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_rule, define_tree, say
 from ps_cfr_spiel.commands.run import (
   POINTS,
   Run,
@@ -27,6 +26,7 @@ from ps_cfr_spiel.commands.run import (
   table_head,
   table_row,
 )
+from ps_cfr_spiel.commands.situations import define_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
@@ -70,7 +70,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
-  flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
+  define_rule(values)
   flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
@@ -85,10 +85,14 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_tree(values)
   define_game(values)
+  flags.DEFINE_string("situations", None, _HELP["situations"], **into)
+  define_sharing(values)
   define_json(values)
 
 
 _HELP = {
+  "situations": "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or "
+  "JSON lines with these fields, of which only board is needed. The result is one table.",
   "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
   "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
   "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
@@ -104,8 +108,6 @@ _HELP = {
   "runs/ and the game's name, or the folder of the resumed run).",
   "resume": "Continue this run.npz, with the game and the settings that it began with.",
   "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
-  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
 }
 
 
@@ -127,6 +129,8 @@ _FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit") 
 
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
+  if values.situations is not None:
+    return solve_list(values, words)
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
   run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
@@ -259,7 +263,7 @@ def _target(text: str | None, pot: float | None) -> float:
 def _compile(run: Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
-  run.solver.compile()
+  run.solver.compile(False if run.quiet else None)
   run.setup_seconds += time.perf_counter() - started
 
 

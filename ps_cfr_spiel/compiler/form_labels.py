@@ -132,6 +132,17 @@ class Deals:
     alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
 
+  def payoffs(self, public_state: int) -> list[float]:
+    """See `Labels`."""
+    line, runout = self.lines.place(public_state)
+    constant, stake = float(self.lines.form.constant[line]), float(self.lines.form.stake[line])
+    if not stake:
+      return [constant]
+    street = int(self.lines.street[line])
+    first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
+    signs = self.lines.lead(street, runout)[self.lines.disjoint & np.logical_and.outer(first, second)]
+    return (stake * np.unique(np.sign(signs))).tolist()
+
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """See `tree.Labels`; here a bound for all, weighed by the chance that type and board are dealt."""
     chance: list[Iterator[np.ndarray]] = []

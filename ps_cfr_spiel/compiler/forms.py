@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ class BayesianForm(Protocol):
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
   strength: tuple[np.ndarray, np.ndarray]
-  infostates: tuple[tuple[str, ...], ...]
+  infostates: tuple[Sequence[str], ...]
 
 
 class PublicCardsForm(Protocol):

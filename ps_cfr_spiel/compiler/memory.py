@@ -1,8 +1,10 @@
-"""How much memory a form's tree takes, estimated before anything is built.
+"""How much memory a form's tree takes, estimated before it is built, and the refusal of what does not fit.
 
-Without public cards trees are small. With them the tables grow with the boards, and a flop with deep stacks
-fits into no machine.
+With public cards the tables grow with the boards, and a flop with deep stacks fits into no machine; without
+them, many bet sizes and all hands can be too much as well.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyspiel
@@ -25,10 +27,10 @@ ADVICE = (
 def check_memory(
   game: pyspiel.Game, memory: float | None = None, tables: float = 0, itemsize: int = 4
 ) -> None:
-  """Refuses a game with public cards whose tree, and what a solver keeps of it, would not fit.
+  """Refuses a game whose tree, and what a solver keeps of it, would not fit.
 
   Args:
-    game: any game; only those with public cards in their forms are looked at.
+    game: any game; only those with forms are looked at.
     memory: most bytes to take; None for all that are free. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
@@ -39,16 +41,28 @@ def check_memory(
   if not hasattr(game, "bayesian_form"):
     return
   form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  if not hasattr(form, "runouts"):
-    return
-  needs = memory_needs(form, tables, itemsize)
+  check_needs(str(game), memory_needs(form, tables, itemsize), memory, ADVICE)
+
+
+def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
+  """Refuses what would take too much memory.
+
+  Args:
+    name: who needs it.
+    needs: estimated bytes, by what they are for.
+    memory: most bytes to take; None for all that are free.
+    advice: what to change, without the full stop.
+
+  Raises:
+    TooLarge: more memory is needed; says how much, and how to need less.
+  """
   total, most = sum(needs.values()), free_memory() if memory is None else memory
   if total > most:
     shares = ", ".join(f"{readable_bytes(need)} {what}" for what, need in needs.items() if need)
     has = "are free" if memory is None else "are allowed"
     raise TooLarge(
-      f"{game} needs about {readable_bytes(total)} of memory ({shares}), and {readable_bytes(most)} {has}. "
-      f"{ADVICE}."
+      f"{name} needs about {readable_bytes(total)} of memory ({shares}), and {readable_bytes(most)} {has}. "
+      f"{advice}."
     )
 
 

@@ -13,7 +13,13 @@ except ModuleNotFoundError as error:
 
 from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
 from ps_cfr_spiel.pictures.cards import card_chart
-from ps_cfr_spiel.pictures.curves import bands, exploitability_curve, iterations_and_seconds
+from ps_cfr_spiel.pictures.curves import (
+  bands,
+  dress,
+  exploitability_curve,
+  figure_with_panels,
+  iterations_and_seconds,
+)
 from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
 from ps_cfr_spiel.pictures.glasses import position as glasses_position
 from ps_cfr_spiel.pictures.hands import hand_chart
@@ -27,8 +33,10 @@ __all__ = [
   "action_colors",
   "bands",
   "card_chart",
+  "dress",
   "evader_belief",
   "exploitability_curve",
+  "figure_with_panels",
   "glasses_chase",
   "glasses_position",
   "hand_chart",

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ps_cfr_spiel.pictures.hands import SIDE, SUITS, boxes, draw_legend, draw_titles
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, chance_moves
+from ps_cfr_spiel.views import Spot, chance_moves, seat_of
 
 RANKS = "AKQJT98765432"
 RISES = ("fold", "check", "call")  # no bet and no raise
@@ -34,7 +34,8 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   axes = figure.add_axes((0.05, 0.2, 0.93, 0.63))
   _draw_cards(axes, spots)
   line = ", ".join(first.history[:-1])
-  draw_titles(figure, policy, f"Player {first.player}, on each card after {line}")
+  who = seat_of(policy.game, first.player)
+  draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, on each card after {line}")
   played = sum(spot.probability @ spot.weight for spot in spots.values())
   note = "each card: the share of every action over all hands, and how often the player bets or raises"
   draw_legend(figure, first.actions, played / np.sum(played), note)

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import board_of, charts, grouped, pot_of, spot
+from ps_cfr_spiel.views import board_of, charts, grouped, pot_of, seat_of, spot
 
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
@@ -35,7 +35,8 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
   _draw_cells(axes, chart, action_colors(here.actions))
   line = ", ".join(map(grouped, here.history))
-  draw_titles(figure, policy, f"Player {here.player}, {f'after {line}' if line else 'first to act'}")
+  who = seat_of(policy.game, here.player)
+  draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, {f'after {line}' if line else 'first to act'}")
   note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
   draw_legend(figure, here.actions, here.frequencies(), note)
   return figure

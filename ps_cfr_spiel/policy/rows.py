@@ -14,6 +14,7 @@ import pyspiel
 from ps_cfr_spiel.policy.naming import action_names, line
 from ps_cfr_spiel.policy.reach import Reach
 from ps_cfr_spiel.policy.worth import Worths
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Decision, Labels
 
 COLUMNS: tuple[str, ...] = (
@@ -55,7 +56,7 @@ def rows(
     public_states: only these.
   """
   lines: dict[int, str] = {}
-  for decision in labels.decisions:
+  for decision in progress_bar(None, iterable=labels.decisions, desc="Rows", unit=" decisions"):
     number = decision.public_state
     if public_states is not None and number not in public_states:
       continue

@@ -24,7 +24,7 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at
-from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.search import ROUND, CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
@@ -129,12 +129,18 @@ class ContinualResolving:
     rule = type(s.rule).__name__
     return f"re-solving, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
 
-  def start(self, player: int) -> Search:
-    """The search from the start of the game; ValueError if the player is not 0 or 1."""
+  def start(self, player: int, progress: bool | None = None) -> Search:
+    """The search from the start of the game; ValueError if the player is not 0 or 1.
+
+    Args:
+      player: who searches.
+      progress: None tells people who wait for more than two seconds, anything else nobody.
+    """
     player = check_player(player)
     known = player if self.settings.lookahead is not None else 0  # full lookahead is the same for both
     if known not in self._starts:
-      self._starts[known] = self.searcher.start(known)
+      with waiting("Searching", progress):
+        self._starts[known] = self.searcher.start(known)
       self.seconds.append(self._starts[known].seconds)
     return self._starts[known]._replace(player=player)
 
@@ -166,7 +172,8 @@ class ContinualResolving:
     """One step, from the cache if it is there."""
     key = (last.player, public_state)
     if key not in self._searches:
-      self._searches[key] = self.searcher.resolve(last, [public_state])
+      with waiting("Searching"):
+        self._searches[key] = self.searcher.resolve(last, [public_state])
       self.seconds.append(self._searches[key].seconds)
       if len(self._searches) > self._kept:
         self._searches.popitem(last=False)
@@ -217,12 +224,13 @@ class ContinualResolving:
     total = sum(levels.count(player) + 1 for player in (0, 1))
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
-        search = self.start(player)
+        search = self.start(player, progress)
         bar.update()
         for level in range(levels.count(player)):
           states = [s for s in levels.states(player, level) if self._decided(s)]
           if states:
-            search = self.searcher.resolve(search, states)
+            with waiting("Searching", progress):
+              search = self.searcher.resolve(search, states)
             self.seconds.append(search.seconds)
           bar.update()
         tables.append(search.tables[player])

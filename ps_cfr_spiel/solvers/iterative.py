@@ -18,7 +18,7 @@ from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
 from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
-from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 from ps_cfr_spiel.walking import LIMIT
 
@@ -47,6 +47,7 @@ class IterativeSolver(abc.ABC):
   _tree: PublicTree
   _state: Any
   _evaluation: tuple[int, Evaluation] | None = None
+  _compiled: bool = False
 
   @abc.abstractmethod
   def _step(self, state: Any, iterations: int) -> Any:
@@ -99,10 +100,21 @@ class IterativeSolver(abc.ABC):
     """Iterations done so far."""
     return int(self._state.iteration)
 
-  def compile(self) -> None:
-    """Compiles what `run` and `evaluation` need, so that later times are those of the work alone."""
-    self._advance(0)
-    self.evaluation()
+  def compile(self, progress: bool | None = None) -> None:
+    """Compiles what `run` and `evaluation` need, so that later times are those of the work alone.
+
+    Args:
+      progress: False for silence; None tells people who wait for more than two seconds.
+    """
+    self._compile_run(progress)
+    self.evaluation(progress)
+
+  def _compile_run(self, progress: bool | None) -> None:
+    """Compiles what `run` needs, once."""
+    if not self._compiled:
+      with waiting(f"Compiling {self.name}", progress):
+        self._advance(0)
+      self._compiled = True
 
   def evaluate_and_update_policy(self) -> None:
     """One iteration, as OpenSpiel's solvers call it; `run` is faster for many, and watches the numbers."""
@@ -159,6 +171,7 @@ class IterativeSolver(abc.ABC):
     every = max(iterations // 20, 1) if every is None else check_count("every", every, 1)
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
+    self._compile_run(progress)
     next_call, saved_at = self.iteration + every, time.monotonic()
     progress = False if progress is None and callback else progress
     sound = self._state
@@ -201,14 +214,17 @@ class IterativeSolver(abc.ABC):
       raise
     return self._state
 
-  def evaluation(self) -> Evaluation:
+  def evaluation(self, progress: bool | None = None) -> Evaluation:
     """Value, best responses and exploitability of the average policy, in the game's utility, as floats.
+
+    Args:
+      progress: see `compile`.
 
     Raises:
       FloatingPointError: they are beyond the range of the solver's dtype.
     """
     if self._evaluation is None or self._evaluation[0] != self.iteration:
-      with precision(self.dtype):
+      with precision(self.dtype), waiting("Evaluating", progress):
         result = jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
       check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
       self._evaluation = self.iteration, result

@@ -85,9 +85,10 @@ class PSCFRSolver(IterativeSolver):
       raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
     self.locks = locks if locks is None or isinstance(locks, Part) else read_locks(self.tree, game, locks)
     self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
+    sets = sets_of(self.tree, self.abstraction)
     # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree,
     # and a lock may tell suits apart.
-    plain = self.abstraction is None and self._locked is None
+    plain = sets is cfr.WHOLE and self._locked is None
     self._folded = fold_suits(self.tree) if plain else None
     if self._locked is not None:
       shown = self._locked.tree
@@ -96,8 +97,7 @@ class PSCFRSolver(IterativeSolver):
     else:
       shown = pad_types(self.tree) if plain else self.tree
     with precision(self.dtype):
-      self._tree = to_device(shown, self.dtype)
-      self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
+      self._tree, self._sets = to_device((shown, sets), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
     give_back()  # what building took
 
@@ -168,8 +168,8 @@ class PSCFRSolver(IterativeSolver):
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:
-  """Each player's sets for the loop, on the host, with no room for more."""
-  if abstraction is None:
+  """Each player's sets for the loop, on the host, with no room for more; none where nobody has company."""
+  if abstraction is None or abstraction.count == abstraction.infostates:
     return cfr.WHOLE
   first, second = (
     as_sets(own, parts, parts.columns(len(own.buckets)).tolist())

@@ -13,7 +13,7 @@ from ps_cfr_spiel.tree.library import obstacle
 from ps_cfr_spiel.tree.locks import Locked, lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.orbits import Orbit
-from ps_cfr_spiel.tree.padding import pad_types
+from ps_cfr_spiel.tree.padding import pad_types, padded_size
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -91,6 +91,7 @@ __all__ = [
   "max_actions",
   "obstacle",
   "pad_types",
+  "padded_size",
   "ranks",
   "record_of",
   "row_depths",

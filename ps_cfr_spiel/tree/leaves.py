@@ -80,11 +80,13 @@ class DenseLeaves:
       stake: see the class.
       constant: see the class.
       total: what the weights of a deal are divided by; by default Z, their sum, which makes them a prior.
+
+    In a jitted function too, of JAX's arrays.
     """
     prior = deal_weights(form)
-    prior /= prior.sum() if total is None else total
-    sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
-    return cls(prior * sign, prior, stake, constant)
+    prior = prior / (prior.sum() if total is None else total)
+    first, second = form.strength[0][:, None], form.strength[1][None, :]
+    return cls(prior * (first > second) - prior * (first < second), prior, stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""

@@ -104,6 +104,16 @@ def test_evaluate_agrees_with_openspiel(solved):
   assert "120 iterations of NRM" in out
 
 
+def test_evaluate_rounds_first(solved):
+  out, _ = program("evaluate", solved[0] / "run.npz", "--post_processing=purify")
+  policy = ps_cfr_spiel.load_policy(solved[0] / "run.npz")
+  rounded = ps_cfr_spiel.post_process(policy.game, policy, "purify")
+  expected = exploitability.exploitability(policy.game, rounded)
+  found = re.search(r"^exploitability: +(\S+) chips", out, re.M)
+  assert float(found[1]) == pytest.approx(expected, rel=1e-3)
+  assert "rounded average policy" in out
+
+
 def test_show_draws_and_prints(solved, tmp_path):
   out, _ = program("show", solved[0] / "run.npz", "--at=x b200", "--png", tmp_path / "chart.png")
   assert "After Check, Bet 200: player 0 acts" in out

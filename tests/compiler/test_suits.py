@@ -5,11 +5,13 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import PSCFRSolver, load_solver
+from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver
 from ps_cfr_spiel.compiler import fold_suits
 from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.compiler.suits import stands
+from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.solvers import ps_cfr
+from ps_cfr_spiel.tree import evaluate
 
 RANGES = "6c6d 6c6h 5d4d 5h4h 5d4h:0.5 5h4d:0.5 6d6h;6d3d 6h3h 3d2d 3h2h 6c2d:2 6c2h:2"
 GAMES = {
@@ -110,3 +112,32 @@ def test_off_by_itself(parameters):
   solver = PSCFRSolver(pyspiel.load_game(f"holdem_subgame(deck=5x3,stack=300,{parameters})"))
   assert solver._folded is None
   assert fold_suits(solver.tree) is None
+
+
+def test_one_bet_on_the_river_takes_its_share():
+  """postflop-solver's `one_raise_all_range`, on fewer hands: 37.5 of a pot of 60.
+
+  Everybody checks to the river of Td9d6h. There player 0 bets half of the pot every other time, and player 1
+  calls that every other time. With equal ranges a showdown is worth half of the pot, so player 0 gets 30
+  after a check, 60 after a fold and 30 after a call.
+  """
+  game = pyspiel.load_game(
+    "holdem_subgame(board=Td9d6h,pot=60,stack=1000,bets=a / a / 0.5;a,ranges=99+ AK;99+ AK)"
+  )
+  tree = build_tree(game)
+  strategies = [[np.zeros(shape) for shape in player.block_shapes] for player in tree.players]
+  mixed = {(0, (1, 2)): [0.5, 0.5], (1, (0, 1, 3)): [0.5, 0.5, 0]}  # only the river has these actions
+  for decision in tree.names.decisions:
+    legal = decision.legal_actions
+    check = [float(action == 1) for action in legal]
+    table = mixed.get((decision.player, legal), check)
+    strategies[decision.player][decision.block][:, decision.row] = np.array(table)[:, None]
+  folded = fold_suits(tree)
+  assert folded is not None
+  for whole, tables in (
+    (tree, strategies),
+    (folded.tree, [folded.fold(player, blocks) for player, blocks in enumerate(strategies)]),
+  ):
+    with precision("float64"):
+      value = float(evaluate(*to_device((whole, tables), "float64")).value)
+    assert value + 60 / 2 == pytest.approx(37.5, abs=1e-9)
