@@ -243,7 +243,7 @@ def test_a_card_has_a_bar_of_its_actions(turn):
   shown = texts(figure)
   assert f"{share:.0f}%" in shown
   assert {"A♠", "2♣"} <= set(shown)
-  assert "Player 0, on each card after Check, Check" in shown
+  assert "Player 0 (OOP), on each card after Check, Check" in shown
   assert_nothing_cut_off(figure)
 
 
