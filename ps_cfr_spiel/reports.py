@@ -51,9 +51,8 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
   def tell() -> None:
     if done.wait(PATIENCE):
       return
-    with text_bar(
-      desc=what, bar_format="{desc} ... {elapsed}", leave=False
-    ) as bar:  # widgets want no threads
+    # Text in notebooks too: widgets want no threads.
+    with text_bar(desc=what, bar_format="{desc} ... {elapsed}", leave=False) as bar:
       bar.start_t = start
       while not done.wait(TICK):
         bar.refresh()
