@@ -66,11 +66,11 @@ def measure(game: pyspiel.Game, rule, cap: int):
   """Milliseconds an iteration, and exploitability in % of the pot at each mark."""
   solver = ps_cfr_spiel.PSCFRSolver(game, rule)
   tree, state = solver._tree, solver._state
-  jax.block_until_ready(cfr.solve(tree, state, 1, rule=solver.rule))
+  jax.block_until_ready(cfr.run(tree, state, 1, rule=solver.rule))
   seconds = []
   for _ in range(7):
     start = time.perf_counter()
-    jax.block_until_ready(cfr.solve(tree, state, 100, rule=solver.rule))
+    jax.block_until_ready(cfr.run(tree, state, 100, rule=solver.rule))
     seconds.append((time.perf_counter() - start) / 100)
   curve = []
   for mark in marks(cap):

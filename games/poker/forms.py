@@ -80,6 +80,8 @@ class PublicCardsForm:
     runouts: For each street int32[B, street], its runouts; those that continue a runout stand
       together, in the order of the shorter ones, and each is continued by equally many.
     live: How many cards may come first.
+    swaps: int32[S, 52], the renamings of suits (`cards.suit_swaps`) that change nothing, as the card that
+      each card becomes; first the one that renames none.
     game: Knows names and strengths.
   """
 
@@ -94,6 +96,7 @@ class PublicCardsForm:
   street: np.ndarray
   runouts: tuple[np.ndarray, ...]
   live: int
+  swaps: np.ndarray
   game: Any
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:

@@ -201,6 +201,7 @@ class HoldemSubgameGame(pyspiel.Game):
           np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)
         ),
         live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
+        swaps=cards.suit_swaps(self.deck, self.board, self.ranges),
         game=self,
       )
     return BayesianForm(
@@ -262,6 +263,19 @@ class HoldemSubgameState(pyspiel.State):
     for hands, hand in zip(game.ranges, self.hands, strict=True):
       seen.update(hands.cards[hand].tolist())
     return [card for card in game.deck if card not in seen]
+
+  def bet_sizes(self) -> dict[int, float]:
+    """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
+
+    For `ps_cfr_spiel.TranslatedPolicy`.
+    """
+    game, here = self.get_game(), self.public_state
+    called = max(here.spent)
+    return {
+      action: (max(game.public_states[child].spent) - called) / (2 * called)
+      for action, child in here.children.items()
+      if action != betting.FOLD
+    }
 
   def current_player(self) -> int:
     """Whose turn it is: chance until both hands are dealt and where a public card comes."""

@@ -1,5 +1,6 @@
 """The command `ps-cfr-spiel play`: a person plays a game in the terminal against bots or a saved policy."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from ps_cfr_spiel.walking import LIMIT
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
+MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
 
 def define(values: flags.FlagValues) -> None:
@@ -76,10 +78,11 @@ def default_opponent(game: pyspiel.Game) -> str:
   if game.get_type().short_name == "cheat":
     return "heuristic"
   try:
-    build_tree(game, limit=SOON)
+    tree = build_tree(game, limit=SOON)
   except ValueError:
     return "random"
-  return SEARCH
+  numbers = sum(math.prod(shape) for player in tree.players for shape in player.block_shapes)
+  return SEARCH if numbers <= MOST_NUMBERS else "random"
 
 
 def make_opponent(

@@ -152,11 +152,17 @@ class Deals:
     return [2 * self.largest_utility * next(chance[d.player]) for d in decisions]
 
 
+@dataclasses.dataclass(frozen=True)
 class FormLabels(Labels):
   """Labels of a form: of lines and runouts, nothing is kept for a single public state.
 
   Decisions are numbered as public states are: line by line, player 0's first, runout by runout.
+
+  Attributes:
+    places: for each player int[rows, 2], (block, row) of each row.
   """
+
+  places: Sequence[np.ndarray]
 
   @classmethod
   def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
@@ -165,7 +171,7 @@ class FormLabels(Labels):
     Args:
       name: `str(game)`.
       lines: the form and its public states.
-      places: for each player int[rows, 2], (block, row) of each row.
+      places: see the class.
     """
     form, sizes = lines.form, lines.sizes
     own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
@@ -202,6 +208,7 @@ class FormLabels(Labels):
       types=form.types,
       histories=histories,
       source=Deals(lines),
+      places=tuple(places),
     )
     return labels
 

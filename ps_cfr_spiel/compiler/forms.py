@@ -56,6 +56,8 @@ class PublicCardsForm(Protocol):
     runouts: for each street int32[B, street]; those that continue a runout stand together, in the order of
       the shorter ones, and there are equally many for each.
     live: see above.
+    swaps: int32[S, C], optional: renamings of the cards, as the card that each of C becomes, under which
+      ranges and strengths stay as they are; the first changes nothing.
   """
 
   parent: np.ndarray

@@ -10,12 +10,14 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.suits import stands
 from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
 COPIES = 2  # of a solver's tables: what goes into an iteration and what comes out
-PASSES = 6  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
+PASSES = 4  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 HOST = 8  # bytes of a number on the host
+COMPILING = 150 * 2**20  # what compiling takes, whatever the tree's size
 ADVICE = (
   "Fewer hands (ranges), fewer bet sizes, above all on later streets and for raises (bets, after '/' and "
   "';'), a smaller stack or a board with one card more make it smaller"
@@ -67,14 +69,18 @@ def check_needs(name: str, needs: Mapping[str, float], memory: float | None, adv
 def memory_needs(form: Form, tables: float, itemsize: int) -> dict[str, int]:
   """Estimated bytes, by what they are for; the arguments as for `check_memory`."""
   lines = Lines.of(form)
+  # A solver has rows and leaves for one board of each orbit (`suits`).
+  folded = stands(lines) if tables else None
+  rows = [int(stand.kept.sum()) for stand in folded] if folded else lines.boards
+  sizes = np.array(rows)[lines.street]
   numbers = sum(
-    int(lines.sizes[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
+    int(sizes[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
     for line in np.flatnonzero(form.player >= 0).tolist()
   )
   ends = np.flatnonzero(form.player == TERMINAL).tolist()
   acting = [lines.last_acting(line) for line in ends]
   types = len(form.types[0]) + len(form.types[1])
-  leaves = int(lines.sizes[acting].sum()) * types
+  leaves = int(sizes[acting].sum()) * types
   # All-ins before the last card have a matrix for each board; the evaluator's tables are a few per hand.
   streets = {int(lines.street[a]) for a, line in zip(acting, ends, strict=True) if a != line}
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
@@ -82,6 +88,7 @@ def memory_needs(form: Form, tables: float, itemsize: int) -> dict[str, int]:
     "for strategies, averages and regrets": int(
       numbers * itemsize * (COPIES * tables + PASSES * bool(tables))
     ),
-    "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 10 * HOST,
+    "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
+    "for compiling": COMPILING * bool(tables),
   }

@@ -1,9 +1,9 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-May use: views and what is below it. `hands`, `trees`, `curves`, `abstractions`, `glasses` and `pursuit` are
-named for what they draw, and a new picture is their neighbour; `style` has the colours and sizes that they
-share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
-`figure.savefig("name.png")`.
+May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses` and
+`pursuit` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
+sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is
+touched; save one with `figure.savefig("name.png")`.
 """
 
 try:
@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
 from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
+from ps_cfr_spiel.pictures.cards import card_chart
 from ps_cfr_spiel.pictures.curves import (
   bands,
   dress,
@@ -31,6 +32,7 @@ __all__ = [
   "abstraction_sizes",
   "action_colors",
   "bands",
+  "card_chart",
   "dress",
   "evader_belief",
   "exploitability_curve",

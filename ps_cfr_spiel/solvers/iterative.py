@@ -16,13 +16,14 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
+LEAST_CHUNK = 4  # iterations of a call, but for the first: copying and checking large tables takes long
 SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
 ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
@@ -59,6 +60,10 @@ class IterativeSolver(abc.ABC):
   @abc.abstractmethod
   def _options(self) -> dict[str, Any]:
     """The constructor's arguments after the game, as JSON values; saved in files."""
+
+  def _of_game(self, player: int, tables: cfr.Blocks) -> list[np.ndarray]:
+    """A player's tables, [n, rows, H] for each block of the host's `tree`, from those of the device's."""
+    return [np.asarray(block)[..., : self.tree.players[player].types] for block in tables]
 
   def _kept(self) -> Any:
     """What files keep of the state."""
@@ -169,7 +174,7 @@ class IterativeSolver(abc.ABC):
     self._compile_run(progress)
     next_call, saved_at = self.iteration + every, time.monotonic()
     progress = False if progress is None and callback else progress
-    sound, looked_at = self._state, time.monotonic()
+    sound = self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
@@ -178,8 +183,8 @@ class IterativeSolver(abc.ABC):
         goal = min(target, next_call) if callback else target
         self._advance(min(chunk, goal - before))
         due = checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds
-        if due or self.iteration == goal or time.monotonic() - looked_at >= CHUNK_SECONDS:
-          sound, looked_at = self._checked(sound), time.monotonic()
+        sound = self._checked(sound)  # after every part, so that no third state is ever held
+        give_back()
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, time.monotonic() - started)
         if callback and self.iteration in (next_call, target):
@@ -244,10 +249,7 @@ class IterativeSolver(abc.ABC):
   def _policy(self, average: bool) -> TreePolicy:
     with precision(self.dtype):
       strategies = self._strategies(average)
-    own = [  # without dead types
-      [np.asarray(block)[..., : player.types] for block in blocks]
-      for player, blocks in zip(self.tree.players, strategies, strict=True)
-    ]
+    own = [self._of_game(player, blocks) for player, blocks in enumerate(strategies)]
     info = {**self._header(), "policy": "average" if average else "current"}
     return TreePolicy(self.game, self.tree.names, own, info)
 
@@ -334,7 +336,7 @@ class IterativeSolver(abc.ABC):
 
 def _next_chunk(chunk: int, seconds: float) -> int:
   """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call."""
-  return max(1, min(2 * chunk, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
+  return min(2 * chunk, max(LEAST_CHUNK, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:

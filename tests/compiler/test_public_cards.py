@@ -23,7 +23,6 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
-from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, evaluate, sequence_reach
 
 GAMES = {
@@ -305,8 +304,6 @@ def test_the_estimate_counts_every_number():
 
 def test_what_is_not_there_says_so():
   game = pyspiel.load_game("holdem_subgame(stack=300,ranges=AK;TT)")
-  with pytest.raises(ValueError, match="subgames can be cut from a walked tree only"):
-    Subgames.of(game)
   with pytest.raises(ValueError, match="use trajectories='public', or leaves='sparse'"):
     OutcomeSamplingSolver(game)
 
