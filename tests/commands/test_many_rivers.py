@@ -13,16 +13,7 @@ SPOTS = """board,pot,stack,bets,ranges
 9s7c5s4h3c,20,30,a,AA KK QQ JJ;TT 99 88 AKs
 KhKd8c4s2h,20,30,a,AA KK QQ JJ;TT 99 88 AKs
 """
-DRAW = [
-  "generate",
-  "--count=3",
-  "--seed=1",
-  "--pot=20",
-  "--ratios=1",
-  "--bets=a",
-  "--iterations=30",
-  "--chunk=4",
-]
+RIVERS = ["--count=3", "--seed=1", "--pot=20", "--ratios=1", "--bets=a"]
 
 
 def run(capsys, *words):
