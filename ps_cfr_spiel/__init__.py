@@ -28,7 +28,7 @@ from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs
 from ps_cfr_spiel.evaluation import matches as matches
 from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation  # pyright: ignore
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, TreePolicy, post_process
 from ps_cfr_spiel.search import CFRValues, SolvedValues
 from ps_cfr_spiel.solvers import (
   CFRPlusIRASolver,
@@ -69,6 +69,7 @@ __all__ = [
   "PCFRPlus",
   "PDCFRPlus",
   "PSCFRSolver",
+  "PostProcessing",
   "PublicTree",
   "RMPlus",
   "RandomRivers",
@@ -77,6 +78,7 @@ __all__ = [
   "Solutions",
   "SolvedValues",
   "Subgames",
+  "TranslatedPolicy",
   "TreePolicy",
   "VRMCCFRSolver",
   "__version__",
@@ -91,6 +93,7 @@ __all__ = [
   "load_policy",
   "load_solver",
   "online_runs",
+  "post_process",
   "river",
   "sampling_runs",
   "solve_batch",

@@ -49,6 +49,10 @@ def _is_count(value: Any) -> bool:
   return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
+def _is_counts(value: Any) -> bool:
+  return isinstance(value, list) and all(map(_is_count, value))
+
+
 def _is_string(value: Any) -> bool:
   return isinstance(value, str)
 
@@ -67,6 +71,8 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   ),
   "alternating": (lambda value: isinstance(value, bool), "true or false"),
   "leaves": (_is_string, "a string"),
+  "locks": (_is_counts, "a list of public states"),
+  "part": (_is_counts, "a list of public states"),
   "public_states": (_is_string, "a string"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
   "work": (_is_string, "a string"),

@@ -23,7 +23,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
   ("walking", "cfr"),
   ("compiler",),
   ("policy", "mccfr", "subgames"),
-  ("search", "abstraction", "batches"),
+  ("search", "abstraction", "batches", "playing"),
   ("solvers",),
   ("evaluation",),
   ("views",),

@@ -83,6 +83,25 @@ def strength(board: Board, hands: Iterable[Iterable[int]]) -> np.ndarray:
   return np.array([eval7.evaluate([*on_board, *(_DECK[card] for card in hand)]) for hand in hands], np.int32)
 
 
+def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray:
+  """int32[S, 52]: the card that each card becomes, for each renaming of suits that changes nothing.
+
+  It leaves the cards of the board among themselves, and all weights of both ranges. The first renames none.
+  """
+  suits, ranges, found = len({card % len(SUITS) for card in deck}), list(ranges), []
+  weights = [dict(zip(map(frozenset, r.cards.tolist()), r.weights.tolist(), strict=True)) for r in ranges]
+  for order in itertools.permutations(range(suits)):
+    names = np.array([*order, *range(suits, len(SUITS))])
+    swap = (len(SUITS) * np.arange(len(RANKS))[:, None] + names).ravel()
+    same = set(swap[list(board)].tolist()) == set(board)
+    for hands, weight in zip(ranges, weights, strict=True):
+      swapped = map(frozenset, swap[hands.cards].tolist())
+      same = same and all(weight.get(hand) == weight[own] for own, hand in zip(weight, swapped, strict=True))
+    if same:
+      found.append(swap)
+  return np.array(found, np.int32)
+
+
 def parse_deck(text: str) -> Board:
   """The cards of a deck such as "13x4", ascending: ranks times suits, the lowest ranks, clubs first.
 

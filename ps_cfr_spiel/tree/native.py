@@ -127,9 +127,9 @@ class NativeLeaves:
     """See `tree.LeafEvaluator`."""
     return two_parts_sampled(self, player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "NativeLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "NativeLeaves":
     """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves, sizes)
+    return two_parts_take(self, leaves)
 
   def widen(self, types: Sequence[int]) -> "NativeLeaves":
     """See `tree.pad_types`."""

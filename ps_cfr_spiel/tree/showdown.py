@@ -152,9 +152,9 @@ class ShowdownLeaves:
     """See `tree.LeafEvaluator`."""
     return two_parts_sampled(self, player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "ShowdownLeaves":
     """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves, sizes)
+    return two_parts_take(self, leaves)
 
   def widen(self, types: Sequence[int]) -> "ShowdownLeaves":
     """See `tree.pad_types`."""
