@@ -16,6 +16,7 @@ from ps_cfr_spiel.commands import (
   compare,
   evaluate,
   explore,
+  generate,
   play,
   resolve,
   show,
@@ -33,7 +34,8 @@ USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 
 
 COMMANDS = tuple(
-  module.COMMAND for module in (solve, train, show, explore, evaluate, compare, resolve, play, summary, check)
+  module.COMMAND
+  for module in (solve, train, show, explore, evaluate, compare, resolve, play, summary, check, generate)
 )
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")

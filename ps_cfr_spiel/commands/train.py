@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel train`: learns a game that is too large to walk by playing it, and saves the agent."""
+"""The command `ps-cfr-spiel train`: learns a game too large to walk by playing it, and saves the agent."""
 
 import csv
 import sys
@@ -54,7 +54,7 @@ def define(values: flags.FlagValues) -> None:
 _HELP = {
   "every": "Iterations between two rows of the table (default: a tenth of the run).",
   "games": "Games in a match against each opponent, for a row of the table.",
-  "output": "Folder for the results; made if needed (default: runs/ and the game's name, or the folder of the "
+  "output": "Folder for the results; made if needed (default: runs/ and the game's name, or that of the "
   "resumed run).",
   "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
   "unbiased, with more noise.",
@@ -208,9 +208,10 @@ COMMAND = Command(
   name="train",
   arguments="[GAME]",
   summary="Learn a game too large to walk by playing it",
-  text="GAME is cheat, for two, in quotes if it has parameters. The agent sees what Yi and Kaneko's does: its hand, the numbers of cards, the rank, and the claim. On the way it plays matches "
-  "against the naive and the heuristic player. Saves run.npz, which play takes as an opponent, and "
-  "training.csv. Ctrl-C ends the run early and keeps what it reached.",
+  text="GAME is cheat, for two, in quotes if it has parameters. The agent sees what Yi and Kaneko's does: "
+  "its hand, the numbers of cards, the rank, and the claim. On the way it plays matches against the naive and "
+  "the heuristic player. Saves run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends the "
+  "run early and keeps what it reached.",
   examples=(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",

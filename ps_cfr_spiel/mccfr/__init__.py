@@ -19,6 +19,7 @@ from ps_cfr_spiel.mccfr.loop import (
   current_strategy,
   init,
   iterate,
+  memory_needs,
   merged,
   solve,
 )
@@ -51,6 +52,7 @@ __all__ = [
   "current_strategy",
   "init",
   "iterate",
+  "memory_needs",
   "merged",
   "sample_rows",
   "solve",

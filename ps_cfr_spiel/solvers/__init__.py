@@ -1,8 +1,9 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
 May use: search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what solvers
-share, files included; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play` and `played` are solvers;
-`continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot.
+share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`, `sampling`,
+`cfr_ira`, `fictitious_play` and `played` are solvers; `continual_resolving` and `online_outcome_sampling` are
+policies that search, each with its bot.
 """
 
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver

@@ -11,8 +11,9 @@ from ps_cfr_spiel import playing
 from ps_cfr_spiel.arguments import check_exploration, check_integer, check_number, check_option
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.playing import Corrected, Learned, PlayedGame, Trajectories
-from ps_cfr_spiel.policy import check_turn
+from ps_cfr_spiel.policy import probabilities_at
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.tree import Evaluation
 
 ESTIMATES = ("learned", "corrected")
 
@@ -32,12 +33,12 @@ class PlayedPolicy(openspiel_policy.Policy):
     self._played = played
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action.
+    """Probability of every legal action at a state; see `policy.probabilities_at`."""
+    return probabilities_at(state, player_id, self.game, lambda *_: self._at(state))
 
-    Raises:
-      ValueError: it is not the player's turn.
-    """
-    check_turn(state, state.current_player() if player_id is None else player_id)
+  def _at(self, state: Any) -> dict[int, float]:
+    if str(state.get_game()) != str(self.game):
+      raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
     first, actions = self._played.locate(state)
     weights = self.table[first : first + len(actions)].astype(np.float64)
     total = weights.sum()
@@ -124,11 +125,11 @@ class PlayedMCCFRSolver(IterativeSolver):
     millions, rest = np.asarray(self._state.nodes).tolist()
     return playing.MILLION * millions + rest
 
-  def compile(self) -> None:
-    """Compiles what `run` needs."""
-    self._advance(0)
+  def compile(self, progress: bool | None = None) -> None:
+    """Compiles what `run` needs; see `IterativeSolver`."""
+    self._compile_run(progress)
 
-  def evaluation(self):
+  def evaluation(self, progress: bool | None = None) -> Evaluation:
     """Not to be had: the game is not walked.
 
     Raises:
@@ -144,7 +145,7 @@ class PlayedMCCFRSolver(IterativeSolver):
   def _strategies(self, average):
     raise ValueError(f"{self.game} is played, not walked: there are no rows of a public tree.")
 
-  def _policy(self, average):
+  def _policy(self, average) -> Any:  # not one over rows of a public tree
     table = np.array(self._state.average if average else self._state.regrets)
     info = {**self._header(), "policy": "average" if average else "current"}
     return PlayedPolicy(self.game, self._host, table, info)
