@@ -209,9 +209,9 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Learn a game too large to walk by playing it",
   text="GAME is cheat, for two, in quotes if it has parameters. The agent sees what Yi and Kaneko's does: "
-  "its hand, the numbers of cards, the rank, and the claim. On the way it plays matches against the naive and "
-  "the heuristic player. Saves run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends the "
-  "run early and keeps what it reached.",
+  "its hand, the numbers of cards, the rank, and the claim. On the way it plays matches against the naive "
+  "and the heuristic player. Saves run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends "
+  "the run early and keeps what it reached.",
   examples=(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",
