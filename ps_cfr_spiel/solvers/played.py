@@ -82,8 +82,8 @@ class PlayedMCCFRSolver(IterativeSolver):
     Args:
       game: see the class.
       estimate: what values of moves are. "corrected": those of VR-MCCFR, unbiased, and with keys that forget
-        nothing the average policy converges. "learned": the learned values alone, of little variance but biased,
-        so that nothing is guaranteed.
+        nothing the average policy converges. "learned": the learned values alone, of little variance but
+        biased, so that nothing is guaranteed.
       exploration: in (0, 1].
       decay: in (0, 1].
       most_weight: at least 1.
