@@ -40,7 +40,7 @@ def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
   assert "play cheat" in capsys.readouterr().out.replace("'", "")
   policies = [load_solver(folder / "run.npz").average_policy() for folder in (trained, tmp_path)]
   np.testing.assert_array_equal(policies[0].table, policies[1].table)
-  assert [int(row["iteration"]) for row in rows(tmp_path)] == [2, 3, 4]
+  assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3, 4]
 
 
 def test_agents_play(trained, capsys, monkeypatch):

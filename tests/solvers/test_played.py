@@ -60,6 +60,12 @@ def test_probabilities_are_of_the_legal_actions(trained):
     policy.action_probabilities(state)
 
 
+def test_double_precision():
+  solver = PlayedMCCFRSolver(pyspiel.load_game(SMALL), batch=8, dtype="float64")
+  solver.run(2)
+  assert solver.average_policy().table.dtype == np.float64
+
+
 @pytest.mark.parametrize("estimate", ["learned", "corrected"])
 def test_exploitability_falls(estimate):
   """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten."""
