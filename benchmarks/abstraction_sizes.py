@@ -202,11 +202,11 @@ def percent(result: dict[str, Any]) -> float:
 
 def mean(values: Sequence[float]) -> str:
   """The mean, and half the width of Student's 95% interval for it."""
-  text = f"{np.mean(values):,.4g}"
+  text = f"{np.mean(values):,.1f}"
   if len(values) < 2:
     return text
   half = scipy.stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
-  return f"{text} ± {half:,.2g}"
+  return f"{text} ± {half:,.1f}"
 
 
 def groups(results: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
@@ -272,7 +272,8 @@ def main() -> None:
   path = pathlib.Path(options.output) if options.output else None
   results = [json.loads(text) for text in path.read_text().splitlines()] if path and path.exists() else []
   known = {(r["game"], r["method"], r["seed"]) for r in results}
-  for name in (*options.games, *(LARGE if options.large else ())):
+  options.games += LARGE if options.large else ()
+  for name in options.games:
     if name.startswith("GP") and not options.graph:
       print(f"{name} is left out: it needs --graph")
       continue
@@ -288,6 +289,7 @@ def main() -> None:
           with path.open("a") as file:
             file.write(json.dumps(results[-1]) + "\n")
       begun.cache_clear()
+  results = [r for r in results if r["game"] in options.games and r["method"] in options.methods]
   report(results, options.target)
   report_marks(results)
   if options.plot:
