@@ -161,7 +161,7 @@ def memory(solver: Any, method: str) -> dict[str, int]:
     words = tables + entries + found.infostates
   state, tree, temporary = nbytes(solver._state), nbytes(solver._tree), 0
   if method == "CFR+":
-    step = jax.jit(functools.partial(cfr.iterate, rule=solver.rule))
+    step = jax.jit(functools.partial(cfr.advance, rule=solver.rule))
     temporary = planned(step.lower(solver._tree, solver._state, 1, solver.skip))
   elif method.startswith("B"):
     step = jax.jit(functools.partial(cfr.take_turn, player=0, rule=cfr_ira.RULE))

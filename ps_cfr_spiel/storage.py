@@ -49,12 +49,16 @@ def _is_count(value: Any) -> bool:
   return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
+def _is_counts(value: Any) -> bool:
+  return isinstance(value, list) and all(map(_is_count, value))
+
+
 def _is_string(value: Any) -> bool:
   return isinstance(value, str)
 
 
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
-  "kind": (lambda value: value in ("solver", "policy"), "'solver' or 'policy'"),
+  "kind": (lambda value: value in ("solver", "policy", "batch"), "'solver', 'policy' or 'batch'"),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),
@@ -67,10 +71,18 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   ),
   "alternating": (lambda value: isinstance(value, bool), "true or false"),
   "leaves": (_is_string, "a string"),
+  "locks": (_is_counts, "a list of public states"),
+  "part": (_is_counts, "a list of public states"),
   "public_states": (_is_string, "a string"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
+  "work": (_is_string, "a string"),
+  "situations": (_is_string, "a string"),
 }
-NEEDED = {"solver": ("game", "solver", "options", "iteration"), "policy": ("game",)}  # by kind
+NEEDED = {  # by kind
+  "solver": ("game", "solver", "options", "iteration"),
+  "policy": ("game",),
+  "batch": ("work", "situations"),
+}
 
 Shape = tuple[tuple[int, ...], np.dtype]
 
@@ -120,7 +132,7 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
 
   Args:
     path: where; its folder must exist.
-    kind: what the file holds, "solver" or "policy".
+    kind: what the file holds, "solver", "policy" or "batch".
     header: JSON values; `version` is added, that of this package, unless it is there.
     arrays: arrays by name.
 

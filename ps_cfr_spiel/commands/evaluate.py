@@ -9,6 +9,7 @@ from ps_cfr_spiel.commands.flags import define_json, define_limit, exploitabilit
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.policy import post_process
 from ps_cfr_spiel.views import unit_of, with_unit
 
 
@@ -16,6 +17,13 @@ def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
   define_json(values)
   define_limit(values)
+  flags.DEFINE_string(
+    "post_processing",
+    "",
+    "Round each strategy first: purify, threshold=0.15 (actions below it are not played) or, in poker, "
+    "cautious=0.2 (fold above it, else purify the kind of move, then the bet).",
+    flag_values=values,
+  )
 
 
 def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -25,6 +33,8 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   for number, path in enumerate(words):
     policy = load_saved_policy(path, values.limit)
     with user_errors():
+      if values.post_processing:
+        policy = post_process(policy.game, policy, values.post_processing)
       value, best, exploitability = evaluate_policy(policy.game, policy)
     lines = {
       "file": path,
@@ -54,7 +64,10 @@ COMMAND = Command(
   summary="Measure how good saved strategies are",
   text="Prints the value of the game under each, what a best response of either player would win, and the "
   "exploitability, computed exactly, in float64. With --json, a line for each file.",
-  examples=("evaluate runs/river_subgame/run.npz",),
+  examples=(
+    "evaluate runs/river_subgame/run.npz",
+    "evaluate runs/river_subgame/run.npz --post_processing=purify",
+  ),
   define=define,
   run=evaluate,
 )
