@@ -254,6 +254,20 @@ SIZES = ("map", "words", "kept", "peak", "policy")
 WIDTHS = (6, 17, 7, 11, 8, 16, 15, 7, 8, 9, 11, 12, 10)
 
 
+def draw(results: list[dict[str, Any]], target: float, path: str) -> None:
+  """NashConv against the share of sets, a line for each run."""
+  from ps_cfr_spiel.pictures import abstraction_sizes
+
+  panels: dict[str, dict[str, list]] = {}
+  for r in results:
+    share = percent({**r, "sets": 1})
+    curve = [(share * sets, nash_conv) for _, nash_conv, _, sets in r["points"]]
+    panels.setdefault(r["game"], {}).setdefault(r["method"], []).append(curve)
+  marks = {g: {m: x[g.split("+")[0]] for m, x in PAPER.items() if g.split("+")[0] in x} for g in panels}
+  abstraction_sizes(panels, marks=marks, level=target).savefig(path)
+  print(f"Drawn in {path}")
+
+
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--games", nargs="+", default=["GS5", "GP5", "P222"], choices=list(GAMES))
@@ -293,16 +307,7 @@ def main() -> None:
   report(results, options.target)
   report_marks(results)
   if options.plot:
-    from ps_cfr_spiel.pictures import abstraction_sizes
-
-    panels: dict[str, dict[str, list]] = {}
-    for r in results:
-      share = percent({**r, "sets": 1})
-      curve = [(share * sets, nash_conv) for _, nash_conv, _, sets in r["points"]]
-      panels.setdefault(r["game"], {}).setdefault(r["method"], []).append(curve)
-    marks = {g: {m: x[g.split("+")[0]] for m, x in PAPER.items() if g.split("+")[0] in x} for g in panels}
-    abstraction_sizes(panels, marks=marks, level=options.target).savefig(options.plot)
-    print(f"Drawn in {options.plot}")
+    draw(results, options.target, options.plot)
 
 
 if __name__ == "__main__":
