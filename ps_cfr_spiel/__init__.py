@@ -22,8 +22,16 @@ from ps_cfr_spiel.compiler import Report, build_tree, check_game
 # Modules that notebooks and examples know by these names.
 from ps_cfr_spiel.device import dtype as precision
 from ps_cfr_spiel.device import keep_compiled_code
+from ps_cfr_spiel.evaluation import (
+  LocalBestResponseBot,
+  evaluate_match,
+  evaluate_policy,
+  exploitability,
+  local_best_response,
+  online_runs,
+  sampling_runs,
+)
 from ps_cfr_spiel.evaluation import comparison as comparison
-from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
 from ps_cfr_spiel.evaluation import matches as matches
 from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
@@ -61,6 +69,7 @@ __all__ = [
   "ExternalSamplingSolver",
   "FPIRASolver",
   "FictitiousPlaySolver",
+  "LocalBestResponseBot",
   "NRMPlus",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
@@ -79,11 +88,13 @@ __all__ = [
   "abstraction_loss",
   "build_tree",
   "check_game",
+  "evaluate_match",
   "evaluate_policy",
   "exploitability",
   "keep_compiled_code",
   "load_policy",
   "load_solver",
+  "local_best_response",
   "online_runs",
   "river",
   "sampling_runs",

@@ -8,7 +8,7 @@ actions are worth, `rows` puts both into a table, with names from `naming`; `not
 from ps_cfr_spiel.policy.convert import strategies_of
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
-from ps_cfr_spiel.policy.reach import Reach, reaches
+from ps_cfr_spiel.policy.reach import Reach, choice_probabilities, reaches
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
@@ -21,6 +21,7 @@ __all__ = [
   "action_name",
   "action_names",
   "check_turn",
+  "choice_probabilities",
   "find_action",
   "find_one_action",
   "game_of",

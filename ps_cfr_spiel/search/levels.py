@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.subgames import Fit, Subgames
-from ps_cfr_spiel.tree import Labels
+from ps_cfr_spiel.tree import Labels, PublicTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +38,14 @@ class Levels:
   def acting(self, player: int) -> list[int]:
     """The public states in which a player acts."""
     return [s for s, state in enumerate(self.labels.public_states) if state.player == player]
+
+  def of_rows(self, tree: PublicTree, player: int, of: int) -> list[np.ndarray]:
+    """int[rows] for each block of a player: how many public states above the row are those of player `of`."""
+    levels = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
+    for d in self.labels.decisions:
+      if d.player == player:
+        levels[d.block][d.row] = self.level[of][d.public_state]
+    return levels
 
   def states(self, player: int, level: int) -> tuple[int, ...]:
     """The public states in which a player makes the decision number `level`."""

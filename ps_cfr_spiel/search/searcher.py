@@ -69,20 +69,13 @@ class Searcher:
     self.promises = Promises(subgames, settings.actions, settings.dtype)
     places = [(player, level) for player in (0, 1) for level in range(self.levels.count(player))]
     self.fits = {place: self._fits(*place) for place in places}
-    self._seen_at = (self._row_levels(0), self._row_levels(1))
+    first, second = (self.levels.of_rows(subgames.tree, i, 1 - i) for i in (0, 1))
+    self._seen_at = (first, second)
 
   def _fits(self, player: int, level: int) -> Fits:
     """Counted for all public states of the level, so that no search's shape depends on those before it."""
     asked = [states for states, _ in self.promises.asked(self.levels.states(player, level))]
     return count_fits(self.subgames, self.levels, player, level, asked, self.settings.actions)
-
-  def _row_levels(self, player: int) -> list[np.ndarray]:
-    """int[rows] for each block of a player: how many public states of the other player are above the row."""
-    levels = [np.zeros(rows, int) for _, rows, _ in self.subgames.tree.players[player].block_shapes]
-    for d in self.subgames.labels.decisions:
-      if d.player == player:
-        levels[d.block][d.row] = self.levels.level[1 - player][d.public_state]
-    return levels
 
   def start(self, player: int) -> Search:
     """Solves the game from its start, as far as the player's lookahead goes."""

@@ -5,6 +5,7 @@ included; `ps_cfr`, `sampling`, `cfr_ira` and `fictitious_play` are solvers; `co
 `online_outcome_sampling` are policies that search, each with its bot.
 """
 
+from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
@@ -32,6 +33,7 @@ __all__ = [
   "OutcomeSamplingSolver",
   "PSCFRSolver",
   "SamplingSolver",
+  "SolvingBot",
   "VRMCCFRSolver",
   "load_policy",
   "load_solver",
