@@ -192,7 +192,7 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
 def _allowed(tree: PublicTree, actions: Actions) -> Tables:
   """`LocalSearch.allowed`; ValueError if these are not OpenSpiel actions, or none is legal somewhere."""
   given = [None] if actions is None else check_list("actions", actions)
-  rounds = [given] if given and all(map(is_integer, given)) else given
+  rounds: list[Any] = [given] if given and all(map(is_integer, given)) else given
   if not rounds or not all(r is None or _are_actions(r) for r in rounds):
     raise ValueError(f"actions must be OpenSpiel actions, or a list of them for each round, got {actions!r}.")
   numbers = _round_numbers(tree.names)

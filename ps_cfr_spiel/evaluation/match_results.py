@@ -4,7 +4,7 @@ Games are recorded with all moves (`Played`), so that they can be evaluated late
 agent's policy is known, `aivat` takes luck out of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,7 +184,7 @@ def _estimator(
 ) -> aivat.Estimator:
   """The estimator of a method for one seat of the agent."""
   decisions = tree.names.decisions
-  guess: Callable[[int, str], float] | None = None
+  guess: Any = None
   if values is not None and not isinstance(values, openspiel_policy.Policy | pyspiel.Policy):
     if not callable(values) or method != "aivat":
       raise TypeError(f"values must be a policy, or for 'aivat' a function, got {type(values).__name__}.")
