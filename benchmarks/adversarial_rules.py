@@ -182,24 +182,18 @@ def report(hunted: str, name: str, games: np.ndarray, generations: int, courses,
 
 def draw(curves: dict[tuple[str, str], dict[str, np.ndarray]], marks: list[int], path: str) -> None:
   """Courses on each worst game, a panel for each; the hunted rule's is bold."""
-  from matplotlib.figure import Figure
+  from ps_cfr_spiel.pictures import dress, figure_with_panels
 
   columns = min(3, len(curves))
-  rows = -(-len(curves) // columns)
-  figure = Figure(figsize=(4.2 * columns, 3.4 * rows + 0.5), layout="constrained")
-  panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
-  for axes, ((name, hunted), lines) in zip(panels, curves.items(), strict=False):
+  titles = [f"{name}: worst found for {hunted}" for name, hunted in curves]
+  figure, places = figure_with_panels(titles, columns, sharex=True, sharey=True)
+  for number, (axes, ((_, hunted), lines)) in enumerate(zip(places, curves.items(), strict=True)):
     for key, values in lines.items():
       bold = {"linewidth": 2.6, "zorder": 3} if key == hunted else {"linewidth": 1.1, "alpha": 0.8}
       axes.loglog(marks, np.maximum(values, 1e-10), label=key, **bold)
-    axes.set_title(f"{name}: worst found for {hunted}", fontsize=10)
-    axes.grid(alpha=0.3)
-  for axes in list(panels):
-    axes.set_visible(False)
-  figure.axes[0].legend(fontsize=8, ncols=2)
-  figure.supxlabel("iterations", fontsize=10)
-  figure.supylabel("exploitability, share of the span", fontsize=10)
-  figure.savefig(path, dpi=120)
+    dress(axes, "iterations", "" if number % columns else "exploitability (share of the span)")
+  places[0].legend(frameon=False, fontsize=8, ncols=2)
+  figure.savefig(path)
   print(f"drawn: {path}")
 
 

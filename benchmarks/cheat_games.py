@@ -95,22 +95,20 @@ def naive_lengths(game: pyspiel.Game, games: int) -> tuple[list[int], int]:
 
 
 def draw(lengths: Mapping[str, tuple[list[int], int]], path: str) -> None:
-  """Every game's length, and their average."""
-  from matplotlib.figure import Figure
+  """How long the games were, as histograms, and their average."""
+  from ps_cfr_spiel.pictures import figure_with_panels
+  from ps_cfr_spiel.pictures.style import INK, LINES
 
-  figure = Figure(figsize=(10, 7), dpi=150, facecolor="white", layout="constrained")
-  for axes, (name, (turns, ended)) in zip(figure.subplots(2, 2).flat, lengths.items(), strict=True):
+  figure, places = figure_with_panels([f"Two naive players, {name}" for name in lengths], columns=2)
+  for axes, (turns, ended) in zip(places, lengths.values(), strict=True):
     mean = float(np.mean(turns))
-    axes.plot(range(1, len(turns) + 1), turns, ".", markersize=3, color="#2f6690")
-    axes.axhline(
-      mean, color="#c0392b", linewidth=1.5, label=f"average {mean:,.0f}" if ended else "horizon: no winner"
-    )
-    axes.set_title(f"Two naive players, {name}", loc="left", fontsize=11)
-    axes.set_xlabel("game")
-    axes.set_ylabel("turns")
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.legend(frameon=False, loc="upper right" if ended else "lower right")
+    text = f"average {mean:,.0f}" if ended else f"the horizon, {mean:,.0f}: no winner"
+    axes.hist(turns, bins=40, range=(0, max(turns)), color=LINES[1])
+    axes.axvline(mean, color=LINES[0], linewidth=1.5, label=text)
+    axes.set_xlabel("turns", color=INK)
+    axes.set_ylabel("games", color=INK)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.legend(frameon=False, loc="upper right" if ended else "upper left")
     axes.spines[["top", "right"]].set_visible(False)
   figure.savefig(path)
   print(f"Drawn in {path}")

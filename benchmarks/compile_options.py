@@ -31,7 +31,7 @@ def measure(game: str, rule: str, options: bool) -> dict:
   memory, start = PeakMemory(), time.perf_counter()
   solver.evaluate_and_update_policy()
   compiled = time.perf_counter() - start
-  step = lambda: jax.block_until_ready(cfr.solve(solver._tree, solver._state, 200, rule=solver.rule))  # noqa: E731
+  step = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, 200, rule=solver.rule))  # noqa: E731
   return {"compile": compiled, "iteration": median_seconds(step, 9) / 200, "memory": memory()}
 
 

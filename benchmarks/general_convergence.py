@@ -86,18 +86,15 @@ def measure(game: pyspiel.Game, rule, cap: int) -> list[tuple[int, float]]:
 
 def draw(curves, path: str) -> None:
   """Exploitability by iterations."""
-  from matplotlib.figure import Figure
+  from ps_cfr_spiel.pictures import dress, figure_with_panels
 
-  figure = Figure(figsize=(8, 5), layout="constrained")
-  axes = figure.subplots()
+  figure, (axes,) = figure_with_panels(["Leduc poker, alternating updates, float32"])
+  figure.set_size_inches(8, 5)
   for rule in ("NRM+", "NRM", "DCFR(1.5, 0, 2)", "LCFR", "PCFR+", "PDCFR+", "CFR+", "CFR"):
     axes.loglog(*zip(*curves[rule][1:], strict=True), label=rule, linewidth=2.2 if rule == "NRM+" else 1.3)
-  axes.set_title("Leduc poker: CFR, CFR+ (Schmid 2021, Fig. 17.4) and other rules")
-  axes.set_xlabel("iterations (alternating updates, float32)")
-  axes.set_ylabel("exploitability of the average policy, chips")
-  axes.grid(alpha=0.3)
-  axes.legend()
-  figure.savefig(path, dpi=120)
+  dress(axes, "iterations", "exploitability (chips)")
+  axes.legend(frameon=False)
+  figure.savefig(path)
 
 
 if __name__ == "__main__":

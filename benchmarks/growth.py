@@ -75,7 +75,7 @@ def ours(text: str) -> Case:
   setup = time.perf_counter() - start
 
   def run(count):
-    jax.block_until_ready(cfr.solve(solver._tree, solver._state, count, rule=solver.rule))
+    jax.block_until_ready(cfr.run(solver._tree, solver._state, count, rule=solver.rule))
 
   start = time.perf_counter()
   run(1)

@@ -94,7 +94,7 @@ def iterations(game, rule: str) -> dict:
   made = {}
   for kind in LEAVES:
     solver = PSCFRSolver(game, rule, leaves=kind)
-    made[kind] = lambda count, s=solver: cfr.solve(s._tree, s._state, count, rule=s.rule)
+    made[kind] = lambda count, s=solver: cfr.run(s._tree, s._state, count, rule=s.rule)
   return made
 
 

@@ -90,11 +90,12 @@ def print_runs(runs: OnlineRuns) -> None:
 
 def draw(results: dict[str, dict[str, OnlineRuns]], path: Path) -> None:
   """A column for each game: medians, and the 5th to 95th percentile of all seeds (and targets)."""
-  from matplotlib.figure import Figure
+  from ps_cfr_spiel.pictures import dress, figure_with_panels
+  from ps_cfr_spiel.pictures.style import LINES
 
-  figure = Figure(figsize=(11, 5), layout="constrained")
-  for axes, (name, ways) in zip(figure.subplots(1, len(results)), results.items(), strict=True):
-    for color, (way, runs) in zip(("C0", "C3"), ways.items(), strict=True):
+  figure, places = figure_with_panels([TITLES.get(name, name) for name in results], sharey=True)
+  for axes, ways in zip(places, results.values(), strict=True):
+    for color, (way, runs) in zip(LINES[1::-1], ways.items(), strict=True):
       single = runs.single.reshape(-1, len(runs.iterations))
       for label, values, style in (
         (f"single runs, {way}", single, "--"),
@@ -103,13 +104,12 @@ def draw(results: dict[str, dict[str, OnlineRuns]], path: Path) -> None:
         low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
         axes.loglog(runs.iterations, middle, style, color=color, label=label)
         axes.fill_between(runs.iterations, low, high, color=color, alpha=0.12, linewidth=0)
-    axes.set_title(TITLES.get(name, name))
-    axes.set_xlabel("iterations of each run")
-    axes.set_ylabel("exploitability")
-    axes.grid(alpha=0.3)
-    axes.legend()
+    dress(axes, "iterations of each run", "exploitability (utility)" if axes is places[0] else "")
+  handles = places[0].get_legend_handles_labels()
+  figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+  figure.suptitle("Medians, and the 5th to 95th percentile of all seeds", fontsize=10, x=0.01, ha="left")
   path.parent.mkdir(parents=True, exist_ok=True)
-  figure.savefig(path, dpi=120)
+  figure.savefig(path)
   print(f"drawn: {path}")
 
 

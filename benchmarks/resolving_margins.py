@@ -133,26 +133,28 @@ def report(found: dict[int, list[dict[str, float]]]) -> None:
 
 def draw(found: dict[int, list[dict[str, float]]], path: str) -> None:
   """Every situation's margins and their means, a panel for each pot."""
-  from matplotlib.figure import Figure
+  from ps_cfr_spiel.pictures import figure_with_panels
+  from ps_cfr_spiel.pictures.style import INK, LINES
 
-  figure = Figure(figsize=(11, 4.4), layout="constrained")
-  for axes, (pot, rows) in zip(figure.subplots(1, len(found), sharey=True), found.items(), strict=True):
-    for place, name in enumerate(THESIS):
+  titles = [f"pot of {pot / 100:g} big blinds ({len(rows)} situations)" for pot, rows in found.items()]
+  figure, places = figure_with_panels(titles, sharey=True)
+  for axes, rows in zip(places, found.values(), strict=True):
+    for place, (name, color) in enumerate(zip(THESIS, LINES, strict=False)):
       values = [row[name] for row in rows]
       shift = np.linspace(-0.25, 0.25, len(values))
-      axes.scatter(place + shift, values, s=14, alpha=0.5, linewidths=0)
+      axes.scatter(place + shift, values, s=14, alpha=0.5, linewidths=0, color=color)
       mean, half = interval(values)
-      axes.errorbar(place, mean, half, color="black", capsize=6, marker="_", markersize=22)
+      axes.errorbar(place, mean, half, color=INK, capsize=6, marker="_", markersize=22)
       axes.annotate(f"{mean:.1f}", (place + 0.32, mean), va="center", fontsize=9)
-    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_yscale("symlog", linthresh=10)
     axes.set_xticks(range(len(THESIS)), THESIS)
     axes.set_xlim(-0.5, len(THESIS) - 0.2)
-    axes.set_title(f"pot of {pot / 100:g} big blinds ({len(rows)} situations)", fontsize=10)
-    axes.grid(alpha=0.3, axis="y")
+    axes.grid(color="#d9dce0", linewidth=0.8, axis="y")
+    axes.spines[["top", "right"]].set_visible(False)
   figure.axes[0].set_ylabel("margin, chips for each visit (big blind 100)")
   figure.suptitle("Margins of refined river strategies, with means and 95% intervals", fontsize=11)
-  figure.savefig(path, dpi=120)
+  figure.savefig(path)
   print(f"drawn: {path}")
 
 

@@ -66,11 +66,11 @@ def measure(game: pyspiel.Game, rule, cap: int):
   """Milliseconds an iteration, and exploitability in % of the pot at each mark."""
   solver = ps_cfr_spiel.PSCFRSolver(game, rule)
   tree, state = solver._tree, solver._state
-  jax.block_until_ready(cfr.solve(tree, state, 1, rule=solver.rule))
+  jax.block_until_ready(cfr.run(tree, state, 1, rule=solver.rule))
   seconds = []
   for _ in range(7):
     start = time.perf_counter()
-    jax.block_until_ready(cfr.solve(tree, state, 100, rule=solver.rule))
+    jax.block_until_ready(cfr.run(tree, state, 100, rule=solver.rule))
     seconds.append((time.perf_counter() - start) / 100)
   curve = []
   for mark in marks(cap):
@@ -111,21 +111,24 @@ def main() -> None:
 
 def draw(curves, path: str) -> None:
   """Exploitability by iterations, a panel for each subgame."""
-  from matplotlib.figure import Figure
+  from ps_cfr_spiel.pictures import dress, figure_with_panels
 
-  figure = Figure(figsize=(12, 7), layout="constrained")
-  for axes, (name, rules) in zip(
-    figure.subplots(2, 3, sharey=True, sharex=True).flat, curves.items(), strict=True
-  ):
+  figure, places = figure_with_panels([title(name) for name in curves], columns=3, sharex=True, sharey=True)
+  for number, (axes, rules) in enumerate(zip(places, curves.values(), strict=True)):
     for rule, curve in rules.items():
       axes.loglog(*zip(*curve, strict=True), label=rule, linewidth=2.2 if rule == "NRM+" else 1.2)
-    axes.set_title(name, fontsize=9)
     axes.set_ylim(0.005, None)
-    axes.grid(alpha=0.3)
-  figure.axes[0].legend(fontsize=8)
-  figure.supxlabel("iterations (alternating updates, float32)")
-  figure.supylabel("exploitability of the average policy, % of the pot")
-  figure.savefig(path, dpi=120)
+    dress(
+      axes, "iterations" if number >= 3 else "", "exploitability (% of the pot)" if number % 3 == 0 else ""
+    )
+  places[0].legend(frameon=False, fontsize=8)
+  figure.savefig(path)
+
+
+def title(name: str) -> str:
+  """A subgame's name and, in a line of its own, its board."""
+  board = pyspiel.load_game(SUBGAMES[name]).get_parameters()["board"]
+  return f"{name}\n{board}"
 
 
 if __name__ == "__main__":

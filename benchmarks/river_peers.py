@@ -60,7 +60,7 @@ def measure(game: pyspiel.Game, rule, restarts: bool, cap: int) -> tuple[float, 
   solver = ps_cfr_spiel.PSCFRSolver(game, rule)
   solver.compile()
   start = solver._state
-  step = lambda: jax.block_until_ready(cfr.solve(solver._tree, start, 100, rule=solver.rule))  # noqa: E731
+  step = lambda: jax.block_until_ready(cfr.run(solver._tree, start, 100, rule=solver.rule))  # noqa: E731
   milliseconds = 1e3 * median_seconds(step, 7) / 100
   powers = [4**k for k in range(1, 10)] if restarts else []
   curve = []

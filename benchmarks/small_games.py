@@ -47,7 +47,7 @@ def ours(game, rule):
   solver.run(1)
   compiled = time.perf_counter() - start
   batch = 200
-  step = lambda: jax.block_until_ready(cfr.solve(solver._tree, solver._state, batch, rule=solver.rule))  # noqa: E731
+  step = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, batch, rule=solver.rule))  # noqa: E731
   iteration = median_seconds(step, 7) / batch
   level = 1e-3 * ps_cfr_spiel.PSCFRSolver(game).exploitability()
   while solver.exploitability() > level and solver.iteration < 20_000:

@@ -1,12 +1,15 @@
-"""A turn with all hands: set-up, an iteration, memory, and the way to an accuracy.
+"""A turn or a flop: set-up, compilation, an iteration, memory, and the way to an accuracy.
 
   taskset -c 0 python benchmarks/streets.py
   taskset -c 0 python benchmarks/streets.py --rule nrm --target 0.1
+  taskset -c 0 python benchmarks/streets.py --board 9s7c5s --stack 500 --ranges wide
 
-The game is 9s7c5s4h, pot 200, stack 1,000, fcpa. postflop-solver, a program in Rust that pip does not
-install, took 102 ms an iteration on one core of another machine (`PEER`), 0.36% of the pot after 92 of
-them and 0.089% after 209; its value to player 0 was -10.044 chips. Times are medians; the matrix product
-of `machine.py`, timed in the same run, is what they can be compared by. Memory is the largest resident set.
+The turn is 9s7c5s4h, pot 200, stack 1,000, fcpa, all hands; "wide" stands for 241 hands of each player on
+9s7c5s. The estimate of memory is the one with which trees that do not fit are refused. postflop-solver, a
+program in Rust that pip does not install, took 102 ms an iteration on one core of another machine (`PEER`),
+0.36% of the pot after 92 of them and 0.089% after 209; the turn's value to player 0 was -10.044 chips. Times
+are medians; the matrix product of `machine.py`, timed in the same run, is what they can be compared by.
+Memory is the largest resident set.
 """
 
 import argparse
@@ -16,10 +19,12 @@ import time
 import pyspiel
 from machine import anchor, describe
 
-from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.compiler.memory import memory_needs
 from ps_cfr_spiel.views import pot_of
 
-GAME = "holdem_subgame(board=9s7c5s4h,pot=200,stack={stack},ranges={ranges})"
+GAME = "holdem_subgame(board={board},pot=200,stack={stack},ranges={ranges})"
+WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"
 PEER = {"iteration": 102.0, "value": -10.044}  # ms, chips
 
 
@@ -30,8 +35,9 @@ def resident() -> float:
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("--board", default="9s7c5s4h")
   parser.add_argument("--stack", type=int, default=1000)
-  parser.add_argument("--ranges", default="uniform")
+  parser.add_argument("--ranges", default="uniform", help="as the game's, or wide")
   parser.add_argument("--rule", default="nrm+")
   parser.add_argument("--leaves", default="auto")
   parser.add_argument("--target", type=float, default=0.3, help="percent of the pot")
@@ -40,10 +46,16 @@ def main() -> None:
   options = parser.parse_args()
   print(describe())
   anchor()  # starts JAX
-  game, bare = pyspiel.load_game(GAME.format(stack=options.stack, ranges=options.ranges)), resident()
+  ranges = f"{WIDE};{WIDE}" if options.ranges == "wide" else options.ranges
+  game = pyspiel.load_game(GAME.format(board=options.board, stack=options.stack, ranges=ranges))
+  bare = resident()
   started = time.perf_counter()
   solver = PSCFRSolver(game, options.rule, leaves=options.leaves)
   print(f"set-up {time.perf_counter() - started:.2f} s; {resident() - bare:,.0f} MB over the runtime")
+  hands = [len(names) for names in solver.tree.names.types]
+  rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
+  needs = memory_needs(game.bayesian_form(), cfr.num_tables(solver.rule, solver.dtype), 4)
+  print(f"{hands} hands, {rows} rows on the device; estimate {sum(needs.values()) / 2**20:,.0f} MB")
   started = time.perf_counter()
   solver.compile()
   print(f"compilation {time.perf_counter() - started:.1f} s; {resident() - bare:,.0f} MB over the runtime")
@@ -61,7 +73,8 @@ def main() -> None:
     )
   median = sorted(times)[len(times) // 2]
   print(f"an iteration takes {median:.1f} ms, the matrix product {anchor():.2f} ms")
-  print(f"postflop-solver, on its machine: {PEER['iteration']:.0f} ms; value {PEER['value']}")
+  if options.board == "9s7c5s4h":
+    print(f"postflop-solver, on its machine: {PEER['iteration']:.0f} ms; value {PEER['value']}")
   print(f"{resident() - bare:,.0f} MB over the runtime")
 
 

@@ -118,7 +118,7 @@ def ps_cfr(leaves: str) -> dict:
   start = time.perf_counter()
   solver.run(1)
   compile_seconds = time.perf_counter() - start
-  run = lambda: jax.block_until_ready(cfr.solve(solver._tree, solver._state, 1000, rule=solver.rule))  # noqa: E731
+  run = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, 1000, rule=solver.rule))  # noqa: E731
   seconds = median_seconds(run, 5) / 1000
   return {
     "setup": setup,

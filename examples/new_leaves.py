@@ -29,10 +29,10 @@ class LowRankLeaves:
     """Leaves int32[B] and reach [B, H of the opponent] to [B, H of the player]."""
     return LowRankLeaves(self.left[leaf], self.right[leaf])(player, [reach])[0]
 
-  def take(self, leaves, sizes):
-    """The same for some of the leaves, padded with leaves that are worth nothing."""
-    padding = [(0, sizes[0] - len(leaves[0])), (0, 0), (0, 0)]
-    return LowRankLeaves(np.pad(self.left[leaves[0]], padding), np.pad(self.right[leaves[0]], padding))
+  def take(self, leaves):
+    """The same for some of the leaves; -1 is one that is worth nothing."""
+    (numbers,) = leaves[0]
+    return LowRankLeaves(self.left[numbers] * (numbers >= 0)[:, None, None], self.right[numbers])
 
 
 def solve(game, rank, iterations=1000):

@@ -15,13 +15,14 @@ if not Path(__file__).with_name("games").is_dir():  # in a checkout the games li
 
 from ps_cfr_spiel import games as games
 from ps_cfr_spiel.abstraction import Abstraction, abstract, abstraction_loss
+from ps_cfr_spiel.batches import Solutions, solve_batch
 from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.cfr import rules as rules
 from ps_cfr_spiel.compiler import Report, build_tree, check_game
 
 # Modules that notebooks and examples know by these names.
 from ps_cfr_spiel.device import dtype as precision
-from ps_cfr_spiel.device import keep_compiled_code
+from ps_cfr_spiel.device import join, keep_compiled_code, use_cores
 from ps_cfr_spiel.evaluation import (
   LocalBestResponseBot,
   evaluate_match,
@@ -34,7 +35,8 @@ from ps_cfr_spiel.evaluation import (
 from ps_cfr_spiel.evaluation import comparison as comparison
 from ps_cfr_spiel.evaluation import matches as matches
 from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation  # pyright: ignore
+from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, TreePolicy, post_process
 from ps_cfr_spiel.search import CFRValues, SolvedValues
 from ps_cfr_spiel.solvers import (
   CFRPlusIRASolver,
@@ -76,11 +78,16 @@ __all__ = [
   "PCFRPlus",
   "PDCFRPlus",
   "PSCFRSolver",
+  "PostProcessing",
   "PublicTree",
   "RMPlus",
+  "RandomRivers",
   "Report",
+  "Situation",
+  "Solutions",
   "SolvedValues",
   "Subgames",
+  "TranslatedPolicy",
   "TreePolicy",
   "VRMCCFRSolver",
   "__version__",
@@ -91,11 +98,15 @@ __all__ = [
   "evaluate_match",
   "evaluate_policy",
   "exploitability",
+  "join",
   "keep_compiled_code",
   "load_policy",
   "load_solver",
   "local_best_response",
   "online_runs",
+  "post_process",
   "river",
   "sampling_runs",
+  "solve_batch",
+  "use_cores",
 ]

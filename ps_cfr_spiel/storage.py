@@ -49,12 +49,16 @@ def _is_count(value: Any) -> bool:
   return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
+def _is_counts(value: Any) -> bool:
+  return isinstance(value, list) and all(map(_is_count, value))
+
+
 def _is_string(value: Any) -> bool:
   return isinstance(value, str)
 
 
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
-  "kind": (lambda value: value in NEEDED, "'solver', 'policy', 'situations' or 'values'"),
+  "kind": (lambda value: value in NEEDED, "'solver', 'policy', 'batch', 'examples' or 'values'"),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),
@@ -67,8 +71,12 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   ),
   "alternating": (lambda value: isinstance(value, bool), "true or false"),
   "leaves": (_is_string, "a string"),
+  "locks": (_is_counts, "a list of public states"),
+  "part": (_is_counts, "a list of public states"),
   "public_states": (_is_string, "a string"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
+  "work": (_is_string, "a string"),
+  "situations": (_is_string, "a string"),
   "features": (_is_string, "a string"),
   "teacher": (_is_string, "a string"),
   **{
@@ -83,7 +91,8 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
 NEEDED = {  # by kind
   "solver": ("game", "solver", "options", "iteration"),
   "policy": ("game",),
-  "situations": ("game", "teacher", "count", "places", "slots"),
+  "batch": ("work", "situations"),
+  "examples": ("game", "teacher", "count", "places", "slots"),
   "values": ("game", "features", "places", "slots", "width", "layers", "measured"),
 }
 

@@ -13,6 +13,7 @@ from ps_cfr_spiel.subgames import Shape, unsafe
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 from ps_cfr_spiel.walking import Walked
 
+TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
 
@@ -51,9 +52,24 @@ def root_histories(subgames, player, standing):
     else:
       moves = labels.history(s)[2:]
       compatible = source.lines.disjoint if player == 0 else source.lines.disjoint.T
-      pairs = [(h, int(other)) for h, other in enumerate(compatible.argmax(1))]
-      rows.append([(*(pair if player == 0 else pair[::-1]), *moves) for pair in pairs])
+      dead = _dead(subgames, s)
+      row = []
+      for h, others in enumerate(compatible):
+        alive = [g for g in np.flatnonzero(others) if not dead[1 - player][g]]
+        pair = (h, int(alive[0])) if alive and not dead[player][h] else None
+        row.append(pair and (*(pair if player == 0 else pair[::-1]), *moves))
+      rows.append(row)
   return rows
+
+
+def _dead(subgames, public_state):
+  """For each player bool[H]: does the hand hold a card that has come since the deal?"""
+  labels = subgames.labels
+  state = pyspiel.load_game(labels.game).new_initial_state()
+  for move in labels.history(public_state):
+    state.apply_action(move)
+  runout = getattr(state, "runout", ())
+  return [np.isin(cards, runout).any(1) for cards in labels.source.lines.form.cards]
 
 
 def known_at(game, subgames, player, standing):
@@ -125,9 +141,12 @@ def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
 
 def rounded(shape):
   """All sizes rounded up to powers of two: a `fit`."""
-  up = [tuple(1 << (n - 1).bit_length() if n else 0 for n in sizes) for sizes in shape[1:]]
+
+  def up(sizes):
+    return tuple(1 << (n - 1).bit_length() if n else 0 for n in sizes)
+
   rows = tuple({key: 1 << (n - 1).bit_length() for key, n in blocks.items()} for blocks in shape.rows)
-  return Shape(rows, *up)
+  return Shape(rows, tuple(map(up, shape.leaves)), up(shape.roots), up(shape.frontier))
 
 
 def common_shape(subgames, groups, **options):

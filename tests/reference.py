@@ -6,11 +6,12 @@ import scipy.optimize
 import scipy.sparse
 
 
-def sequence_form_value(game):
+def sequence_form_value(game, forced=()):
   """Value of a two-player zero-sum game to player 0, by linear programming (Koller et al. 1996).
 
   max over x, v of v_root subject to E x = e, x >= 0, F^T v <= A^T x, with x player 0's realisation plan and v
-  a value for each infostate of player 1.
+  a value for each infostate of player 1. Where `forced`, {(player, infostate): probabilities of the legal
+  actions}, has an infostate, its player is as good as chance.
   """
   sequences = ({(): 0}, {(): 0})
   parents = ({}, {})  # infostate -> (parent sequence, own sequences)
@@ -26,6 +27,10 @@ def sequence_form_value(game):
     else:
       player = state.current_player()
       infostate = state.information_state_string(player)
+      if (player, infostate) in forced:
+        for action, probability in zip(state.legal_actions(), forced[player, infostate], strict=True):
+          walk(state.child(action), chance * probability, last)
+        return
       table = sequences[player]
       own = [table.setdefault((infostate, a), len(table)) for a in state.legal_actions()]
       assert parents[player].setdefault(infostate, (last[player], own)) == (last[player], own)

@@ -75,7 +75,7 @@ def test_the_first_cell_installs_on_colab_only(name):
   lines = first.source.splitlines()
   assert lines[0] == "import sys"
   assert lines[2] == 'if "google.colab" in sys.modules:'
-  assert lines[3] == f'  %pip install --quiet "ps_cfr_spiel[plot] @ git+{address()}"'
+  assert lines[3] == "  %pip install --quiet ps_cfr_spiel-*.whl"  # uploaded, as the README says
   assert len(lines) == 4
   assert not any("pip " in cell.source for cell in others)
 
@@ -93,12 +93,16 @@ def test_outputs_are_stored(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_badges_lead_to_the_notebooks(name):
+def test_notebooks_have_badges_once_these_can_work(name):
+  """Owners on GitHub have no underscore: until pyproject.toml has a real address, nothing can lead there."""
+  readme, first = (ROOT / "README.md").read_text(), read(name).cells[0].source
+  assert f"colab/{name}.ipynb)" in readme
   url = f"{address()}/blob/main/colab/{name}.ipynb".replace(
     "https://github.com", "https://colab.research.google.com/github"
   )
-  assert url in read(name).cells[0].source
-  assert url in (ROOT / "README.md").read_text()
+  can_work = "_" not in address().split("/")[-2]
+  assert [url in text and "colab-badge" in text for text in (readme, first)] == [can_work, can_work]
+  assert can_work or "upload the wheel" in first
 
 
 @pytest.mark.slow

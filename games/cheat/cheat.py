@@ -35,6 +35,7 @@ import pyspiel
 
 from . import rules
 from .observer import CheatObserver, line
+from .played import PlayedCheat
 
 _CHANCE, _TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 NOBODY = -1
@@ -114,6 +115,10 @@ class CheatGame(pyspiel.Game):
       raise ValueError(f"cheat takes no observation parameters, got {params}")
     default = pyspiel.IIGObservationType(perfect_recall=False)
     return CheatObserver(self, iig_obs_type or default)
+
+  def played_form(self) -> PlayedCheat:
+    """The game as arrays that are played, with the abstract keys; ValueError if they cannot be counted."""
+    return PlayedCheat(self.rules)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""

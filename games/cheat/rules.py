@@ -89,7 +89,7 @@ def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
 
 
 @functools.lru_cache(maxsize=16)
-def _discard_counts(ranks: int, max_discard: int) -> np.ndarray:
+def discard_counts(ranks: int, max_discard: int) -> np.ndarray:
   """uint8[number of discards, ranks], how often each rank is in each of `discards`."""
   rows = [[cards.count(rank) for rank in range(ranks)] for cards in discards(ranks, max_discard)]
   return np.array(rows, np.uint8)
@@ -104,7 +104,7 @@ def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
     max_discard: Most cards in a discard.
   """
   held = np.frombuffer(hand, np.uint8)
-  possible = (_discard_counts(len(hand), max_discard) <= held).all(axis=1)
+  possible = (discard_counts(len(hand), max_discard) <= held).all(axis=1)
   return tuple((np.flatnonzero(possible) + FIRST_DISCARD).tolist())
 
 

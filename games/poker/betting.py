@@ -5,11 +5,10 @@ does not matter to the betting, so the tree is that of the *lines* of betting, w
 
 A bet abstraction lists the bets and raises that players may make, as fractions of the pot and
 all-in. It may differ between the first, the second and later bets of the round, as in the sparse
-lookahead trees of DeepStack (Schmid 2021, Search in Imperfect Information Games, Table 21.2), and between
-streets.
+lookahead trees of DeepStack (Schmid 2021, Search in Imperfect Information Games, Table 21.2), between the
+players and between streets.
 """
 
-import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -29,12 +28,14 @@ MAX_PUBLIC_STATES = 200_000
 
 Size = Fraction | float  # a fraction of the pot, or ALL_IN
 Bets = tuple[dict[int, Size], ...]  # action -> size at the first bet, the second, ..., all later ones
+Street = tuple[Bets, Bets]  # of player 0 and of player 1
 
 _SYNTAX = (
   "allowed are 'fcpa', or positive fractions of the pot such as 0.5 and 'a' for all-in, "
-  "separated by blanks, with ';' between the sizes of the first, second and later bets"
+  "separated by blanks, or 'x' for no bet; with ';' between the sizes of the first, second and later bets, "
+  "and '|' between those of player 0 and of player 1"
 )
-_STREETS = "and '/' between streets, the last of which counts for all later ones"
+_STREETS = ", and '/' between streets, the last of which counts for all later ones"
 
 
 class PublicState(NamedTuple):
@@ -74,19 +75,25 @@ class PublicState(NamedTuple):
   children: dict[int, int]
 
 
-def parse_bets(text: str, streets: int = 1) -> tuple[Bets, ...]:
-  """The bet sizes of each street, as `text` lists them for the first, the second, ... and all later bets.
+def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
+  """The bet sizes of each street and player, as `text` lists them.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks.
+  `x` alone is no bet or raise at all.
   `;` separates the first bet of the street, the second (the first raise), ...; the last group holds
   for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
+  `|` separates the sizes of player 0 from those of player 1; without it both have the same. Bets are
+  counted whoever makes them, so in `0.5;1 | 2` the first raise of player 0 is one of the pot.
   Where there are several streets `/` separates them, and the last one holds for all later ones.
   Actions number the sizes of all groups together, from
   `FIRST_BET` in ascending order, so that an action is the same size in every public state.
 
+  Returns:
+    For each street the sizes of player 0 and of player 1.
+
   Raises:
-    ValueError: Unknown size, group without any size, more streets than there are, or a lone number,
-      which OpenSpiel's game strings would not keep as text.
+    ValueError: Unknown size, group without any size, more players or streets than there are, or a lone
+      number, which OpenSpiel's game strings would not keep as text.
   """
   if re.fullmatch(r"\s*[0-9.]+\s*", text):
     twice = f"{text.strip()};{text.strip()}"
@@ -96,20 +103,35 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Bets, ...]:
   given = text.split("/") if streets > 1 else [text]
   if len(given) > streets:
     raise ValueError(f"bets={text!r}: sizes for {len(given)} streets, and the board leaves only {streets}")
-  sizes = [_parse_street(part, text, streets) for part in given]
-  every = sorted(set().union(*itertools.chain(*sizes)))
+  syntax = _SYNTAX + (_STREETS if streets > 1 else "")
+  sizes = [_parse_street(part, text, syntax) for part in given]
+  every = sorted(set().union(*(group for street in sizes for player in street for group in player)))
   actions = {size: FIRST_BET + i for i, size in enumerate(every)}
-  bets = [tuple({actions[size]: size for size in sorted(group)} for group in street) for street in sizes]
+
+  def numbered(player: list[set[Size]]) -> Bets:
+    return tuple({actions[size]: size for size in sorted(group)} for group in player)
+
+  bets = [(numbered(first), numbered(second)) for first, second in sizes]
   return tuple(bets[min(street, len(bets) - 1)] for street in range(streets))
 
 
-def _parse_street(part: str, text: str, streets: int) -> list[set[Size]]:
-  """The sizes of one street, by the number of the bet; `text` is all that was given."""
+def _parse_street(part: str, text: str, syntax: str) -> tuple[list[set[Size]], list[set[Size]]]:
+  """The sizes of both players on one street, by the number of the bet; `text` is all that was given."""
+  players = [_parse_player(player, text, syntax) for player in part.split("|")]
+  if len(players) > 2:
+    raise ValueError(f"bets={text!r}: sizes for {len(players)} players, and there are two; {syntax}")
+  return players[0], players[-1]
+
+
+def _parse_player(part: str, text: str, syntax: str) -> list[set[Size]]:
+  """The sizes of one player on one street, by the number of the bet."""
   groups = [group.split() for group in ("1 a" if part.strip() == "fcpa" else part).split(";")]
-  syntax = f"{_SYNTAX}, {_STREETS}" if streets > 1 else _SYNTAX
   if [] in groups:
     raise ValueError(f"bets={text!r}: no size given for bet {groups.index([]) + 1}; {syntax}")
-  return [{_parse_size(token, text, syntax) for token in group} for group in groups]
+  none = ["x"]
+  return [
+    set() if group == none else {_parse_size(token, text, syntax) for token in group} for group in groups
+  ]
 
 
 def _parse_size(token: str, text: str, syntax: str) -> Size:
@@ -120,9 +142,10 @@ def _parse_size(token: str, text: str, syntax: str) -> Size:
   raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}")
 
 
-def num_actions(bets: Sequence[Bets]) -> int:
+def num_actions(bets: Sequence[Street]) -> int:
   """The number of distinct actions: fold, call, and every size that is ever allowed."""
-  return 1 + max(action for street in bets for group in street for action in group)
+  sizes = (action for street in bets for player in street for group in player for action in group)
+  return 1 + max(sizes, default=CALL)
 
 
 def num_moves(line: str) -> int:
@@ -130,7 +153,7 @@ def num_moves(line: str) -> int:
   return sum(word not in ("|", "{}") for word in line.split())
 
 
-def public_tree(pot: int, stack: int, bets: Sequence[Bets]) -> tuple[PublicState, ...]:
+def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicState, ...]:
   """All lines of betting, depth first, children by ascending action.
 
   On every street player 0 acts first. Who faces a bet folds, calls or raises; who does not checks or
@@ -148,7 +171,7 @@ def public_tree(pot: int, stack: int, bets: Sequence[Bets]) -> tuple[PublicState
   Args:
     pot: Chips in the pot, half from each player.
     stack: Chips that each player began the hand with, those in the pot included.
-    bets: Bet sizes of each street, as `parse_bets` returns them.
+    bets: Bet sizes of each street and player, as `parse_bets` returns them.
 
   Raises:
     ValueError: `pot` is not positive and even, `stack` is less than half of it, or there are more
@@ -179,7 +202,7 @@ def public_tree(pot: int, stack: int, bets: Sequence[Bets]) -> tuple[PublicState
   return tuple(states)
 
 
-def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Bets]) -> Iterator[PublicState]:
+def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Street]) -> Iterator[PublicState]:
   """Yields the public states after each action at `state`, which has index `index`."""
   if state.player == CHANCE:
     yield _after_card(state, index, stack, len(bets))
@@ -207,7 +230,7 @@ def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Bets]
     check = after(CALL, "Check", "x", to_call)
     yield _closed(check, len(bets)) if player == 1 else check
     verb, code = "Bet", "b"
-  for action, chips in _raises(state, to_call, stack, bets[state.street]).items():
+  for action, chips in _raises(state, to_call, stack, bets[state.street][player]).items():
     amount = chips - state.ante
     bet = after(action, f"{'All-in' if chips == stack else verb} {amount}", f"{code}{amount}", chips)
     yield bet._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)

@@ -33,6 +33,8 @@ _KIND = f"[{RANKS}]{{2}}[os]?"
 _HANDS = re.compile(rf"{_CARD}{_CARD}|{_KIND}|{_KIND}\+|{_KIND}-{_KIND}")
 
 WHOLE_DECK = tuple(range(len(_DECK)))
+# int32[1326, 2], in the order in which hands are listed everywhere; `hand_numbers` is the inverse.
+ALL_HANDS = np.array([(high, low) for high in WHOLE_DECK for low in range(high)], np.int32)
 
 Board = tuple[int, ...]
 
@@ -61,6 +63,12 @@ def card_names(cards: Iterable[int]) -> str:
   return "".join(str(_DECK[card]) for card in cards)
 
 
+def hand_numbers(hands: np.ndarray) -> np.ndarray:
+  """int[H]: the row of each hand, int[H, 2] with the higher card first, in `ALL_HANDS`."""
+  high, low = hands[..., 0], hands[..., 1]
+  return high * (high - 1) // 2 + low
+
+
 def parse_cards(text: str) -> Board:
   """Cards written as `card_names` writes them; ValueError for anything else."""
   names = [text[start : start + 2] for start in range(0, len(text), 2)]
@@ -73,6 +81,25 @@ def strength(board: Board, hands: Iterable[Iterable[int]]) -> np.ndarray:
   """int32[H]: how strong hands are on a board of five cards; the larger wins at showdown, equal ones tie."""
   on_board = [_DECK[card] for card in board]
   return np.array([eval7.evaluate([*on_board, *(_DECK[card] for card in hand)]) for hand in hands], np.int32)
+
+
+def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray:
+  """int32[S, 52]: the card that each card becomes, for each renaming of suits that changes nothing.
+
+  It leaves the cards of the board among themselves, and all weights of both ranges. The first renames none.
+  """
+  suits, ranges, found = len({card % len(SUITS) for card in deck}), list(ranges), []
+  weights = [dict(zip(map(frozenset, r.cards.tolist()), r.weights.tolist(), strict=True)) for r in ranges]
+  for order in itertools.permutations(range(suits)):
+    names = np.array([*order, *range(suits, len(SUITS))])
+    swap = (len(SUITS) * np.arange(len(RANKS))[:, None] + names).ravel()
+    same = set(swap[list(board)].tolist()) == set(board)
+    for hands, weight in zip(ranges, weights, strict=True):
+      swapped = map(frozenset, swap[hands.cards].tolist())
+      same = same and all(weight.get(hand) == weight[own] for own, hand in zip(weight, swapped, strict=True))
+    if same:
+      found.append(swap)
+  return np.array(found, np.int32)
 
 
 def parse_deck(text: str) -> Board:

@@ -2,11 +2,32 @@
 
 import dataclasses
 import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .cards import Board, parse_cards
+
+
+class Names(Sequence[str]):
+  """Names that are made when asked for: a public state with all hands would have a thousand."""
+
+  def __init__(self, count: int, name: Callable[[int], str]):
+    self._count, self._name = count, name
+
+  def __len__(self) -> int:
+    return self._count
+
+  def __getitem__(self, index: Any) -> Any:
+    chosen = range(self._count)[index]  # raises IndexError, as a tuple does
+    return tuple(map(self._name, chosen)) if isinstance(chosen, range) else self._name(chosen)
+
+  def __eq__(self, other: object) -> bool:
+    return isinstance(other, Names) and tuple(self) == tuple(other)
+
+  def __hash__(self) -> int:
+    return hash((self._count, *self[:1]))
 
 
 class BayesianForm(NamedTuple):
@@ -41,7 +62,7 @@ class BayesianForm(NamedTuple):
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
   strength: tuple[np.ndarray, np.ndarray]
-  infostates: tuple[tuple[str, ...], ...]
+  infostates: tuple[Sequence[str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +80,8 @@ class PublicCardsForm:
     runouts: For each street int32[B, street], its runouts; those that continue a runout stand
       together, in the order of the shorter ones, and each is continued by equally many.
     live: How many cards may come first.
+    swaps: int32[S, 52], the renamings of suits (`cards.suit_swaps`) that change nothing, as the card that
+      each card becomes; first the one that renames none.
     game: Knows names and strengths.
   """
 
@@ -73,6 +96,7 @@ class PublicCardsForm:
   street: np.ndarray
   runouts: tuple[np.ndarray, ...]
   live: int
+  swaps: np.ndarray
   game: Any
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:

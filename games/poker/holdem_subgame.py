@@ -19,8 +19,9 @@ Parameters (`ValueError` for any other value):
   stack: Chips that each player began the hand with, half of the pot included. With half of the pot
     and no more both players are all-in already and can only check.
   bets: Bet sizes: "fcpa" (pot and all-in), or fractions of the pot and "a" for all-in, "0.5 1 2 a",
-    with ";" between those of the first, second and later bets, "0.5 1 a;1 a", and "/" between streets,
-    of which the last counts for all later ones, "0.5 1 a / fcpa" (`betting.parse_bets`).
+    or "x" for none, with ";" between those of the first, second and later bets, "0.5 1 a;1 a", "|"
+    between those of player 0 and of player 1, "0.5 1 a | 0.33 a", and "/" between streets, of which the
+    last counts for all later ones, "0.5 1 a | 0.33 a / fcpa" (`betting.parse_bets`).
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
     empty side means all hands (`cards.parse_range`).
   deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
@@ -39,7 +40,7 @@ import numpy as np
 import pyspiel
 
 from . import betting, cards
-from .forms import BayesianForm, PublicCardsForm
+from .forms import BayesianForm, Names, PublicCardsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
 
 _BOARD_SIZES = (3, 4, 5)
@@ -174,6 +175,11 @@ class HoldemSubgameGame(pyspiel.Game):
     """Written as "p0 AsKd | 9s7c5s4h pot 200 stack 20000 | x x | 2c | b200"."""
     return join(f"p{player} {hand}", self.header, line)
 
+  def _names(self, state: betting.PublicState) -> Names:
+    """The acting player's information state strings, a hand each."""
+    hands = self.ranges[state.player].names
+    return Names(len(hands), lambda h: self.infostate_string(state.player, hands[h], state.line))
+
   def bayesian_form(self) -> BayesianForm | PublicCardsForm:
     """The game as arrays, without visiting its histories."""
     states, (first, second) = self.public_states, self.ranges
@@ -195,19 +201,13 @@ class HoldemSubgameGame(pyspiel.Game):
           np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)
         ),
         live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
+        swaps=cards.suit_swaps(self.deck, self.board, self.ranges),
         game=self,
       )
     return BayesianForm(
       **lines,
       strength=self.strength(()),
-      infostates=tuple(
-        tuple(
-          self.infostate_string(state.player, hand, state.line) for hand in self.ranges[state.player].names
-        )
-        if state.player >= 0
-        else ()
-        for state in states
-      ),
+      infostates=tuple(self._names(state) if state.player >= 0 else () for state in states),
     )
 
 
@@ -263,6 +263,19 @@ class HoldemSubgameState(pyspiel.State):
     for hands, hand in zip(game.ranges, self.hands, strict=True):
       seen.update(hands.cards[hand].tolist())
     return [card for card in game.deck if card not in seen]
+
+  def bet_sizes(self) -> dict[int, float]:
+    """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
+
+    For `ps_cfr_spiel.TranslatedPolicy`.
+    """
+    game, here = self.get_game(), self.public_state
+    called = max(here.spent)
+    return {
+      action: (max(game.public_states[child].spent) - called) / (2 * called)
+      for action, child in here.children.items()
+      if action != betting.FOLD
+    }
 
   def current_player(self) -> int:
     """Whose turn it is: chance until both hands are dealt and where a public card comes."""

@@ -22,8 +22,9 @@ def river(
     board: five cards, "Ks7d2c5h9s" or "Ks, 7d, 2c, 5h, 9s".
     pot: chips in the pot.
     stack: chips that each player began the hand with, half of the pot included.
-    bets: sizes of the pot, "50%, 100%, a" or "0.5 1 a" ("a" is all-in); or such a text for the first, the
-      second and all later bets.
+    bets: sizes of the pot, "50%, 100%, a" or "0.5 1 a" ("a" is all-in, "x" no bet), with ";" between those
+      of the first, the second and all later bets, or such a text for each of these. In one text "|" separates
+      the sizes of player 0 (out of position) from those of player 1, "50%, a; a | 33%".
     ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"; ""
       means all hands.
 
@@ -31,9 +32,11 @@ def river(
     The game, whose string has blanks where you wrote commas.
 
   Raises:
-    ValueError: a parameter is not understood, or there are not two ranges.
+    ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|".
   """
   sizes = [bets] if isinstance(bets, str) else list(bets)
+  if not isinstance(bets, str) and any("|" in text for text in sizes):
+    raise ValueError(f"bets={bets!r}: sizes for each player are one text, such as '50%, a; a | 33%'.")
   both = [ranges] if isinstance(ranges, str) else list(ranges)
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")

@@ -3,10 +3,11 @@
 PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own decisions, leaf
 values from the opponent's reach, values up, regrets to the rule.
 
-Between calls a player's tables come in blocks, one for each level and number of actions, as everywhere
-else. Inside the loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that
-rules and averages run once for a bucket, however many levels there are: small games are many small kernels,
-and the fewer the faster they run and compile.
+A player's tables come in blocks, one for each level and number of actions, as everywhere else. Inside the
+loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that rules and averages
+run once for a bucket, however many levels there are: small games are many small kernels, and the fewer the
+faster they run and compile. `iterate` takes and gives blocks; `advance` is the loop itself, for who keeps the
+tables joined between calls: where they are large, regrouping costs as much memory as the tables.
 
 Under an abstraction (`tree.Sets`) the tables have a column for each set, and come in buckets outside the loop
 too. A turn expands the strategy to all infostates, and what comes back is added up in the sets.
@@ -28,6 +29,7 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   Sets,
   action_values,
+  bucket_shapes,
   collapse,
   expand,
   record_of,
@@ -73,7 +75,9 @@ class SolverState(NamedTuple):
   players: tuple[PlayerState, PlayerState]
 
 
-def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) -> SolverState:
+def init(
+  tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE, *, joined: bool = False
+) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
   Args:
@@ -81,25 +85,28 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) ->
     rule: how regrets become strategies.
     dtype: "float32" or "float64".
     sets: the players' abstractions, if any.
+    joined: tables of buckets, as `advance` wants them.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
   """
 
   def player_state(i, player):
-    shapes = player.block_shapes if (own := sets[i]) is None else own.shapes
+    whole = bucket_shapes(player) if joined else player.block_shapes
+    shapes = whole if (own := sets[i]) is None else own.shapes
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
+    zeros = lambda shape: to_device(np.zeros(shape, dtype), dtype)  # noqa: E731  # table by table: no second copy
     return PlayerState(
-      strategy=tuple(np.full(shape, 1 / shape[0], dtype) for shape in shapes),
-      average=tuple(np.zeros(shape, dtype) for shape in shapes),
-      excess=tuple(np.zeros(shape, dtype) for shape in shapes),
-      rule=tuple(_checked(rule, shape, dtype) for shape in shapes),
-      recorded=tuple(np.zeros(shape, dtype) for shape in (*(x.shape for x in record), ())) if record else (),
+      strategy=tuple(to_device(np.full(shape, 1 / shape[0], dtype), dtype) for shape in shapes),
+      average=tuple(map(zeros, shapes)),
+      excess=tuple(map(zeros, shapes)),
+      rule=tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes),
+      recorded=tuple(map(zeros, (*(x.shape for x in record), ()))) if record else (),
     )
 
   first, second = (player_state(i, player) for i, player in enumerate(tree.players))
-  return to_device(SolverState(np.zeros((), np.int32), (first, second)), dtype)
+  return SolverState(to_device(np.zeros((), np.int32), dtype), (first, second))
 
 
 def num_tables(rule: Rule, dtype: str) -> float:
@@ -136,21 +143,6 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
         f"the loop can put beside those of other rows; got one of shape {np.shape(array)}."
       )
   return state
-
-
-def _regroup(regroup: Callable[[Sequence[Array]], list[Array]], state: PlayerState, sets: Sets | None):
-  """The state with its tables of blocks as tables of buckets, or back: `PlayerTree.join` or `split`.
-
-  Tables of sets are of buckets already.
-  """
-  if not state.rule or sets is not None:
-    return state
-  strategy, average, excess = (tuple(regroup(x)) for x in (state.strategy, state.average, state.excess))
-  # A rule's state is a tree of tables for each block: the first tables of all blocks regroup, the second, ...
-  tables = [regroup(column) for column in zip(*map(jax.tree.leaves, state.rule), strict=True)]
-  structure = jax.tree.structure(state.rule[0])
-  rule = tuple(jax.tree.unflatten(structure, [table[k] for table in tables]) for k in range(len(strategy)))
-  return state._replace(strategy=strategy, average=average, excess=excess, rule=rule)
 
 
 def _unfold(own: PlayerTree, sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
@@ -235,6 +227,24 @@ def iterate(
   Returns:
     The state `iterations` later.
   """
+  state = join(tree, state, sets)
+  return split(tree, advance(tree, state, iterations, skip, sets, rule=rule, alternating=alternating), sets)
+
+
+solve = jit(static_argnames=("rule", "alternating"))(iterate)
+
+
+def advance(
+  tree: PublicTree,
+  state: SolverState,
+  iterations: Array | int,
+  skip: Array | int = 0,
+  sets: Abstraction = WHOLE,
+  *,
+  rule: Rule,
+  alternating: bool = True,
+) -> SolverState:
+  """`iterate` on tables that are joined, and stay so; `run` is the same, jitted."""
   turns = ((0,), (1,)) if alternating else ((0, 1),)
 
   def iteration(_, carry):
@@ -243,28 +253,46 @@ def iterate(
       players, reach, _ = _play(tree, sets, players, reach, turn, t, skip, rule)
     return t, players, reach
 
-  carry = state.iteration, *_enter(tree, sets, state.players)
+  carry = state.iteration, state.players, _reaches(tree, sets, state.players)
   t, players, _ = jax.lax.fori_loop(0, iterations, iteration, carry)
-  return SolverState(t, _leave(tree, sets, players))
+  return SolverState(t, players)
 
 
-def _enter(tree, sets, players):
-  """The tables of the loop from those between calls, and both players' reach."""
-  joined = tuple(_regroup(tree.players[i].join, players[i], sets[i]) for i in (0, 1))
-  reach = [
+run = jit(static_argnames=("rule", "alternating"))(advance)
+
+
+def join(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
+  """The state with tables of buckets from one with tables of blocks; those of sets are of buckets already."""
+  return regroup(state, lambda i, tables: tree.players[i].join(tables) if sets[i] is None else tables)
+
+
+def split(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
+  """The state with tables of blocks from one with tables of buckets; the inverse of `join`."""
+  return regroup(state, lambda i, tables: tree.players[i].split(tables) if sets[i] is None else tables)
+
+
+def regroup(state: SolverState, how: Callable[[int, Sequence[Array]], Sequence[Array]]) -> SolverState:
+  """The state with its tables in other groups: `how` gives a player's tables anew, [n, rows, H] for each."""
+
+  def player(i: int, own: PlayerState) -> PlayerState:
+    if not own.rule:
+      return own
+    strategy, average, excess = (tuple(how(i, x)) for x in (own.strategy, own.average, own.excess))
+    # A rule's state is a tree of tables for each group: the first tables of all groups, the second, ...
+    tables = [how(i, column) for column in zip(*map(jax.tree.leaves, own.rule), strict=True)]
+    structure = jax.tree.structure(own.rule[0])
+    rule = tuple(jax.tree.unflatten(structure, [table[k] for table in tables]) for k in range(len(strategy)))
+    return own._replace(strategy=strategy, average=average, excess=excess, rule=rule)
+
+  return SolverState(state.iteration, (player(0, state.players[0]), player(1, state.players[1])))
+
+
+def _reaches(tree, sets, players):
+  """Both players' reach, from joined tables."""
+  return tuple(
     sequence_reach(own, _unfold(own, of, state.strategy))
-    for own, of, state in zip(tree.players, sets, joined, strict=True)
-  ]
-  return joined, tuple(reach)
-
-
-def _leave(tree, sets, players) -> tuple[PlayerState, PlayerState]:
-  """The tables as they are between calls from those of the loop."""
-  first, second = (_regroup(tree.players[i].split, players[i], sets[i]) for i in (0, 1))
-  return first, second
-
-
-solve = jit(static_argnames=("rule", "alternating"))(iterate)
+    for own, of, state in zip(tree.players, sets, players, strict=True)
+  )
 
 
 def take_turn(
@@ -282,9 +310,10 @@ def take_turn(
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
   bucket.
   """
-  players, reach = _enter(tree, sets, state.players)
-  players, _, regrets = _play(tree, sets, players, reach, (player,), state.iteration + 1, skip, rule)
-  return _leave(tree, sets, players), regrets[player]
+  state = join(tree, state, sets)
+  reach = _reaches(tree, sets, state.players)
+  players, _, regrets = _play(tree, sets, state.players, reach, (player,), state.iteration + 1, skip, rule)
+  return split(tree, state._replace(players=players), sets).players, regrets[player]
 
 
 def of_infostates(tree: PublicTree, sets: Abstraction, tables: Sequence[Blocks]) -> list[Blocks]:

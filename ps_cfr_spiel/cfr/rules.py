@@ -333,10 +333,11 @@ RULES: dict[str, type] = {
   "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
   "nrm+": NRMPlus,
 }  # fmt: skip
+ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
 
 
 def make_rule(rule: Any) -> Rule:
-  """A rule from itself, from its name in `RULES` or its class's name, or from a `rule_header`.
+  """A rule from itself, from its name in `RULES` or `ALIASES` or its class's name, or from a `rule_header`.
 
   Raises:
     ValueError: no rule has this name, or not these parameters.
@@ -344,15 +345,17 @@ def make_rule(rule: Any) -> Rule:
   if isinstance(rule, str):
     rule = {"name": rule}
   if isinstance(rule, dict):
-    known = {**RULES, **{kind.__name__: kind for kind in RULES.values()}}
+    known = {**RULES, **{alias: RULES[name] for alias, name in ALIASES.items()}}
+    known |= {kind.__name__.lower(): kind for kind in RULES.values()}
     parameters = dict(rule)
     name = parameters.pop("name", None)
-    if not isinstance(name, str) or name not in known:
-      raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, RULES))}.")
-    fields = [field.name for field in dataclasses.fields(known[name])]
+    kind = known.get(name.lower()) if isinstance(name, str) else None
+    if kind is None:
+      raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, (*RULES, *ALIASES)))}.")
+    fields = [field.name for field in dataclasses.fields(kind)]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
-    return known[name](**parameters)
+    return kind(**parameters)
   if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
     raise ValueError(f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}.")
   return rule

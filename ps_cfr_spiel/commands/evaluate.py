@@ -9,6 +9,7 @@ from ps_cfr_spiel.commands.flags import define_json, define_limit, exploitabilit
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
 from ps_cfr_spiel.evaluation import evaluate_policy, local_best_response
+from ps_cfr_spiel.policy import post_process
 from ps_cfr_spiel.views import unit_of, with_unit
 
 
@@ -18,6 +19,13 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("lbr_actions", None, _HELP["lbr_actions"], flag_values=values)
   define_json(values)
   define_limit(values)
+  flags.DEFINE_string(
+    "post_processing",
+    "",
+    "Round each strategy first: purify, threshold=0.15 (actions below it are not played) or, in poker, "
+    "cautious=0.2 (fold above it, else purify the kind of move, then the bet).",
+    flag_values=values,
+  )
 
 
 _HELP = {
@@ -38,6 +46,8 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   for number, path in enumerate(words):
     policy = load_saved_policy(path, values.limit)
     with user_errors():
+      if values.post_processing:
+        policy = post_process(policy.game, policy, values.post_processing)
       value, best, exploitability = evaluate_policy(policy.game, policy)
     local = None
     if values.lbr:
@@ -87,6 +97,7 @@ COMMAND = Command(
   "line for each file.",
   examples=(
     "evaluate runs/river_subgame/run.npz",
+    "evaluate runs/river_subgame/run.npz --post_processing=purify",
     "evaluate runs/leduc_poker/run.npz --lbr --lbr_actions='0,1'",
   ),
   define=define,

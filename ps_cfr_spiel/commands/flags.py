@@ -7,6 +7,7 @@ from typing import Any
 import pyspiel
 from absl import flags
 
+from ps_cfr_spiel.cfr import ALIASES, RULES
 from ps_cfr_spiel.compiler import LEAVES
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import pot_of, unit_of
@@ -31,6 +32,12 @@ def define_walk(values: flags.FlagValues) -> None:
 def define_limit(values: flags.FlagValues) -> None:
   """Defines the flag that says how large a game may be; what a file says cannot raise it."""
   flags.DEFINE_integer("limit", LIMIT, _HELP["limit"], lower_bound=1, flag_values=values)
+
+
+def define_rule(values: flags.FlagValues) -> None:
+  """Defines the flag that names a regret rule."""
+  names = [*RULES, *ALIASES]
+  flags.DEFINE_enum("rule", "nrm+", names, _HELP["rule"], flag_values=values, case_sensitive=False)
 
 
 def define_game(values: flags.FlagValues) -> None:
@@ -71,9 +78,12 @@ _HELP = {
   "board": "A river instead of GAME: its five cards, such as 'Ks 7d 2c 5h 9s'.",
   "ranges": "A river instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
   "bets": "A river instead of GAME: bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the "
-  "first, second and later bets, a is all-in.",
+  "first, second and later bets, '|' those of player 0 and player 1, a is all-in.",
   "stack": "A river instead of GAME: chips that each player began the hand with, half of the pot included.",
   "json": "Print the result as JSON, in one line, and nothing else.",
+  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
+  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published; cfr "
+  "is rm, and cfr+ is rm+.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
   "(for poker with many hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "

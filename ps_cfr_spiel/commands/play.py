@@ -1,5 +1,6 @@
 """The command `ps-cfr-spiel play`: a person plays a game in the terminal against bots or a saved policy."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from ps_cfr_spiel.walking import LIMIT
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
+MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
 
 def define(values: flags.FlagValues) -> None:
@@ -52,11 +54,13 @@ def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("play needs a game, such as river_subgame or kuhn_poker.")
   game = load_game(words, values)
   kind = game.get_type()
-  strings = kind.provides_information_state_string and kind.provides_observation_string
-  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not strings:
+  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
     raise UserError(
-      f"{game} cannot be played here: it is not sequential, or has no strings for what players know and see."
+      f"{game} cannot be played here: its players move at the same time. Play turn_based_simultaneous_game"
+      f"(game={game}) instead."
     )
+  if not kind.provides_information_state_string:
+    raise UserError(f"{game} cannot be played here: it has no strings for what players know.")
   if values.seat >= game.num_players():
     raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
   rng = np.random.RandomState(values.seed)
@@ -80,10 +84,11 @@ def default_opponent(game: pyspiel.Game) -> str:
   if game.get_type().short_name == "cheat":
     return "heuristic"
   try:
-    build_tree(game, limit=SOON)
+    tree = build_tree(game, limit=SOON)
   except ValueError:
     return "random"
-  return SEARCH
+  numbers = sum(math.prod(shape) for player in tree.players for shape in player.block_shapes)
+  return SEARCH if numbers <= MOST_NUMBERS else "random"
 
 
 def make_opponent(

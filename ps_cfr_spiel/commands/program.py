@@ -11,7 +11,18 @@ from collections.abc import Sequence
 
 from absl import app, flags
 
-from ps_cfr_spiel.commands import check, compare, evaluate, explore, play, resolve, show, solve, summary
+from ps_cfr_spiel.commands import (
+  check,
+  compare,
+  evaluate,
+  explore,
+  generate,
+  play,
+  resolve,
+  show,
+  solve,
+  summary,
+)
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
 from ps_cfr_spiel.device import keep_compiled_code
@@ -22,7 +33,8 @@ USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 
 
 COMMANDS = tuple(
-  module.COMMAND for module in (solve, show, explore, evaluate, compare, resolve, play, summary, check)
+  module.COMMAND
+  for module in (solve, show, explore, evaluate, compare, resolve, play, summary, check, generate)
 )
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")

@@ -7,14 +7,20 @@ from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_walk, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import (
+  define_game,
+  define_json,
+  define_rule,
+  define_walk,
+  exploitability_facts,
+  say,
+)
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.search import ROUND, CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import GADGETS
 from ps_cfr_spiel.views import unit_of, with_unit
@@ -26,10 +32,10 @@ def define(values: flags.FlagValues) -> None:
   count: dict[str, Any] = {"lower_bound": 1, **into}
   flags.DEFINE_integer("iterations", 1000, "Iterations of CFR in each search.", **count)
   flags.DEFINE_enum("gadget", "cfr-d", list(GADGETS), _HELP["gadget"], **into)
-  flags.DEFINE_integer("lookahead", None, _HELP["lookahead"], **count)
+  flags.DEFINE_string("lookahead", None, _HELP["lookahead"], **into)
   flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
   flags.DEFINE_list("actions", None, _HELP["actions"], **into)
-  flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
+  define_rule(values)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
@@ -41,8 +47,9 @@ def define(values: flags.FlagValues) -> None:
 _HELP = {
   "gadget": "What binds a search to the one before it: with cfr-d the opponent cannot gain by the new "
   "search, with max-margin they lose by it as much as possible; unsafe binds nothing, for comparison.",
-  "lookahead": "How many decisions of its own a search looks ahead, 1 for the present one only; beyond "
-  "that the value function takes over (default: to the end of the game).",
+  "lookahead": "How many decisions of its own a search looks ahead, 1 for the present one only, or 'round' "
+  "for those until the next public card; beyond that the value function takes over (default: to the end of "
+  "the game).",
   "value_iterations": "With --lookahead: the value function solves what lies beyond in this many iterations "
   "(default: 20).",
   "actions": "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
@@ -54,7 +61,7 @@ _HELP = {
 def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if values.value_iterations is not None and values.lookahead is None:
-    raise UserError("--value_iterations is for --lookahead=1 or more; without it searches go to the end.")
+    raise UserError("--value_iterations is for --lookahead; without it searches go to the end.")
   if values.public_states == "none":
     raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
   game = load_game(words, values)
@@ -67,7 +74,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       values.iterations,
       values.rule,
       values.gadget,
-      values.lookahead,
+      _lookahead(values.lookahead),
       None if values.lookahead is None else CFRValues(values.value_iterations or 20),
       _actions(values.actions),
       dtype=values.dtype,
@@ -103,6 +110,15 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
+def _lookahead(word: str | None) -> int | str | None:
+  """What --lookahead means."""
+  if word is None or word == ROUND:
+    return word
+  if not word.isdecimal() or not int(word):
+    raise UserError(f"--lookahead={word}: expected a number of decisions, 1 or more, or {ROUND}.")
+  return int(word)
+
+
 def _actions(words: Sequence[str] | None) -> list[int] | None:
   """The numbers of --actions."""
   if words is None:
@@ -125,6 +141,7 @@ COMMAND = Command(
   examples=(
     "resolve leduc_poker",
     "resolve leduc_poker --lookahead=1 --value_iterations=40",
+    "resolve 'holdem_subgame(stack=300,ranges=AA KQs 76s;TT+ AQ)' --iterations=200",
     "resolve 'river_subgame(bets=0.5 1 2 a)' --actions=0,1,3,5",
   ),
   define=define,

@@ -16,7 +16,7 @@ from ps_cfr_spiel.commands.user_input import (
   picture_file,
   user_errors,
 )
-from ps_cfr_spiel.policy import TreePolicy, write_rows
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
 
 
@@ -31,6 +31,8 @@ def define(values: flags.FlagValues) -> None:
   )
   flags.DEFINE_string("png", None, "Also draw the chart, or the belief, into this file.", **into)
   flags.DEFINE_string("csv", None, _HELP["csv"], **into)
+  flags.DEFINE_multi_string("part", None, _HELP["part"], **into)
+  flags.DEFINE_string("save", None, "With --part: the file for it, such as part.npz.", **into)
   flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
   flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
   define_json(values)
@@ -48,6 +50,9 @@ _HELP = {
   "csv": "Write the strategy to this file, a row for every action of every information state, with values "
   "(EV), reach and equity: all of it, or with --at or --history that place alone. JSON lines if the name "
   "ends in .jsonl.",
+  "part": "Save a part of the strategy to the file of --save: what is played on the way to this line and "
+  "after it; with '...' at its end all that follows, too, as in 'check, check, 2c ...'. May be given several "
+  "times.",
 }
 
 
@@ -60,6 +65,8 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
   pictures = load_pictures() if values.png else None
   file = picture_file(values.png) if values.png else None
   policy = load_saved_policy(words[0], values.limit)
+  if values.part or values.save:
+    return _save_part(values, policy)
   if values.csv or values.json:
     return _export(values, policy)
   print(f"{policy.labels.game}\n{origin(policy)}\n\n{_text(values, policy)}")
@@ -72,13 +79,22 @@ def _export(values: flags.FlagValues, policy: TreePolicy) -> int:
   """Writes or prints the rows of the strategy."""
   with user_errors():
     here = _place(values, policy) if values.at or values.history else None
-    table = policy.to_rows(None if here is None else [here.public_state])
-  facts = {"game": policy.labels.game, "strategy": origin(policy), "rows": len(table)}
-  if values.csv:
-    write_rows(values.csv, table)
-    say(values, {**facts, "saved": values.csv})
-  else:
-    say(values, {**facts, "rows": table})
+    wanted = None if here is None else [here.public_state]
+    facts = {"game": policy.labels.game, "strategy": origin(policy)}
+    if values.csv:
+      say(values, {**facts, "rows": policy.to_csv(values.csv, wanted), "saved": values.csv})
+    else:
+      say(values, {**facts, "rows": policy.to_rows(wanted)})
+  return 0
+
+
+def _save_part(values: flags.FlagValues, policy: TreePolicy) -> int:
+  """Writes a part of the strategy to a file."""
+  if not (values.part and values.save):
+    raise UserError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
+  with user_errors():
+    policy.save(values.save, values.part)
+  say(values, {"game": policy.labels.game, "strategy": origin(policy), "saved": values.save})
   return 0
 
 
@@ -108,6 +124,8 @@ def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, fi
   with user_errors():
     if policy.game.get_type().short_name == "glasses":
       figure = pictures.glasses_position(glasses.after(policy.game, values.at), policy)
+    elif chance_moves(policy, values.at):
+      figure = pictures.card_chart(policy, values.at)
     else:
       figure = pictures.hand_chart(policy, values.at)
     figure.savefig(file)
@@ -153,6 +171,8 @@ def origin(policy: TreePolicy) -> str:
     return "policy of unknown origin"
   order = info.get("alternating")
   updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"
+  if "part" in info:
+    updates += f"; only {len(info['part']):,} public states, uniform elsewhere"
   return f"{info.get('policy', 'average')} policy after {info['iteration']:,} iterations of {maker}{updates}"
 
 
@@ -171,9 +191,10 @@ COMMAND = Command(
     "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
     "show runs/river_subgame/run.npz --hand=AKs",
     "show runs/river_subgame/run.npz --csv=strategy.csv",
+    "show runs/holdem_subgame/run.npz --part='check, check, 2c ...' --save=river.npz",
     "show runs/leduc_poker/run.npz --at='call, raise'",
     "show runs/holdem_subgame/run.npz --at='check, bet 200, call, 2c'",
-    "show runs/holdem_subgame/run.npz --at='check, check'",
+    "show runs/holdem_subgame/run.npz --at='check, check' --png=rivers.png",
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   define=define,

@@ -13,9 +13,8 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel.abstraction import PRESETS
 from ps_cfr_spiel.arguments import check_seconds
-from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_rule, define_tree, say
 from ps_cfr_spiel.commands.run import (
   POINTS,
   Run,
@@ -27,11 +26,13 @@ from ps_cfr_spiel.commands.run import (
   table_head,
   table_row,
 )
+from ps_cfr_spiel.commands.situations import define_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
   load_game,
   load_pictures,
+  load_saved_policy,
   make_folder,
   user_errors,
 )
@@ -69,13 +70,14 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
   flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
-  flags.DEFINE_enum("rule", "nrm+", list(RULES), _HELP["rule"], **into)
+  define_rule(values)
   flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
   flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_enum("abstraction", None, list(PRESETS), _HELP["abstraction"], **into)
   flags.DEFINE_integer("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", **least)
   flags.DEFINE_integer("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", **least)
+  flags.DEFINE_multi_string("lock", None, _HELP["lock"], **into)
   flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
   flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
   flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
@@ -83,31 +85,36 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_tree(values)
   define_game(values)
+  flags.DEFINE_string("situations", None, _HELP["situations"], **into)
+  define_sharing(values)
   define_json(values)
 
 
 _HELP = {
+  "situations": "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or "
+  "JSON lines with these fields, of which only board is needed. The result is one table.",
   "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
   "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
   "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
   "few sets of infostates, and split these sets until the whole game is solved.",
   "abstraction": "Play alike where the player sees the same now (observation) or has made as many decisions "
   "(initial); identity joins nothing. cfr+ira and fpira begin with it, initial by default.",
+  "lock": "A line after which the player who acts plays as given, LINE=FILE with a saved policy, or "
+  "LINE=ACTION for all hands, such as --lock='check, bet 200=fold'; all else is solved around it. May be "
+  "given several times.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
   "runs/ and the game's name, or the folder of the resumed run).",
   "resume": "Continue this run.npz, with the game and the settings that it began with.",
   "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
-  "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
-  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published.",
 }
 
 
 _COMMON = ("dtype", "public_states", "limit", "memory")  # flags that every solver has
 _SAMPLING = ("plus", "batch", "seed", "leaves")
 SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
-  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves")),
+  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves", "lock")),
   "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
   "fpira": (FPIRASolver, ("abstraction",)),
   "fictitious-play": (FictitiousPlaySolver, ()),
@@ -122,6 +129,8 @@ _FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit") 
 
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
+  if values.situations is not None:
+    return solve_list(values, words)
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
   run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
@@ -193,10 +202,25 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
     raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
   # What was not given is left to the solver: of some flags the defaults differ.
   options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
+  if "lock" in options:
+    options["locks"] = _locks(options.pop("lock"), values.limit)
   if kind in _WALKING:
     options["progress"] = not (values.quiet or values.json)
   with user_errors():
     return kind(game, **options)
+
+
+def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
+  """What --lock says: for each line a policy from a file, or one action."""
+  locks: dict[str, Any] = {}
+  for word in words:
+    line, equals, how = word.rpartition("=")
+    if not equals or not how:
+      raise UserError(f"--lock={word}: expected LINE=FILE or LINE=ACTION, such as 'check, bet 200=fold'.")
+    if line in locks:
+      raise UserError(f"--lock: {line!r} is locked twice.")
+    locks[line] = load_saved_policy(how, limit) if how.endswith(".npz") else {how: 1}
+  return locks
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
@@ -239,7 +263,7 @@ def _target(text: str | None, pot: float | None) -> float:
 def _compile(run: Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
-  run.solver.compile()
+  run.solver.compile(False if run.quiet else None)
   run.setup_seconds += time.perf_counter() - started
 
 

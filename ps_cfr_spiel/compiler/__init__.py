@@ -10,18 +10,22 @@ from ps_cfr_spiel.compiler.form_labels import Deals
 from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
-from ps_cfr_spiel.compiler.memory import check_memory
+from ps_cfr_spiel.compiler.memory import check_memory, check_needs
 from ps_cfr_spiel.compiler.report import Report
+from ps_cfr_spiel.compiler.suits import FoldedTree, fold_suits
 
 __all__ = [
   "LEAVES",
   "BayesianForm",
   "Deals",
+  "FoldedTree",
   "PublicCardsForm",
   "Report",
   "build_tree",
   "check_game",
   "check_memory",
+  "check_needs",
+  "fold_suits",
   "load_game",
   "one_row_per_infostate",
   "quiet_stderr",

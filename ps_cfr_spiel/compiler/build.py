@@ -7,6 +7,7 @@ from ps_cfr_spiel.compiler.forms import Form
 from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.compiler.memory import check_memory
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
 from ps_cfr_spiel.walking import (
   LIMIT,
@@ -69,7 +70,8 @@ def build_tree(
     form = game.bayesian_form()
     if leaves != "sparse" and public_states == "closure":
       check_memory(game, memory)
-      return build_bayesian(str(game), form, leaves)
+      with waiting("Building the tree", progress):
+        return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
   histories = walk(game, limits, progress, observe)

@@ -132,6 +132,17 @@ class Deals:
     alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
 
+  def payoffs(self, public_state: int) -> list[float]:
+    """See `Labels`."""
+    line, runout = self.lines.place(public_state)
+    constant, stake = float(self.lines.form.constant[line]), float(self.lines.form.stake[line])
+    if not stake:
+      return [constant]
+    street = int(self.lines.street[line])
+    first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
+    signs = self.lines.lead(street, runout)[self.lines.disjoint & np.logical_and.outer(first, second)]
+    return (stake * np.unique(np.sign(signs))).tolist()
+
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """See `tree.Labels`; here a bound for all, weighed by the chance that type and board are dealt."""
     chance: list[Iterator[np.ndarray]] = []
@@ -141,11 +152,17 @@ class Deals:
     return [2 * self.largest_utility * next(chance[d.player]) for d in decisions]
 
 
+@dataclasses.dataclass(frozen=True)
 class FormLabels(Labels):
   """Labels of a form: of lines and runouts, nothing is kept for a single public state.
 
   Decisions are numbered as public states are: line by line, player 0's first, runout by runout.
+
+  Attributes:
+    places: for each player int[rows, 2], (block, row) of each row.
   """
+
+  places: Sequence[np.ndarray]
 
   @classmethod
   def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
@@ -154,7 +171,7 @@ class FormLabels(Labels):
     Args:
       name: `str(game)`.
       lines: the form and its public states.
-      places: for each player int[rows, 2], (block, row) of each row.
+      places: see the class.
     """
     form, sizes = lines.form, lines.sizes
     own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
@@ -191,6 +208,7 @@ class FormLabels(Labels):
       types=form.types,
       histories=histories,
       source=Deals(lines),
+      places=tuple(places),
     )
     return labels
 

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ class BayesianForm(Protocol):
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
   strength: tuple[np.ndarray, np.ndarray]
-  infostates: tuple[tuple[str, ...], ...]
+  infostates: tuple[Sequence[str], ...]
 
 
 class PublicCardsForm(Protocol):
@@ -55,6 +56,8 @@ class PublicCardsForm(Protocol):
     runouts: for each street int32[B, street]; those that continue a runout stand together, in the order of
       the shorter ones, and there are equally many for each.
     live: see above.
+    swaps: int32[S, C], optional: renamings of the cards, as the card that each of C becomes, under which
+      ranges and strengths stay as they are; the first changes nothing.
   """
 
   parent: np.ndarray

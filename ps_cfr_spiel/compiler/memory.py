@@ -1,19 +1,23 @@
-"""How much memory a form's tree takes, estimated before anything is built.
+"""How much memory a form's tree takes, estimated before it is built, and the refusal of what does not fit.
 
-Without public cards trees are small. With them the tables grow with the boards, and a flop with deep stacks
-fits into no machine.
+With public cards the tables grow with the boards, and a flop with deep stacks fits into no machine; without
+them, many bet sizes and all hands can be too much as well.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.suits import stands
 from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
 COPIES = 2  # of a solver's tables: what goes into an iteration and what comes out
-PASSES = 6  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
+PASSES = 4  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 HOST = 8  # bytes of a number on the host
+COMPILING = 150 * 2**20  # what compiling takes, whatever the tree's size
 ADVICE = (
   "Fewer hands (ranges), fewer bet sizes, above all on later streets and for raises (bets, after '/' and "
   "';'), a smaller stack or a board with one card more make it smaller"
@@ -23,10 +27,10 @@ ADVICE = (
 def check_memory(
   game: pyspiel.Game, memory: float | None = None, tables: float = 0, itemsize: int = 4
 ) -> None:
-  """Refuses a game with public cards whose tree, and what a solver keeps of it, would not fit.
+  """Refuses a game whose tree, and what a solver keeps of it, would not fit.
 
   Args:
-    game: any game; only those with public cards in their forms are looked at.
+    game: any game; only those with forms are looked at.
     memory: most bytes to take; None for all that are free. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
@@ -37,30 +41,46 @@ def check_memory(
   if not hasattr(game, "bayesian_form"):
     return
   form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  if not hasattr(form, "runouts"):
-    return
-  needs = memory_needs(form, tables, itemsize)
+  check_needs(str(game), memory_needs(form, tables, itemsize), memory, ADVICE)
+
+
+def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
+  """Refuses what would take too much memory.
+
+  Args:
+    name: who needs it.
+    needs: estimated bytes, by what they are for.
+    memory: most bytes to take; None for all that are free.
+    advice: what to change, without the full stop.
+
+  Raises:
+    TooLarge: more memory is needed; says how much, and how to need less.
+  """
   total, most = sum(needs.values()), free_memory() if memory is None else memory
   if total > most:
     shares = ", ".join(f"{readable_bytes(need)} {what}" for what, need in needs.items() if need)
     has = "are free" if memory is None else "are allowed"
     raise TooLarge(
-      f"{game} needs about {readable_bytes(total)} of memory ({shares}), and {readable_bytes(most)} {has}. "
-      f"{ADVICE}."
+      f"{name} needs about {readable_bytes(total)} of memory ({shares}), and {readable_bytes(most)} {has}. "
+      f"{advice}."
     )
 
 
 def memory_needs(form: Form, tables: float, itemsize: int) -> dict[str, int]:
   """Estimated bytes, by what they are for; the arguments as for `check_memory`."""
   lines = Lines.of(form)
+  # A solver has rows and leaves for one board of each orbit (`suits`).
+  folded = stands(lines) if tables else None
+  rows = [int(stand.kept.sum()) for stand in folded] if folded else lines.boards
+  sizes = np.array(rows)[lines.street]
   numbers = sum(
-    int(lines.sizes[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
+    int(sizes[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
     for line in np.flatnonzero(form.player >= 0).tolist()
   )
   ends = np.flatnonzero(form.player == TERMINAL).tolist()
   acting = [lines.last_acting(line) for line in ends]
   types = len(form.types[0]) + len(form.types[1])
-  leaves = int(lines.sizes[acting].sum()) * types
+  leaves = int(sizes[acting].sum()) * types
   # All-ins before the last card have a matrix for each board; the evaluator's tables are a few per hand.
   streets = {int(lines.street[a]) for a, line in zip(acting, ends, strict=True) if a != line}
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
@@ -68,6 +88,7 @@ def memory_needs(form: Form, tables: float, itemsize: int) -> dict[str, int]:
     "for strategies, averages and regrets": int(
       numbers * itemsize * (COPIES * tables + PASSES * bool(tables))
     ),
-    "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 10 * HOST,
+    "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
+    "for compiling": COMPILING * bool(tables),
   }

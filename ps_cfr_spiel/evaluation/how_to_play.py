@@ -9,11 +9,15 @@ import pyspiel
 WIDTH = 100
 RULES = {  # of OpenSpiel's games, which carry no text
   "kuhn_poker": "Three cards, 0 to 2. Both players put one chip in and get a card. Pass or Bet one chip; a "
-  "Bet may be called by Bet or given up by Pass. At the end the higher card wins the pot.",
+  "Bet may be called by Bet or given up by Pass. At the end the higher card wins the pot. You see your card, "
+  "then p and b for every Pass and Bet.",
   "leduc_poker": "Six cards: three ranks, two of each; card numbers 2k and 2k+1 have the same rank. Both "
   "players put one chip in and get a card; raises are 2 chips in the first round and 4 in the second, at "
   "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher "
-  "rank.",
+  "rank. Round1 and Round2 list what was done: 1 for Call, 2 for Raise.",
+  "phantom_ttt": "Tic-tac-toe in which nobody sees the other's marks. Who chooses a square that is taken "
+  "sees the mark there and chooses again. Three in a row, a column or a diagonal win; x(1,2) is row 1, "
+  "column 2, both counted from 0.",
   "liars_dice": "Both players roll in secret and in turns make rising bids: 2-3 says that all dice together "
   "show at least two threes; the highest face is wild. Liar ends the game: who was wrong loses.",
   "goofspiel": "Prize cards come up one by one. Each player bids a card of their own hand for it; the higher "

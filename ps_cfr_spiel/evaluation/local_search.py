@@ -21,7 +21,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_count, check_list, check_option, is_integer
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.policy import action_names, strategies_of
-from ps_cfr_spiel.search import Levels
+from ps_cfr_spiel.search import Levels, by_row
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.tree import (
   CHANCE,
@@ -83,7 +83,7 @@ class LocalSearch:
   @functools.cached_property
   def _above(self) -> list[Tables]:
     """[player][other]: int[rows] for each block, how many decisions of `other` are above a player's row."""
-    return [_pair(self.levels.of_rows(self.tree, i, j) for j in (0, 1)) for i in (0, 1)]
+    return [_pair(by_row(self.tree, i, self.levels.level[j]) for j in (0, 1)) for i in (0, 1)]
 
   def response(self, player: int, opponent: Sequence[np.ndarray]) -> Table:
     """The whole strategy of a searcher against a strategy of the opponent, [A, rows, H] for each block."""

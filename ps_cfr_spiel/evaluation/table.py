@@ -7,7 +7,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
-from ps_cfr_spiel.policy import find_one_action
+from ps_cfr_spiel.evaluation.telling import move_name, now, seen
+from ps_cfr_spiel.policy import find_one_action, grouped
 
 MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
@@ -36,7 +37,7 @@ def play(
   """Lets a person play a game once; they see what their seat sees and nothing else.
 
   Args:
-    game: any sequential game with observation and information state strings.
+    game: any sequential game with information state strings.
     human: the person's seat.
     opponent: makes the bot for each of the other seats.
     input: the person's lines; its end means that they quit.
@@ -71,7 +72,7 @@ def play(
     return state
   _show(state, human, shown, output)
   for seat in bots:
-    print(f"Player {seat} saw: {state.information_state_string(seat)}", file=output)
+    print(f"Player {seat} saw: {seen(state, seat)}", file=output)
   print(f"All moves: {_moves_text(state)}", file=output)
   print(_result_text(state.returns()[human]), file=output)
   return state
@@ -79,21 +80,22 @@ def play(
 
 def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
   """Prints what the player sees, and what they have seen since `shown`; returns all they have seen."""
-  seen = state.information_state_string(player)
-  if shown and seen.startswith(shown):
-    news = seen[len(shown) :].lstrip(" ;|")
+  known = seen(state, player)
+  if shown and known.startswith(shown):
+    news = known[len(shown) :].lstrip(" ;|,")
     print(f"\nSince then: {news}" if news else "", file=output)
   else:
-    print(f"\nSo far: {seen}", file=output)
-  print(f"Now:    {state.observation_string(player)}", file=output)
-  return seen
+    print(f"\nSo far: {known}", file=output)
+  if here := now(state, player):
+    print(f"Now:    {here}", file=output)
+  return known
 
 
 def _moves_text(state: pyspiel.State) -> str:
   """Every move of a game that is over, hidden ones too."""
   here, moves = state.get_game().new_initial_state(), []
   for action in state.history():
-    moves.append(here.action_to_string(here.current_player(), action))
+    moves.append(move_name(here, action))
     here.apply_action(action)
   return ", ".join(moves)
 
@@ -153,7 +155,7 @@ def find_actions(names: Mapping[int, str], text: str) -> list[int]:
 
 def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
   """Prints actions with their numbers in columns."""
-  cells = [f"{action:>5} {name}" for action, name in list(names.items())[:limit]]
+  cells = [f"{action:>5} {grouped(name)}" for action, name in list(names.items())[:limit]]
   width = max(map(len, cells)) + 2
   columns = max(100 // width, 1)
   for start in range(0, len(cells), columns):
@@ -165,5 +167,5 @@ def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
 
 def _some(names, limit: int = 4) -> str:
   """Some names for a message."""
-  names = list(names)
+  names = [grouped(name) for name in names]
   return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -64,7 +64,7 @@ class Situations:
   def save(self, path: str | os.PathLike) -> None:
     """Writes a shard; OSError if it cannot be written."""
     header = {**self.card, "count": len(self), "places": len(self.public_states), "slots": self._slots}
-    storage.write(path, "situations", header, self._arrays())
+    storage.write(path, "examples", header, self._arrays())
 
   @property
   def _slots(self) -> list[int]:
@@ -90,7 +90,7 @@ class Situations:
   def _read(cls, path: str | os.PathLike) -> "Situations":
     file = storage.read(path)
     header = dict(file.header)
-    if header["kind"] != "situations":
+    if header["kind"] != "examples":
       raise ValueError(f"{path} holds a {header['kind']}, not situations.")
     n, k, slots = header.pop("count"), header.pop("places"), header.pop("slots")
     single, whole, flag = (np.dtype(t) for t in (np.float32, np.int32, bool))

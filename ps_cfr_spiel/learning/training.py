@@ -96,7 +96,7 @@ def train(
           break
     found = _measure(best, validation)
   card = {
-    **situations.card, "situations": len(situations), "training": {**sizes, "learning_rate": learning_rate},
+    **situations.card, "learned_from": len(situations), "training": {**sizes, "learning_rate": learning_rate},
     "training_seed": seed, **{name: float(x) for name, x in found._asdict().items()},
   }  # fmt: skip
   return LearnedValues(

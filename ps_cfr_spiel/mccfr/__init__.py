@@ -8,6 +8,7 @@ May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; 
 from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
+from ps_cfr_spiel.mccfr.columns import sample_rows
 from ps_cfr_spiel.mccfr.external import ExternalSampling
 from ps_cfr_spiel.mccfr.loop import (
   Sampler,
@@ -18,6 +19,7 @@ from ps_cfr_spiel.mccfr.loop import (
   current_strategy,
   init,
   iterate,
+  memory_needs,
   merged,
   solve,
 )
@@ -50,7 +52,9 @@ __all__ = [
   "current_strategy",
   "init",
   "iterate",
+  "memory_needs",
   "merged",
+  "sample_rows",
   "solve",
   "variance",
 ]

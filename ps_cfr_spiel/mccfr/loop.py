@@ -21,6 +21,8 @@ from ps_cfr_spiel.mccfr.updates import Updates
 from ps_cfr_spiel.tree import PublicTree
 
 UNIFORMS = 65_536  # random numbers made at a time
+COPIES = 2  # of the tables: what goes into an iteration and what comes out
+STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actions
 
 
 class Sampler(Protocol):
@@ -111,6 +113,26 @@ def init(tree: SamplingTree, sampler: Sampler, seed: int, dtype: str) -> Samplin
 def block_length(tree: SamplingTree, sampler: Sampler, batch: int) -> int:
   """Iterations whose random numbers are made at a time."""
   return max(16, UNIFORMS // (2 * batch * max(sampler.draws(tree), 1)))
+
+
+def memory_needs(tree: SamplingTree, sampler: Sampler, batch: int, dtype: str) -> dict[str, int]:
+  """Estimated bytes of a run, by what they are for.
+
+  Args:
+    tree: that is sampled.
+    sampler: how.
+    batch: trajectories for one update.
+    dtype: of the run.
+  """
+  tables = 3 * tree.actions * tree.cells + sampler.entries(tree)
+  types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
+  steps = sum(max(depth.slots, 1) for depth in tree.depths) * types * (tree.actions + STEP)
+  numbers = 2 * block_length(tree, sampler, batch) * sampler.draws(tree)
+  size = np.dtype(dtype).itemsize
+  return {
+    "for regrets and averages": COPIES * tables * size,
+    "for a batch of trajectories": (steps + numbers) * batch * size,
+  }
 
 
 def iterate(

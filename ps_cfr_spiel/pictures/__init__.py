@@ -1,9 +1,9 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-May use: views and what is below it. `hands`, `trees`, `curves`, `abstractions`, `glasses` and `pursuit` are
-named for what they draw, and a new picture is their neighbour; `style` has the colours and sizes that they
-share. Figures are made without pyplot, so no display is needed and nothing global is touched; save one with
-`figure.savefig("name.png")`.
+May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses` and
+`pursuit` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
+sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is
+touched; save one with `figure.savefig("name.png")`.
 """
 
 try:
@@ -12,7 +12,14 @@ except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
 
 from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
-from ps_cfr_spiel.pictures.curves import bands, exploitability_curve, iterations_and_seconds
+from ps_cfr_spiel.pictures.cards import card_chart
+from ps_cfr_spiel.pictures.curves import (
+  bands,
+  dress,
+  exploitability_curve,
+  figure_with_panels,
+  iterations_and_seconds,
+)
 from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
 from ps_cfr_spiel.pictures.glasses import position as glasses_position
 from ps_cfr_spiel.pictures.hands import hand_chart
@@ -25,8 +32,11 @@ __all__ = [
   "abstraction_sizes",
   "action_colors",
   "bands",
+  "card_chart",
+  "dress",
   "evader_belief",
   "exploitability_curve",
+  "figure_with_panels",
   "glasses_chase",
   "glasses_position",
   "hand_chart",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ps_cfr_spiel.pictures.curves import dress
-from ps_cfr_spiel.pictures.style import DPI, INK, LINES
+from ps_cfr_spiel.pictures.curves import dress, figure_with_panels
+from ps_cfr_spiel.pictures.style import INK, LINES
 
 Curve = Sequence[tuple[float, float]]  # (size of the abstraction, NashConv or exploitability), in order
 
@@ -28,10 +28,9 @@ def abstraction_sizes(
     marks: {game: {method: x}} to compare with, drawn as triangles at `level`, in the method's colour.
     level: drawn as a dotted line.
   """
-  figure = Figure(figsize=(1 + 4.3 * len(panels), 4.4), dpi=DPI, facecolor="white", layout="constrained")
+  figure, places = figure_with_panels(list(panels))
   methods = list(dict.fromkeys(itertools.chain(*panels.values())))
   colors = dict(zip(methods, itertools.cycle(LINES), strict=False))
-  places = figure.subplots(1, len(panels), squeeze=False)[0]
   for axes, (game, runs) in zip(places, panels.items(), strict=True):
     for method, curves in runs.items():
       for number, curve in enumerate(curves):
@@ -45,7 +44,6 @@ def abstraction_sizes(
         axes.plot(x, level, marker="v", markersize=9, markerfacecolor="white", color=colors[method])
     if level:
       axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
-    axes.set_title(game, fontsize=12, color=INK, loc="left", pad=10)
     dress(axes, x_label, y_label if axes is figure.axes[0] else "")
     for axis in (axes.xaxis, axes.yaxis):
       axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -148,6 +148,29 @@ def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style:
   axes.loglog([x(point) for point in shown], [point.exploitability for point in shown], **style)
 
 
+def figure_with_panels(
+  titles: Sequence[str], columns: int | None = None, **shared: Any
+) -> tuple[Figure, list[Axes]]:
+  """A figure with a panel for each title, row by row, in one style; `dress` ends each of them.
+
+  Args:
+    titles: of the panels.
+    columns: panels in a row; all of them by default.
+    **shared: `sharex` and `sharey`, as for matplotlib's subplots.
+  """
+  columns = columns or len(titles)
+  rows = -(-len(titles) // columns)
+  size = (1 + 4.3 * columns, 0.6 + 3.8 * rows)
+  figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
+  places = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
+  for axes, title in zip(places, titles, strict=False):
+    axes.set_prop_cycle(color=LINES)
+    axes.set_title(title, fontsize=12, color=INK, loc="left", pad=10)
+  for axes in places[len(titles) :]:
+    axes.set_visible(False)
+  return figure, places[: len(titles)]
+
+
 def dress(axes: Axes, x_label: str, y_label: str) -> None:
   """Labels, grid and ticks of a logarithmic picture."""
   axes.set_xlabel(x_label, color=INK)

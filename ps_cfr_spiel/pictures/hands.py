@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, board_of, charts, grouped, pot_of, spot
+from ps_cfr_spiel.views import board_of, charts, grouped, pot_of, seat_of, spot
 
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
@@ -34,19 +34,22 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   figure = Figure(figsize=(8.2, 9.2), dpi=DPI, facecolor="white")
   axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
   _draw_cells(axes, chart, action_colors(here.actions))
-  _draw_titles(figure, policy, here)
-  _draw_legend(figure, here)
+  line = ", ".join(map(grouped, here.history))
+  who = seat_of(policy.game, here.player)
+  draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, {f'after {line}' if line else 'first to act'}")
+  note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
+  draw_legend(figure, here.actions, here.frequencies(), note)
   return figure
 
 
 def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
   margin = (1 - SIDE) / 2
   rows, columns = np.nonzero(chart.combos)
-  axes.add_collection(_boxes(columns + margin, rows + margin, SIDE, SIDE, NEVER))
+  axes.add_collection(boxes(columns + margin, rows + margin, SIDE, SIDE, NEVER))
   rows, columns = np.nonzero(chart.shown)
   left, bottom, height = columns + margin, rows + 1 - margin, BAR * chart.presence[rows, columns]
   for frequency, color in zip(chart.frequency[:, rows, columns], colors, strict=True):
-    axes.add_collection(_boxes(left, bottom - height, SIDE * frequency, height, color))
+    axes.add_collection(boxes(left, bottom - height, SIDE * frequency, height, color))
     left = left + SIDE * frequency
   for row, column in np.ndindex(13, 13):
     ink = INK if chart.shown[row, column] else SOFT if chart.combos[row, column] else FAINT
@@ -55,21 +58,26 @@ def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
   axes.axis("off")
 
 
-def _boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyCollection:
+def boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyCollection:
   """Rectangles of one colour as one artist: hundreds of artists take half a second to draw."""
   right, bottom = left + width, top + height
   corners = [np.stack([x, y], -1) for x, y in ((left, top), (right, top), (right, bottom), (left, bottom))]
   return PolyCollection(list(np.stack(corners, 1)), facecolors=color, linewidths=0)
 
 
-def _draw_titles(figure: Figure, policy: TreePolicy, here: Spot) -> None:
-  line = ", ".join(map(grouped, here.history))
-  title = f"Player {here.player}, {f'after {line}' if line else 'first to act'}"
-  size = min(15, 15 * 64 / len(title))
-  figure.text(0.065, 0.967, title, fontsize=size, color=INK, weight="bold", va="center")
+def draw_titles(figure: Figure, policy: TreePolicy, title: str) -> None:
+  """A title at the top, and below it the board and the pot."""
+  size, top, inch = (
+    min(15, 15 * 64 / len(title)),
+    1 - 0.3 / figure.get_figheight(),
+    1 / figure.get_figheight(),
+  )
+  figure.text(0.065, top, title, fontsize=size, color=INK, weight="bold", va="center")
   board, pot = board_of(policy.game), pot_of(policy.game)
   if board is not None and pot is not None:
-    figure.text(0.065, 0.936, f"{_suits(board)}    pot {pot:,.0f}", fontsize=12, color=SOFT, va="center")
+    figure.text(
+      0.065, top - 0.285 * inch, f"{_suits(board)}    pot {pot:,.0f}", fontsize=12, color=SOFT, va="center"
+    )
 
 
 def _suits(board: str) -> str:
@@ -78,22 +86,21 @@ def _suits(board: str) -> str:
   return " ".join(cards[k] + SUITS.get(cards[k + 1], cards[k + 1]) for k in range(0, len(cards) - 1, 2))
 
 
-def _draw_legend(figure: Figure, here: Spot) -> None:
+def draw_legend(figure: Figure, actions: Sequence[str], frequencies: np.ndarray, note: str) -> None:
+  """The colours of the actions and their frequencies, and a note below them."""
   entries = [
     Patch(
       facecolor=color,
       label=f"{grouped(name)}  {100 * frequency:.1f}%" if np.isfinite(frequency) else grouped(name),
     )
-    for name, frequency, color in zip(
-      here.actions, here.frequencies(), action_colors(here.actions), strict=True
-    )
+    for name, frequency, color in zip(actions, frequencies, action_colors(actions), strict=True)
   ]
   columns = min(len(entries), 4)
   by_column = [entry for column in range(columns) for entry in entries[column::columns]]
   figure.legend(
     handles=by_column,
     loc="center left",
-    bbox_to_anchor=(0.055, 0.079),
+    bbox_to_anchor=(0.055, 0.7 / figure.get_figheight()),
     ncols=columns,
     frameon=False,
     fontsize=10.5 if len(entries) <= 8 else 8,
@@ -102,5 +109,4 @@ def _draw_legend(figure: Figure, here: Spot) -> None:
     columnspacing=1.6,
     labelcolor=INK,
   )
-  note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
-  figure.text(0.065, 0.028, note, fontsize=9, color=SOFT, va="center")
+  figure.text(0.065, 0.26 / figure.get_figheight(), note, fontsize=9, color=SOFT, va="center")

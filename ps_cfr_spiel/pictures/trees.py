@@ -1,6 +1,8 @@
 """Pictures of public trees."""
 
 import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -14,7 +16,8 @@ from ps_cfr_spiel.views import action_name, labels_of
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
   """The public tree, root at the top: a dot for each public state, coloured by who moves.
 
-  Actions are named while there is room for it.
+  While there is room for it, actions are named, the infostates of who acts are counted, and what player 0 may
+  win stands under an end.
 
   Args:
     game: the game, to name actions.
@@ -41,21 +44,47 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       above = place[state.parent]
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
-        name = action_name(game, labels, number)
+        name = HIDDEN if state.action < 0 else action_name(game, labels, number)
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=behind, zorder=1.5, **style)
+    if named and (note := _note(labels, number)):
+      below: Any = {"xytext": (0, -8), "textcoords": "offset points", "ha": "center", "va": "top"}
+      axes.annotate(note, (x, -y), fontsize=7.5, color=INK, **below)
   for name, player, color in MOVERS:
     dots = [place[n] for n in place if labels.public_states[n].player == player]
     if dots:
       x, y = np.transpose(dots)
-      axes.scatter(x, -y, s=45 if named else 12, color=color, label=f"{name} ({len(dots):,})", zorder=2)
+      wins = ", and what player 0 wins" if named and player == TERMINAL else ""
+      label = f"{name} ({len(dots):,}){wins}"
+      axes.scatter(x, -y, s=45 if named else 12, color=color, label=label, zorder=2)
+  axes.set_ylim(-max(y for _, y in place.values()) - 0.35, 0.2)
   axes.legend(loc="upper left", fontsize=8, frameon=False)
   figure.suptitle(f"Public tree of {game.get_type().short_name}: {len(place):,} public states", fontsize=11)
   return figure
 
 
+def _note(labels: Labels, number: int) -> str:
+  """What to write under a dot."""
+  player = labels.public_states[number].player
+  if player >= 0:
+    count = len(labels.known(number)[player])
+    return f"{count:,} infostate{'s' * (count > 1)}"
+  return payoffs_text(labels.payoffs(number)) if player == TERMINAL else ""
+
+
+def payoffs_text(payoffs: Sequence[float]) -> str:
+  """What player 0 may win, ascending, in short: "-1", "±2", "-2, 0, 2", "-5 to 5"."""
+  if len(payoffs) > MOST_PAYOFFS:
+    return f"{payoffs[0]:,g} to {payoffs[-1]:,g}"
+  if len(payoffs) == 2 and payoffs[0] == -payoffs[1]:
+    return f"±{payoffs[1]:,g}"
+  return ", ".join(f"{payoff:,g}" for payoff in payoffs)
+
+
 MOST_DOTS, MOST_NAMES = 20_000, 80
+MOST_PAYOFFS = 3  # written one by one
+HIDDEN = "(hidden)"
 MOVERS = (
   ("chance", CHANCE, FAINT),
   ("player 0", 0, LINES[1]),

@@ -2,35 +2,67 @@
 
 May use: compiler, cfr and what is below them. `tree_policy` is a policy over a tree's arrays; `convert` turns
 any OpenSpiel policy into such arrays; `reach` says how often play comes to an infostate, `worth` what its
-actions are worth, `rows` puts both into a table, with names from `naming`; `notation` reads what people type.
+actions are worth, `rows` puts both into a table, with names from `naming`; `notation` reads what people type,
+`paths` finds places by it, and `locks` what is to be played there. `post_processing` rounds strategies, and
+`action_translation` plays them where more bet sizes are allowed.
 """
 
+from ps_cfr_spiel.policy.action_translation import MAPPINGS, TranslatedPolicy, bet_sizes, translate
 from ps_cfr_spiel.policy.convert import strategies_of
+from ps_cfr_spiel.policy.locks import locks_from_file, read_locks
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
-from ps_cfr_spiel.policy.notation import find_action, find_one_action, letters, split_words
+from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
+from ps_cfr_spiel.policy.parts import Part
+from ps_cfr_spiel.policy.paths import find_public_state, play_moves
+from ps_cfr_spiel.policy.post_processing import (
+  PostProcessing,
+  betting_class,
+  cautious_purification,
+  parse_post_processing,
+  post_process,
+  purification,
+  thresholding,
+)
 from ps_cfr_spiel.policy.reach import Reach, choice_probabilities, reaches
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
 
 __all__ = [
+  "MAPPINGS",
+  "Part",
+  "PostProcessing",
   "Reach",
+  "TranslatedPolicy",
   "TreePolicy",
   "Worth",
   "Worths",
   "action_name",
   "action_names",
+  "bet_sizes",
+  "betting_class",
+  "cautious_purification",
   "check_turn",
   "choice_probabilities",
   "find_action",
   "find_one_action",
+  "find_public_state",
   "game_of",
+  "grouped",
   "letters",
   "line",
+  "locks_from_file",
   "make_state",
+  "parse_post_processing",
+  "play_moves",
+  "post_process",
   "probabilities_at",
+  "purification",
   "reaches",
+  "read_locks",
   "split_words",
   "strategies_of",
+  "thresholding",
+  "translate",
   "write_rows",
 ]

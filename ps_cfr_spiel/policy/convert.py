@@ -42,21 +42,42 @@ def strategies_of(
   look_up = _lookup(labels, game, policy)
   strategies = tuple(tuple(np.zeros(shape) for shape in blocks) for blocks in shapes)
   for decision, h, name in labels.infostates(decisions):
-    column = look_up(decision, h, name)
-    values = np.array([column.get(action, 0.0) for action in decision.legal_actions], float)
-    total = sum(column.values())
-    if not (
-      np.isfinite(values).all()
-      and (values >= 0).all()
-      and abs(values.sum() - 1) < 1e-5
-      and abs(total - 1) < 1e-5
-    ):
-      raise ValueError(
-        f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
-        f"over the legal actions {list(decision.legal_actions)}."
-      )
-    strategies[decision.player][decision.block][:, decision.row, h] = values / values.sum()
+    column = _column(look_up, decision, h, name)
+    strategies[decision.player][decision.block][:, decision.row, h] = column
   return strategies
+
+
+def row_strategies(
+  labels: Labels, game: pyspiel.Game, policy: Any, decision: Decision, types: int
+) -> np.ndarray:
+  """What a policy plays in one row, float64 [A, H]; uniform for types that cannot be there.
+
+  Arguments and errors as for `strategies_of`; `types` is H.
+  """
+  look_up, legal = _lookup(labels, game, policy), len(decision.legal_actions)
+  strategy = np.full((legal, types), 1 / legal)
+  for h, name in enumerate(decision.infostates):
+    if name is not None:
+      strategy[:, h] = _column(look_up, decision, h, name)
+  return strategy
+
+
+def _column(look_up, decision: Decision, h: int, name: str) -> np.ndarray:
+  """float64[A]: the probabilities at one infostate, checked."""
+  column = look_up(decision, h, name)
+  values = np.array([column.get(action, 0.0) for action in decision.legal_actions], float)
+  total = sum(column.values())
+  if not (
+    np.isfinite(values).all()
+    and (values >= 0).all()
+    and abs(values.sum() - 1) < 1e-5
+    and abs(total - 1) < 1e-5
+  ):
+    raise ValueError(
+      f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
+      f"over the legal actions {list(decision.legal_actions)}."
+    )
+  return values / values.sum()
 
 
 def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):

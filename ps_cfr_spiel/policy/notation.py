@@ -9,6 +9,11 @@ def split_words(text: str) -> list[str]:
   return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace(",", " ").split()
 
 
+def grouped(name: str) -> str:
+  """An action's name with thousands separators in its amount: All-in 19,900, but Discard 3456."""
+  return re.sub(r"\b(Bet|Raise to|All-in) (\d+)", lambda found: f"{found[1]} {int(found[2]):,}", name)
+
+
 def find_one_action(text: str, names: Sequence[str], ids: Sequence[int], history: Sequence[str] = ()) -> int:
   """Which of some actions a name, abbreviation or number means.
 

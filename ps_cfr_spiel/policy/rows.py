@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyspiel
 from ps_cfr_spiel.policy.naming import action_names, line
 from ps_cfr_spiel.policy.reach import Reach
 from ps_cfr_spiel.policy.worth import Worths
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Decision, Labels
 
 COLUMNS: tuple[str, ...] = (
@@ -55,7 +56,7 @@ def rows(
     public_states: only these.
   """
   lines: dict[int, str] = {}
-  for decision in labels.decisions:
+  for decision in progress_bar(None, iterable=labels.decisions, desc="Rows", unit=" decisions"):
     number = decision.public_state
     if public_states is not None and number not in public_states:
       continue
@@ -81,16 +82,22 @@ def _number(value: float) -> float | None:
   return None if math.isnan(value) else float(value)
 
 
-def write_rows(path: str | os.PathLike, table: Sequence[Row]) -> None:
-  """Writes rows to a file: CSV with a header, or JSON lines if its name ends in .jsonl.
+def write_rows(path: str | os.PathLike, table: Iterable[Row]) -> int:
+  """Writes rows to a file: CSV with a header, or JSON lines if its name ends in .jsonl; returns how many.
 
   Raises:
     OSError: the file cannot be written.
   """
+  count = 0
   with open(path, "w", encoding="utf-8", newline="") as file:
-    if Path(path).suffix == ".jsonl":
-      file.writelines(f"{json.dumps(row)}\n" for row in table)
-      return
     writer = csv.DictWriter(file, COLUMNS)
-    writer.writeheader()
-    writer.writerows(table)
+    as_json = Path(path).suffix == ".jsonl"
+    if not as_json:
+      writer.writeheader()
+    for row in table:
+      count += 1
+      if as_json:
+        file.write(f"{json.dumps(row)}\n")
+      else:
+        writer.writerow(row)
+  return count

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree, load_game
+from ps_cfr_spiel.policy.parts import Part, part_of
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
 from ps_cfr_spiel.policy.worth import Worths
@@ -18,6 +19,7 @@ from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 
 # OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
 TABULAR_LIMIT = 2_000_000
+MOST_ROWS = 2_000_000  # of a kilobyte each
 
 
 class TreePolicy(openspiel_policy.Policy):
@@ -152,19 +154,49 @@ class TreePolicy(openspiel_policy.Policy):
 
     Args:
       public_states: only these, by number; all by default.
+
+    Raises:
+      ValueError: all were asked for, and they are too many for a list.
     """
-    return list(rows(self.game, self.labels, self.table, self.reach, self.worths, public_states))
+    if public_states is None and self._cells > MOST_ROWS:
+      raise ValueError(
+        f"{self.labels.game} has {self._cells:,} actions of infostates, more than the {MOST_ROWS:,} that fit "
+        f"into a list; name public states, or write them to a file with to_csv (show --csv)."
+      )
+    return list(self._rows(public_states))
 
-  def to_csv(self, path: str | os.PathLike) -> None:
-    """Writes `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot."""
-    write_rows(path, self.to_rows())
+  def _rows(self, public_states: Collection[int] | None) -> Iterator[dict[str, Any]]:
+    return rows(self.game, self.labels, self.table, self.reach, self.worths, public_states)
 
-  def save(self, path: str | os.PathLike) -> None:
+  @property
+  def _cells(self) -> int:
+    return sum(block.size for blocks in self.strategies for block in blocks)
+
+  def to_csv(self, path: str | os.PathLike, public_states: Collection[int] | None = None) -> int:
+    """Writes `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot.
+
+    Row by row, so that it takes no memory; returns how many there were.
+    """
+    return write_rows(path, self._rows(public_states))
+
+  def save(self, path: str | os.PathLike, lines: Sequence[str] | None = None) -> None:
     """Saves the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
+
+    Args:
+      path: where.
+      lines: a part of it: only the decisions on the way to these public states and at them, and below those
+        lines that end with "...", written as for `views.spot`, such as ["check, check, 2c ..."]. The policy
+        that is read back plays uniformly elsewhere, and its `info` has their public states.
 
     Raises:
       OSError: the file cannot be written; an earlier one is left as it was.
+      ValueError: a line does not exist.
     """
+    if lines is not None:
+      part = part_of(self.game, self.labels, lines, self.table)
+      header = {**self.info, "game": self.labels.game, "part": list(part.public_states)}
+      storage.write(path, "policy", header, {"part": part.probabilities})
+      return
     blocks = {_block_name(i, k): b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
     storage.write(path, "policy", {**self.info, "game": self.labels.game}, blocks)
 
@@ -180,6 +212,10 @@ class TreePolicy(openspiel_policy.Policy):
     options["limit"] = min(options.get("limit", limit), limit)
     game = game_of(file)
     tree = build_tree(game, **options)
+    info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
+    if "part" in header:
+      strategies = Part(tuple(header["part"]), file.arrays(file.shapes)["part"]).tables(tree)
+      return cls(game, tree.names, strategies, info)
     shapes = {
       _block_name(i, k): (shape, np.dtype(np.float64))
       for i, player in enumerate(tree.players)
@@ -190,7 +226,6 @@ class TreePolicy(openspiel_policy.Policy):
       [arrays[_block_name(i, k)] for k in range(len(player.block_shapes))]
       for i, player in enumerate(tree.players)
     ]
-    info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
     try:
       return cls(game, tree.names, strategies, info)
     except ValueError as error:

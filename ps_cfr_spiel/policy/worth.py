@@ -7,6 +7,7 @@ import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.policy.reach import Reach, Strategies
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import Decision, PublicTree, action_values, best_response_values, sequence_reach
 
 
@@ -37,7 +38,7 @@ class Worths:
   def __init__(self, tree: PublicTree, strategies: Strategies, reach: Callable[[Decision], Reach]):
     """Computes all of it at once, in float64."""
     self._reach = reach
-    with precision("float64"):
+    with precision("float64"), waiting("Computing values"):
       values, best = _values(*to_device((tree, strategies), "float64"))
       self._values, self._best = ([[np.asarray(b) for b in bs] for bs in both] for both in (values, best))
 

@@ -7,57 +7,100 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.subgames import Fit, Subgames
-from ps_cfr_spiel.tree import Labels, PublicTree
+from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
+
+Lookahead = int | str | None
+ROUND = "round"
 
 
 @dataclasses.dataclass(frozen=True)
 class Levels:
   """Public states by level: how many public states above are the player's own.
 
+  A lookahead ends at a *station* of the player: with a number, any own decision; by the round, the first one
+  after chance has moved in the open (a public card), the deal before the first decision not counted.
+
   Attributes:
-    labels: of the game.
+    lookahead: how many stations a search looks ahead; "round" for those of the next round, None for all.
+    player: int[P], who acts.
+    chance: int[P], how many chance nodes lie above, but below a decision.
+    last: for each player int[P], the own decision before, 0 if there is none.
     level: for each player int[P].
-    lookahead: how many own decisions a search looks ahead; None for all.
+    station: for each player bool[P].
+    passed: for each player int[P], how many stations are above.
   """
 
-  labels: Labels
+  lookahead: Lookahead
+  player: np.ndarray
+  chance: np.ndarray
+  last: tuple[np.ndarray, np.ndarray]
   level: tuple[np.ndarray, np.ndarray]
-  lookahead: int | None
+  station: tuple[np.ndarray, np.ndarray]
+  passed: tuple[np.ndarray, np.ndarray]
 
   @classmethod
-  def of(cls, labels: Labels, lookahead: int | None) -> "Levels":
+  def of(cls, labels: Labels, lookahead: Lookahead) -> "Levels":
     """The levels of a game."""
-    states = labels.public_states
-    level = (np.zeros(len(states), int), np.zeros(len(states), int))
+    states = list(labels.public_states)
+    player, count = np.array([state.player for state in states], int), len(states)
+    chance, decided = np.zeros(count, int), np.zeros(count, bool)
+    last, level, passed, station = ([np.zeros(count, int) for _ in (0, 1)] for _ in range(4))
     for s, state in enumerate(states):
-      if state.parent >= 0:
-        for player in (0, 1):
-          level[player][s] = level[player][state.parent] + (states[state.parent].player == player)
-    return cls(labels, level, lookahead)
-
-  def acting(self, player: int) -> list[int]:
-    """The public states in which a player acts."""
-    return [s for s, state in enumerate(self.labels.public_states) if state.player == player]
-
-  def of_rows(self, tree: PublicTree, player: int, of: int) -> list[np.ndarray]:
-    """int[rows] for each block of a player: how many public states above the row are those of player `of`."""
-    levels = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
-    for d in self.labels.decisions:
-      if d.player == player:
-        levels[d.block][d.row] = self.level[of][d.public_state]
-    return levels
+      if (above := state.parent) >= 0:
+        decided[s] = decided[above] or player[above] >= 0
+        chance[s] = chance[above] + (decided[above] and player[above] == CHANCE)
+      for i in (0, 1):
+        if above >= 0:
+          last[i][s] = above if player[above] == i else last[i][above]
+          level[i][s] = level[i][above] + (player[above] == i)
+          passed[i][s] = passed[i][above] + station[i][above]
+        station[i][s] = player[s] == i and (lookahead != ROUND or chance[s] > chance[last[i][s]])
+    first, second = ((last[i], level[i], station[i].astype(bool), passed[i]) for i in (0, 1))
+    return cls(lookahead, player, chance, *zip(first, second, strict=True))  # pyright: ignore[reportArgumentType]
 
   def states(self, player: int, level: int) -> tuple[int, ...]:
     """The public states in which a player makes the decision number `level`."""
-    return tuple(s for s in self.acting(player) if self.level[player][s] == level)
+    return tuple(np.flatnonzero((self.player == player) & (self.level[player] == level)).tolist())
 
   def count(self, player: int) -> int:
     """How many decisions in a row a player may have to make."""
-    return int(self.level[player][self.acting(player)].max(initial=-1)) + 1
+    return int(self.level[player][self.player == player].max(initial=-1)) + 1
 
-  def frontier(self, player: int, level: int) -> tuple[int, ...]:
-    """Where the lookahead of a search from a level ends; nowhere if it goes to the end of the game."""
-    return () if self.lookahead is None else self.states(player, level + self.lookahead)
+  def kind(self, public_state: int) -> tuple[int, int, int]:
+    """What a search from here has in common with others that are padded alike: player, level, cards."""
+    player = int(self.player[public_state])
+    return player, int(self.level[player][public_state]), int(self.chance[public_state])
+
+  def kinds(self) -> dict[tuple[int, int, int], list[int]]:
+    """The public states of each kind."""
+    found: dict[tuple[int, int, int], list[int]] = {}
+    for s in np.flatnonzero(self.player >= 0).tolist():
+      found.setdefault(self.kind(s), []).append(s)
+    return found
+
+  def horizon(self, player: int, public_state: int) -> float:
+    """How many stations a player has passed where the lookahead of a search from a public state ends."""
+    if self.lookahead is None:
+      return np.inf
+    ahead = self.station[player][public_state] if self.lookahead == ROUND else self.lookahead
+    return float(self.passed[player][public_state] + ahead)
+
+  def horizon_before(self, player: int, public_state: int) -> float:
+    """Where the lookahead ended of the search before one from a public state."""
+    return self.horizon(player, int(self.last[player][public_state]))
+
+  def frontier(self, player: int, horizon: float) -> tuple[int, ...]:
+    """Where a lookahead to a horizon ends; nowhere if it goes to the end of the game."""
+    return tuple(np.flatnonzero(self.station[player] & (self.passed[player] == horizon)).tolist())
+
+
+def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarray]:
+  """Numbers of public states, int[P], as those of a player's rows: int[rows] for each block."""
+  found = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
+  for d in tree.names.decisions:
+    if d.player == player:
+      found[d.block][d.row] = numbers[d.public_state]
+  return found
 
 
 class Fits(NamedTuple):
@@ -83,24 +126,29 @@ OWN = Fits(own_shape, own_shape, own_shape)
 
 
 def count_fits(
-  subgames: Subgames, levels: Levels, player: int, level: int, asked: Sequence[Sequence[int]], actions
+  subgames: Subgames,
+  levels: Levels,
+  player: int,
+  states: Sequence[int],
+  asked: Sequence[Sequence[int]],
+  actions,
 ) -> Fits:
-  """Shapes that hold every subgame of the searches from one public state of a level.
+  """Shapes that hold every subgame of the searches from one of some public states, all of one kind.
 
   Args:
     subgames: of the game.
     levels: of the game.
     player: who searches.
-    level: from where.
+    states: from where; see `Levels.kinds`.
     asked: groups of public states that do not overlap: where these searches may ask for promises.
     actions: OpenSpiel actions that searches consider; all if None.
   """
-  states, frontier = levels.states(player, level), levels.frontier(player, level)
+  frontier = levels.frontier(player, levels.horizon(player, states[0]))
   search = subgames.shape([[s] for s in states], frontier, actions)
-  # The last search looked ahead from the level before; the one from the start counts as from level 0.
-  seen = levels.frontier(player, max(level - 1, 0))
-  promises = subgames.shape([], seen, actions)
-  for group in asked:
-    promises = promises.union(subgames.shape([[s] for s in group], seen, actions))
+  promises = subgames.shape([], (), actions)
+  for horizon in {levels.horizon_before(player, s) for s in states}:
+    seen = levels.frontier(player, horizon)
+    for group in asked:
+      promises = promises.union(subgames.shape([[s] for s in group], seen, actions))
   below: Sequence[Collection[int]] = list(subgames.reached(states, frontier, actions).values())
   return Fits(search.fit, promises.fit, subgames.shape(below).fit)

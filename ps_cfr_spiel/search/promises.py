@@ -25,7 +25,7 @@ class Search(NamedTuple):
 
   Attributes:
     player: who searches.
-    level: own public states of the player above the roots.
+    horizon: where the lookahead ended; see `Levels`. -1 before the first search.
     tables: for each player a strategy of the whole game. The player's is final above the roots, and below is
       what this search found, uniform where no search came. The opponent's is a prediction of the opponent's
       play: found by the first search that looked that far ahead, or by the last if that was unsafe.
@@ -35,7 +35,7 @@ class Search(NamedTuple):
   """
 
   player: int
-  level: int
+  horizon: float
   tables: tuple[Table, Table]
   frontier: tuple[int, ...]
   promised: Mapping[int, np.ndarray]

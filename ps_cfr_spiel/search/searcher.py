@@ -18,7 +18,7 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.device import check_finite, precision, to_device
-from ps_cfr_spiel.search.levels import OWN, Fits, Levels, count_fits
+from ps_cfr_spiel.search.levels import OWN, Fits, Levels, Lookahead, by_row, count_fits
 from ps_cfr_spiel.search.promises import Promises, Search, Table
 from ps_cfr_spiel.search.value_functions import ValueFunction
 from ps_cfr_spiel.subgames import BoundValues, Fit, Gadget, Subgame, Subgames, unsafe
@@ -32,7 +32,7 @@ class Settings:
     iterations: of CFR.
     rule: regret rule.
     gadget: one of `gadgets`.
-    lookahead: how many own decisions it looks ahead; None for all.
+    lookahead: how far it looks ahead; see `Levels`.
     value_function: what the frontier is worth.
     actions: OpenSpiel actions that searches consider; all if None.
     alternating: update order of CFR.
@@ -43,7 +43,7 @@ class Settings:
   iterations: int
   rule: Rule
   gadget: Gadget
-  lookahead: int | None
+  lookahead: Lookahead
   value_function: ValueFunction | None
   actions: frozenset[int] | None
   alternating: bool
@@ -59,7 +59,7 @@ class Searcher:
     settings: how each search solves.
     levels: where searches begin and end.
     promises: what a search leaves to the next.
-    fits: for each (player, level) the shapes of the subgames of a search from one public state there.
+    fits: for each of `Levels.kinds` the shapes of the subgames of a search from one public state of it.
   """
 
   def __init__(self, subgames: Subgames, settings: Settings):
@@ -67,45 +67,43 @@ class Searcher:
     self.subgames, self.settings = subgames, settings
     self.levels = Levels.of(subgames.labels, settings.lookahead)
     self.promises = Promises(subgames, settings.actions, settings.dtype)
-    places = [(player, level) for player in (0, 1) for level in range(self.levels.count(player))]
-    self.fits = {place: self._fits(*place) for place in places}
-    first, second = (self.levels.of_rows(subgames.tree, i, 1 - i) for i in (0, 1))
-    self._seen_at = (first, second)
+    self.fits = {kind: self._fits(kind[0], states) for kind, states in self.levels.kinds().items()}
+    first, second = (by_row(subgames.tree, i, self.levels.passed[1 - i]) for i in (0, 1))
+    self._passed = (first, second)  # stations of the other player above
 
-  def _fits(self, player: int, level: int) -> Fits:
-    """Counted for all public states of the level, so that no search's shape depends on those before it."""
-    asked = [states for states, _ in self.promises.asked(self.levels.states(player, level))]
-    return count_fits(self.subgames, self.levels, player, level, asked, self.settings.actions)
+  def _fits(self, player: int, states: Sequence[int]) -> Fits:
+    """Counted for all public states of a kind, so that no search's shape depends on those before it."""
+    asked = [states for states, _ in self.promises.asked(states)]
+    return count_fits(self.subgames, self.levels, player, states, asked, self.settings.actions)
 
   def start(self, player: int) -> Search:
     """Solves the game from its start, as far as the player's lookahead goes."""
     began = time.perf_counter()
     shapes = [p.block_shapes for p in self.subgames.tree.players]
     first, second = ([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
-    search = self._solve(Search(player, -1, (first, second), (), {}, 0.0), [0], unsafe, OWN)
+    search = self._solve(Search(player, -1.0, (first, second), (), {}, 0.0), [0], unsafe, OWN)
     return search._replace(seconds=time.perf_counter() - began)
 
   def resolve(self, search: Search, public_states: Sequence[int]) -> Search:
     """Solves again from public states in which the player acts next after the roots of a search.
 
-    From one public state, the subgame is padded to the largest of its level, so that little is compiled
+    From one public state, the subgame is padded to the largest of its kind, so that little is compiled
     during play; many public states are solved at once as they are.
 
     Args:
       search: the last.
-      public_states: where to begin, one or many of the same level.
+      public_states: where to begin, one or many of the same level, from which searches end alike.
     """
     began = time.perf_counter()
-    level = int(self.levels.level[search.player][public_states[0]])
-    fits = self.fits[search.player, level] if len(public_states) == 1 else OWN
+    fits = self.fits[self.levels.kind(public_states[0])] if len(public_states) == 1 else OWN
     search = self._solve(search, public_states, self.settings.gadget, fits)
     return search._replace(seconds=time.perf_counter() - began)
 
   def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, fits: Fits) -> Search:
     """One search; `seconds` is not set."""
     player, settings = last.player, self.settings
-    level = int(self.levels.level[player][roots[0]])
-    frontier = self.levels.frontier(player, level)
+    horizon = self.levels.horizon(player, roots[0])
+    frontier = self.levels.frontier(player, horizon)
     subgame = self.subgames.cut(roots, frontier, settings.actions, fits.search)
     promises = None if gadget is unsafe else self.promises.values(last, subgame, fits.promises)
     beyond = self._value_function(subgame, fits.beyond)
@@ -129,7 +127,7 @@ class Searcher:
       known = subgame.frontier[1 - player].knowledge.tolist()
       promised |= zip(known, values[1 - player], strict=False)  # what is padding has no infostate
     check_finite(f"The search from public states {list(roots)}", average, settings.dtype)
-    return Search(player, level, self._tables(last, subgame, average, gadget), frontier, promised, 0.0)
+    return Search(player, horizon, self._tables(last, subgame, average, gadget), frontier, promised, 0.0)
 
   def _tables(
     self, last: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget
@@ -146,10 +144,10 @@ class Searcher:
     if gadget is not unsafe:
       # The gadget distorts the opponent's strategy, so keep the earlier prediction wherever a search has
       # already looked.
-      lookahead, opponent = self.settings.lookahead, 1 - last.player
-      ahead = np.inf if lookahead is None else last.level + lookahead
-      for k, level in enumerate(self._seen_at[opponent]):
-        tables[opponent][k][:, level <= ahead] = last.tables[opponent][k][:, level <= ahead]
+      opponent = 1 - last.player
+      for k, passed in enumerate(self._passed[opponent]):
+        seen = passed <= last.horizon
+        tables[opponent][k][:, seen] = last.tables[opponent][k][:, seen]
     return tables
 
   def _value_function(self, subgame: Subgame, fit: Fit) -> BoundValues | None:

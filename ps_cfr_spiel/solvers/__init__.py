@@ -1,8 +1,9 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
 May use: search, abstraction, policy, mccfr and what is below them. `iterative` is what solvers share, files
-included; `ps_cfr`, `sampling`, `cfr_ira` and `fictitious_play` are solvers; `continual_resolving` and
-`online_outcome_sampling` are policies that search, each with its bot.
+included, and `splitting` what those share that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira` and
+`fictitious_play` are solvers; `continual_resolving` and `online_outcome_sampling` are policies that search,
+each with its bot.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot

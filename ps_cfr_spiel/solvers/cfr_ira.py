@@ -4,28 +4,18 @@ import dataclasses
 from typing import Any
 
 import jax
-import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import (
-  Abstraction,
-  Key,
-  abstract_tree,
-  bind,
-  cfr_ira,
-  from_file,
-  to_arrays,
-  unbind,
-)
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, cfr_ira
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.solvers.splitting import SplittingSolver
 from ps_cfr_spiel.walking import LIMIT
 
 
-class CFRPlusIRASolver(IterativeSolver):
+class CFRPlusIRASolver(SplittingSolver):
   """Solves a game with few regrets: CFR+ on an abstraction that is split where its members disagree.
 
   Čermák, Lisý and Bošanský (2020); see `abstraction.cfr_ira`. The policies are of the whole game, and so is
@@ -92,13 +82,10 @@ class CFRPlusIRASolver(IterativeSolver):
       self._setting = cfr_ira.Setting(
         self.tree, self._tree, self.refinement, self.dtype, skip, seed, cfr_ira.spreads(self.tree)
       )
-      self._state = cfr_ira.begin(self._setting, bind(self.tree, self._start))
+      self._state = self._begin_on(bind(self.tree, self._start))
 
-  @property
-  def abstraction(self) -> Abstraction:
-    """The sets as they are now, a copy: to solve on, or to begin another run with."""
-    key = f"{self._start.key}, split in {self.iteration} iterations of {self.name}"
-    return unbind(self.tree, jax.tree.map(np.asarray, self._state.parts), key)
+  def _begin_on(self, parts):
+    return cfr_ira.begin(self._setting, parts)
 
   @property
   def name(self):
@@ -117,8 +104,7 @@ class CFRPlusIRASolver(IterativeSolver):
   def _strategies(self, average):
     players = self._state.players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    parts = jax.tree.map(np.asarray, self._state.parts)
-    return cfr.of_infostates(self._tree, cfr_ira.device_sets(self._setting, parts), tables)
+    return cfr.of_infostates(self._tree, cfr_ira.device_sets(self._setting, self._parts()), tables)
 
   def _options(self):
     return {
@@ -131,16 +117,3 @@ class CFRPlusIRASolver(IterativeSolver):
       "public_states": self.public_states,
       "limit": self.limit,
     }
-
-  def _arrays(self):
-    return to_arrays(self._start)
-
-  @classmethod
-  def _arguments(cls, file):
-    return {**super()._arguments(file), "abstraction": from_file(file)}
-
-  def _template(self, file):
-    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
-    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
-    with precision(self.dtype):
-      return cfr_ira.begin(self._setting, run.parts)

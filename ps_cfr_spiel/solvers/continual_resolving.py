@@ -4,9 +4,11 @@ Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. Single
 """
 
 import collections
+import math
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
@@ -18,16 +20,18 @@ from ps_cfr_spiel.arguments import (
   check_player,
   is_integer,
 )
-from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
+from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, num_tables, rule_header
+from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at
-from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.search import CFRValues, Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.reports import progress_bar, waiting
+from ps_cfr_spiel.search import ROUND, CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 from ps_cfr_spiel.walking import LIMIT
 
-CACHE = 256  # searches kept
+CACHE = 256  # searches kept, at most
+CACHE_BYTES = 2**30  # what their tables may take together
 
 
 class ContinualResolving:
@@ -50,7 +54,7 @@ class ContinualResolving:
     iterations: int = 1000,
     rule: Rule | str | None = None,
     gadget: str | Gadget = "cfr-d",
-    lookahead: int | None = None,
+    lookahead: int | str | None = None,
     value_function: ValueFunction | None = None,
     actions: Collection[int] | None = None,
     alternating: bool = True,
@@ -67,7 +71,8 @@ class ContinualResolving:
       iterations: of CFR in each search.
       rule: regret rule or its name; `NRMPlus()` by default.
       gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
-      lookahead: number of own decisions that a search looks ahead, 1 for only the next; None to the end.
+      lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" for those
+        until chance has moved in the open again, such as by a public card; None to the end.
       value_function: what is beyond; `CFRValues()` by default.
       actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
         player acts next); all by default.
@@ -87,7 +92,7 @@ class ContinualResolving:
     iterations, skip = check_count("iterations", iterations, 1), check_count("skip", skip, 0)
     if lookahead is None and value_function is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
-    if lookahead is not None:
+    if lookahead is not None and lookahead != ROUND:
       lookahead = check_count("lookahead", lookahead, 1)
     given = value_function is not None
     if given and (isinstance(value_function, type) or not hasattr(value_function, "bind")):
@@ -105,10 +110,14 @@ class ContinualResolving:
       skip=skip,
       dtype=check_dtype(dtype),
     )
+    kept = num_tables(self.settings.rule, self.settings.dtype)
+    check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize)
     subgames = Subgames.of(game, public_states=public_states, limit=limit, memory=memory)
     self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
     self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
+    table = sum(8 * math.prod(shape) for player in self.tree.players for shape in player.block_shapes)
+    self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * len(self.searcher.fits))
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
 
@@ -120,12 +129,18 @@ class ContinualResolving:
     rule = type(s.rule).__name__
     return f"re-solving, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
 
-  def start(self, player: int) -> Search:
-    """The search from the start of the game; ValueError if the player is not 0 or 1."""
+  def start(self, player: int, progress: bool | None = None) -> Search:
+    """The search from the start of the game; ValueError if the player is not 0 or 1.
+
+    Args:
+      player: who searches.
+      progress: None tells people who wait for more than two seconds, anything else nobody.
+    """
     player = check_player(player)
     known = player if self.settings.lookahead is not None else 0  # full lookahead is the same for both
     if known not in self._starts:
-      self._starts[known] = self.searcher.start(known)
+      with waiting("Searching", progress):
+        self._starts[known] = self.searcher.start(known)
       self.seconds.append(self._starts[known].seconds)
     return self._starts[known]._replace(player=player)
 
@@ -157,9 +172,10 @@ class ContinualResolving:
     """One step, from the cache if it is there."""
     key = (last.player, public_state)
     if key not in self._searches:
-      self._searches[key] = self.searcher.resolve(last, [public_state])
+      with waiting("Searching"):
+        self._searches[key] = self.searcher.resolve(last, [public_state])
       self.seconds.append(self._searches[key].seconds)
-      if len(self._searches) > CACHE:
+      if len(self._searches) > self._kept:
         self._searches.popitem(last=False)
     self._searches.move_to_end(key)
     return self._searches[key]
@@ -201,21 +217,38 @@ class ContinualResolving:
     Args:
       progress: show a progress bar; None shows it to people who wait for more than two seconds.
     """
-    tables = []
     levels = self.searcher.levels
+    if levels.lookahead == ROUND:
+      return self._asked_everywhere(progress)
+    tables = []
     total = sum(levels.count(player) + 1 for player in (0, 1))
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
-        search = self.start(player)
+        search = self.start(player, progress)
         bar.update()
         for level in range(levels.count(player)):
           states = [s for s in levels.states(player, level) if self._decided(s)]
           if states:
-            search = self.searcher.resolve(search, states)
+            with waiting("Searching", progress):
+              search = self.searcher.resolve(search, states)
             self.seconds.append(search.seconds)
           bar.update()
         tables.append(search.tables[player])
     return TreePolicy(self.game, self.labels, tables, self._header())
+
+  def _asked_everywhere(self, progress: bool | None) -> TreePolicy:
+    """`tabularise` where searches from decisions of one number end differently: one after the other."""
+    first, second = ([block.copy() for block in table] for table in self.start(0).tables)
+    tables, states = (first, second), np.flatnonzero(self.searcher.levels.player >= 0).tolist()
+    with progress_bar(progress, total=len(states), unit=" searches", desc="Re-solving") as bar:
+      for s in states:
+        player, found = int(self.searcher.levels.player[s]), self.search(s)
+        for d in self.labels.public_states[s].decisions:
+          decision = self.labels.decisions[d]
+          own = found.tables[player][decision.block][:, decision.row]
+          tables[player][decision.block][:, decision.row] = own
+        bar.update()
+    return TreePolicy(self.game, self.labels, list(tables), self._header())
 
   def _decided(self, public_state: int) -> bool:
     """Has anybody decided anything before?"""

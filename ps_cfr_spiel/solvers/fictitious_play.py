@@ -1,24 +1,15 @@
 """Fictitious play as solvers in OpenSpiel's shape: in the whole game, and in an abstraction it splits."""
 
-import jax
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import (
-  Abstraction,
-  Key,
-  abstract_tree,
-  bind,
-  fpira,
-  from_file,
-  to_arrays,
-  unbind,
-)
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, fpira
 from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.solvers.splitting import SplittingSolver
 from ps_cfr_spiel.walking import LIMIT
 
 
@@ -80,7 +71,7 @@ class FictitiousPlaySolver(IterativeSolver):
     return {"dtype": self.dtype, "public_states": self.public_states, "limit": self.limit}
 
 
-class FPIRASolver(FictitiousPlaySolver):
+class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   """Fictitious play in an abstraction that is split wherever it would go another way: FPIRA.
 
   Čermák, Lisý and Bošanský (2020); see `abstraction.fpira`. In every iteration its policy is as exploitable
@@ -119,16 +110,10 @@ class FPIRASolver(FictitiousPlaySolver):
 
   def _begin(self):
     self._start = abstract_tree(self.tree, self.game, self._wanted)
-    return fpira.begin(self.tree, bind(self.tree, self._start), self.dtype)
+    return self._begin_on(bind(self.tree, self._start))
 
-  @property
-  def abstraction(self) -> Abstraction:
-    """The sets as they are now, a copy: to solve on, or to begin another run with."""
-    key = f"{self._start.key}, split in {self.iteration} iterations of {self.name}"
-    return unbind(self.tree, self._parts(), key)
-
-  def _parts(self):
-    return jax.tree.map(np.asarray, self._state.parts)
+  def _begin_on(self, parts):
+    return fpira.begin(self.tree, parts, self.dtype)
 
   def _step(self, state, iterations):
     return fpira.iterate(self.tree, self._tree, state, iterations, self._scale)
@@ -139,16 +124,3 @@ class FPIRASolver(FictitiousPlaySolver):
 
   def _options(self):
     return {**super()._options(), "abstraction": self._start.key}
-
-  def _arrays(self):
-    return to_arrays(self._start)
-
-  @classmethod
-  def _arguments(cls, file):
-    return {**super()._arguments(file), "abstraction": from_file(file)}
-
-  def _template(self, file):
-    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
-    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
-    with precision(self.dtype):
-      return fpira.begin(self.tree, run.parts, self.dtype)

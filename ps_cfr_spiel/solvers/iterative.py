@@ -16,13 +16,14 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
-from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
+LEAST_CHUNK = 4  # iterations of a call, but for the first: copying and checking large tables takes long
 SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
 ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
@@ -46,6 +47,7 @@ class IterativeSolver(abc.ABC):
   _tree: PublicTree
   _state: Any
   _evaluation: tuple[int, Evaluation] | None = None
+  _compiled: bool = False
 
   @abc.abstractmethod
   def _step(self, state: Any, iterations: int) -> Any:
@@ -58,6 +60,10 @@ class IterativeSolver(abc.ABC):
   @abc.abstractmethod
   def _options(self) -> dict[str, Any]:
     """The constructor's arguments after the game, as JSON values; saved in files."""
+
+  def _of_game(self, player: int, tables: cfr.Blocks) -> list[np.ndarray]:
+    """A player's tables, [n, rows, H] for each block of the host's `tree`, from those of the device's."""
+    return [np.asarray(block)[..., : self.tree.players[player].types] for block in tables]
 
   def _kept(self) -> Any:
     """What files keep of the state."""
@@ -94,10 +100,21 @@ class IterativeSolver(abc.ABC):
     """Iterations done so far."""
     return int(self._state.iteration)
 
-  def compile(self) -> None:
-    """Compiles what `run` and `evaluation` need, so that later times are those of the work alone."""
-    self._advance(0)
-    self.evaluation()
+  def compile(self, progress: bool | None = None) -> None:
+    """Compiles what `run` and `evaluation` need, so that later times are those of the work alone.
+
+    Args:
+      progress: False for silence; None tells people who wait for more than two seconds.
+    """
+    self._compile_run(progress)
+    self.evaluation(progress)
+
+  def _compile_run(self, progress: bool | None) -> None:
+    """Compiles what `run` needs, once."""
+    if not self._compiled:
+      with waiting(f"Compiling {self.name}", progress):
+        self._advance(0)
+      self._compiled = True
 
   def evaluate_and_update_policy(self) -> None:
     """One iteration, as OpenSpiel's solvers call it; `run` is faster for many, and watches the numbers."""
@@ -154,9 +171,10 @@ class IterativeSolver(abc.ABC):
     every = max(iterations // 20, 1) if every is None else check_count("every", every, 1)
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
+    self._compile_run(progress)
     next_call, saved_at = self.iteration + every, time.monotonic()
     progress = False if progress is None and callback else progress
-    sound, looked_at = self._state, time.monotonic()
+    sound = self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
@@ -165,8 +183,8 @@ class IterativeSolver(abc.ABC):
         goal = min(target, next_call) if callback else target
         self._advance(min(chunk, goal - before))
         due = checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds
-        if due or self.iteration == goal or time.monotonic() - looked_at >= CHUNK_SECONDS:
-          sound, looked_at = self._checked(sound), time.monotonic()
+        sound = self._checked(sound)  # after every part, so that no third state is ever held
+        give_back()
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, time.monotonic() - started)
         if callback and self.iteration in (next_call, target):
@@ -196,14 +214,17 @@ class IterativeSolver(abc.ABC):
       raise
     return self._state
 
-  def evaluation(self) -> Evaluation:
+  def evaluation(self, progress: bool | None = None) -> Evaluation:
     """Value, best responses and exploitability of the average policy, in the game's utility, as floats.
+
+    Args:
+      progress: see `compile`.
 
     Raises:
       FloatingPointError: they are beyond the range of the solver's dtype.
     """
     if self._evaluation is None or self._evaluation[0] != self.iteration:
-      with precision(self.dtype):
+      with precision(self.dtype), waiting("Evaluating", progress):
         result = jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
       check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
       self._evaluation = self.iteration, result
@@ -228,10 +249,7 @@ class IterativeSolver(abc.ABC):
   def _policy(self, average: bool) -> TreePolicy:
     with precision(self.dtype):
       strategies = self._strategies(average)
-    own = [  # without dead types
-      [np.asarray(block)[..., : player.types] for block in blocks]
-      for player, blocks in zip(self.tree.players, strategies, strict=True)
-    ]
+    own = [self._of_game(player, blocks) for player, blocks in enumerate(strategies)]
     info = {**self._header(), "policy": "average" if average else "current"}
     return TreePolicy(self.game, self.tree.names, own, info)
 
@@ -318,7 +336,7 @@ class IterativeSolver(abc.ABC):
 
 def _next_chunk(chunk: int, seconds: float) -> int:
   """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call."""
-  return max(1, min(2 * chunk, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
+  return min(2 * chunk, max(LEAST_CHUNK, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:

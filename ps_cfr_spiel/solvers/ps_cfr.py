@@ -1,5 +1,8 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pyspiel
 
@@ -7,10 +10,11 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import build_tree, check_memory
-from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
+from ps_cfr_spiel.device import check_dtype, give_back, precision, to_device
+from ps_cfr_spiel.policy import Part, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import PublicTree, pad_types
+from ps_cfr_spiel.tree import PublicTree, expand, lock_rows, pad_types
 from ps_cfr_spiel.walking import LIMIT
 
 
@@ -26,6 +30,7 @@ class PSCFRSolver(IterativeSolver):
     skip: iterations left out of the average at the start.
     leaves, public_states, limit: how the tree was built.
     abstraction: which infostates play alike; None if each for itself.
+    locks: where a player must play a given strategy; None if nowhere.
     iteration: iterations done.
   """
 
@@ -42,6 +47,7 @@ class PSCFRSolver(IterativeSolver):
     progress: bool | None = None,
     memory: float | None = None,
     abstraction: Abstraction | Key | str | None = None,
+    locks: Mapping[str, Any] | Part | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -58,10 +64,13 @@ class PSCFRSolver(IterativeSolver):
       memory: most bytes to take; see `build_tree`.
       abstraction: of `ps_cfr_spiel.abstract`, or a key that it takes. The policies are still of the whole
         game, and so is their exploitability, which an abstraction may keep from falling to zero.
+      locks: what players must play after chosen lines, {"check, bet 200": an OpenSpiel policy, or {"fold": 1}
+        for all hands}; see `policy.read_locks`. Everything else is solved around that, and value and
+        exploitability are of this game: best responses keep to the locks too.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled, or its tables
-        do not fit into memory.
+        do not fit into memory; or a line of `locks` does not exist.
     """
     self.game = game
     self.rule = make_rule(NRMPlus() if rule is None else rule)
@@ -72,13 +81,25 @@ class PSCFRSolver(IterativeSolver):
     check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
-    shown = (
-      pad_types(self.tree) if self.abstraction is None else self.tree
-    )  # sets are of the game's own types
+    if abstraction is not None and locks is not None:
+      raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
+    self.locks = locks if locks is None or isinstance(locks, Part) else read_locks(self.tree, game, locks)
+    self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
+    sets = sets_of(self.tree, self.abstraction)
+    # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree,
+    # and a lock may tell suits apart.
+    plain = sets is cfr.WHOLE and self._locked is None
+    self._folded = fold_suits(self.tree) if plain else None
+    if self._locked is not None:
+      shown = self._locked.tree
+    elif self._folded is not None:
+      shown = self._folded.tree
+    else:
+      shown = pad_types(self.tree) if plain else self.tree
     with precision(self.dtype):
-      self._tree = to_device(shown, self.dtype)
-      self._sets = to_device(sets_of(self.tree, self.abstraction), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
+      self._tree, self._sets = to_device((shown, sets), self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
+    give_back()  # what building took
 
   @property
   def name(self):
@@ -90,23 +111,36 @@ class PSCFRSolver(IterativeSolver):
     """See `IterativeSolver`."""
     parameters = ", ".join(f"{k}={v:g}" for k, v in rule_header(self.rule).items() if k != "name")
     order = "alternating" if self.alternating else "simultaneous"
-    return f"{self.name}({parameters}), {order} updates, {self.dtype}"
+    locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
+    return f"{self.name}({parameters}), {order} updates, {self.dtype}{locked}"
 
   def _step(self, state, iterations):
-    return cfr.solve(
+    return cfr.run(
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
 
   def _strategies(self, average):
     players = self._state.players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    return cfr.of_infostates(self._tree, self._sets, tables)
+    own = zip(self._tree.players, self._sets, tables, strict=True)
+    return [tuple(player.split(expand(sets, joined))) for player, sets, joined in own]
+
+  def _of_game(self, player, tables):
+    if self._folded is not None:
+      return self._folded.unfold(player, tables)
+    if self._locked is not None:
+      return self._locked.whole(player, [np.asarray(table) for table in tables])
+    return super()._of_game(player, tables)
 
   def _kept(self):
-    return cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.without_dead(self._state, [player.types for player in self.tree.players])
+    state = cfr.split(self._tree, state, self._sets)
+    return state if self._folded is None else cfr.regroup(state, self._folded.unfold)
 
   def _taken_up(self, kept):
-    return cfr.with_dead(kept, self._state)
+    if self._folded is not None:
+      kept = cfr.regroup(kept, self._folded.fold)
+    return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
 
   def _options(self):
     return {
@@ -118,20 +152,24 @@ class PSCFRSolver(IterativeSolver):
       "public_states": self.public_states,
       "limit": self.limit,
       **({} if self.abstraction is None else {"abstraction": self.abstraction.key}),
+      **({} if self.locks is None else {"locks": list(self.locks.public_states)}),
     }
 
   def _arrays(self):
-    return {} if self.abstraction is None else to_arrays(self.abstraction)
+    locks = {} if self.locks is None else {"locks": self.locks.probabilities}
+    return locks if self.abstraction is None else to_arrays(self.abstraction)
 
   @classmethod
   def _arguments(cls, file):
     options = super()._arguments(file)
+    if "locks" in options:
+      options["locks"] = locks_from_file(file)
     return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:
-  """Each player's sets for the loop, on the host, with no room for more."""
-  if abstraction is None:
+  """Each player's sets for the loop, on the host, with no room for more; none where nobody has company."""
+  if abstraction is None or abstraction.count == abstraction.infostates:
     return cfr.WHOLE
   first, second = (
     as_sets(own, parts, parts.columns(len(own.buckets)).tolist())

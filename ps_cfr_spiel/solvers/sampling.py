@@ -8,7 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.compiler import build_tree, check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.mccfr import (
   Baseline,
@@ -23,11 +23,13 @@ from ps_cfr_spiel.mccfr import (
   ZeroBaseline,
   variance,
 )
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.walking import LIMIT
 
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
+ADVICE = "Choose a smaller batch or, since tables grow with it, smaller parameters of the game"
 
 
 class Loop(NamedTuple):
@@ -95,7 +97,10 @@ class SamplingSolver(IterativeSolver):
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, memory=memory)
-    sampling_tree = sampler.sampling_tree(game, self.tree)
+    with waiting("Building the tree to sample from"):
+      sampling_tree = sampler.sampling_tree(game, self.tree)
+    needs = mccfr.memory_needs(sampling_tree, sampler, self.batch, self.dtype)
+    check_needs(f"{self.name} on {game} with batch={self.batch:,}", needs, memory, ADVICE)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
       self._sampling_tree = to_device(sampling_tree, self.dtype)

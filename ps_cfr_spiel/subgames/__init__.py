@@ -8,7 +8,7 @@ goes there; `ranged_leaves` evaluates the ends of a subgame.
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.nodes import Standing
-from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, Ranges, with_ranges
+from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, RangedLeaves, Ranges, with_ranges
 from ps_cfr_spiel.subgames.shapes import Fit, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
 
@@ -17,6 +17,7 @@ __all__ = [
   "BoundValues",
   "Fit",
   "Gadget",
+  "RangedLeaves",
   "Ranges",
   "Shape",
   "Standing",

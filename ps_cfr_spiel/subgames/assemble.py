@@ -1,22 +1,23 @@
 """Lays out what was cut: both players' parts of a subgame as the arrays of a `Subgame`."""
 
 import dataclasses
-import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
-from ps_cfr_spiel.subgames.shapes import Fit, Shape
+from ps_cfr_spiel.subgames.shapes import Fit, Shape, leaf_sizes
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import (
   Labels,
+  Places,
   PlayerTree,
   PublicTree,
   SparseLeaves,
   block_sizes,
   make_forest,
+  ranks,
   row_depths,
 )
 from ps_cfr_spiel.walking import walked
@@ -57,15 +58,16 @@ def assemble(
   Raises:
     ValueError: the shape to pad to is too small.
   """
-  # Leaves: one of the ends stands for each, and parts as the game's evaluator has them.
-  order, parts, leaves = _leaves(game, nodes, pieces, ends)
+  # Leaves: one of the ends stands for each.
+  order, leaves = _leaves(game, nodes, pieces, ends)
+  kept = ends[order]
 
   # The shape that is needed, and the one that was asked for.
   sizes = [np.array([len(a) for a in piece.actions], int) for piece in pieces]
   rows = [block_sizes(row_depths(p.parents), size) for p, size in zip(pieces, sizes, strict=True)]
   own = Shape(
     (rows[0], rows[1]),
-    tuple(len(part) for part in parts),
+    leaf_sizes(nodes.places, kept, np.zeros(len(kept), int)),
     (len(pieces[0].roots.node), len(pieces[1].roots.node)),
     (len(pieces[0].frontier.node), len(pieces[1].frontier.node)),
   )
@@ -74,11 +76,12 @@ def assemble(
     raise ValueError(f"A subgame of {own} does not fit into {shape}.")
   limited = max(shape.frontier) > 0  # not `own`: a padded subgame may end before its frontier
 
+  # Where each leaf goes; padding hangs on the first root.
+  slots = _slots(nodes.places, kept, shape)
   forests, leaf_roots, sources = [], [], []
   for i, piece in enumerate(pieces):
-    # Padding hangs on the first root.
-    choices = [_padded(piece.ends[order][part], n, -1) for part, n in zip(parts, shape.leaves, strict=True)]
-    at = [_padded(piece.end_roots[order][part], n, 0) for part, n in zip(parts, shape.leaves, strict=True)]
+    choices = [_in_slots(piece.ends[order], part.ravel(), -1) for part in slots]
+    at = [_in_slots(piece.end_roots[order], part.ravel(), 0) for part in slots]
     # The frontier is one more part of the leaves.
     if limited:
       choices.append(_padded(piece.frontier_choices, shape.frontier[i], -1))
@@ -92,7 +95,7 @@ def assemble(
   roots = [_pad_standing(p.roots, n) for p, n in zip(pieces, shape.roots, strict=True)]
   frontier = [_pad_standing(p.frontier, n) for p, n in zip(pieces, shape.frontier, strict=True)]
   return Subgame(
-    PublicTree((forests[0], forests[1]), leaves(shape.leaves)),
+    PublicTree((forests[0], forests[1]), leaves(slots)),
     public_states,
     shape,
     (roots[0], roots[1]),
@@ -120,15 +123,11 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, pieces: tuple[Piece, Piece], 
   """The inner evaluator's leaves.
 
   Returns:
-    int[L]: for each leaf one of `ends`; the leaves of each part; a function that makes the evaluator.
+    int[L]: for each leaf one of `ends`; and a function that makes the evaluator of `_slots`.
   """
   if not nodes.histories:
-    # The game's own leaves: their numbers count through all parts, `take` wants them part by part.
-    number = nodes.leaf[ends]
-    bounds = np.cumsum([0, *game.players[0].leaf.children])
-    parts = [np.flatnonzero((number >= a) & (number < b)) for a, b in itertools.pairwise(bounds)]
-    local = [number[part] - a for part, a in zip(parts, bounds, strict=False)]
-    return np.arange(len(ends)), parts, lambda sizes: game.leaves.take(local, sizes)
+    number = nodes.places.number[ends]
+    return np.arange(len(ends)), lambda slots: game.leaves.take([_in_slots(number, s, -1) for s in slots])
   source = walked(game.names)
   assert source is not None
   # Histories that neither player's last choice or root tells apart are one leaf, worth their sum.
@@ -136,7 +135,32 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, pieces: tuple[Piece, Piece], 
   _, first, leaf = np.unique(keys, axis=0, return_index=True, return_inverse=True)
   utility, at = np.zeros((len(first), 1)), nodes.ends[ends]
   np.add.at(utility[:, 0], leaf.reshape(-1), source.histories.chance[at] * source.histories.utility[at])
-  return first, [np.arange(len(first))], lambda sizes: SparseLeaves(_padded(utility, sizes[0], 0))
+  return first, lambda slots: SparseLeaves(utility).take(slots)
+
+
+def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]:
+  """For each part int[boards, n]: which of the subgame's leaves stands there, -1 for none.
+
+  Args:
+    places: of the game's leaves.
+    leaves: int[L], their numbers.
+    shape: of the subgame.
+  """
+  part, board = places.part[leaves], places.board[leaves]
+  slots = []
+  for k, (boards, each) in enumerate(shape.leaves):
+    here = np.flatnonzero(part == k)
+    used = np.unique(board[places.street[part] == places.street[k]])
+    row = np.searchsorted(used, board[here])
+    filled = np.full((boards, each), -1)
+    filled[row, ranks(row)] = here
+    slots.append(filled)
+  return slots
+
+
+def _in_slots(rows: np.ndarray, slots: np.ndarray, value: int) -> np.ndarray:
+  """The rows in the slots, [L, ...] to [*slots, ...], and one value where there is none."""
+  return np.concatenate([rows, np.full((1, *rows.shape[1:]), value)])[slots]
 
 
 def _padded(rows: np.ndarray, count: int, value: int) -> np.ndarray:

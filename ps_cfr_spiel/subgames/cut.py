@@ -98,8 +98,7 @@ class Subgames:
     extent = Extent(root, np.where(root >= 0, group[n.public[root]], -1), (root >= 0) & stops[n.public])
     legal = [d.legal_actions for d in self.labels.decisions]
     kept = np.array([sum(actions is None or a in actions for a in row) for row in legal], int)
-    parts = np.cumsum([0, *self.tree.players[0].leaf.children])
-    return count(n, extent, kept, self._depths, self._sequences, parts)
+    return count(n, extent, kept, self._depths, self._sequences)
 
   def reached(
     self,

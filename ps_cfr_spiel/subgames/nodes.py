@@ -14,7 +14,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import build_tree, one_row_per_infostate
-from ps_cfr_spiel.tree import TERMINAL, BoardLeaves, Labels, PublicTree, sequence_choices
+from ps_cfr_spiel.tree import TERMINAL, Labels, Places, PublicTree, leaf_places, sequence_choices
 from ps_cfr_spiel.walking import (
   Walked,
   augmented_infostates,
@@ -41,7 +41,7 @@ class SubgameNodes:
     knowledge: for each player int[N], the number of what is known: an infostate, acting or not, of all types.
     last: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
     ends: int[E], the nodes that are leaves.
-    leaf: int[E], their numbers in the tree's evaluator, where each stands for all types; else their own.
+    places: of these leaves in the tree's evaluator; where nodes are histories, in one part of their own.
     histories: whether nodes are histories.
   """
 
@@ -53,7 +53,7 @@ class SubgameNodes:
   knowledge: tuple[np.ndarray, np.ndarray]
   last: tuple[np.ndarray, np.ndarray]
   ends: np.ndarray
-  leaf: np.ndarray
+  places: Places
   histories: bool
 
 
@@ -119,12 +119,7 @@ def tree_and_nodes(
 
 
 def states_fault(tree: PublicTree) -> str | None:
-  """The tree has public states, and no public cards to come on boards of their own; or how to mend it."""
-  if isinstance(tree.leaves, BoardLeaves):
-    return (
-      f"{tree.names.game}: with public cards to come, subgames can be cut from a walked tree only, that of "
-      f"build_tree(game, leaves='sparse'), if the game is small enough."
-    )
+  """The tree has public states; or how to mend it."""
   if tree.names.public_states:
     return None
   return "Subgames need public states; build the tree with public_states='closure' or 'observer'."
@@ -189,7 +184,7 @@ def _histories(labels: Labels, source: Walked) -> SubgameNodes:
     knowledge=(_knowledge(source, 0, last[0]), _knowledge(source, 1, last[1])),
     last=(last[0], last[1]),
     ends=ends,
-    leaf=ends,
+    places=Places(np.zeros(len(ends), int), ends, np.zeros(len(ends), int), np.zeros(1, int)),
     histories=True,
   )
 
@@ -230,7 +225,7 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
     knowledge=(number, number),
     last=(last[0], last[1]),
     ends=number[count:],
-    leaf=number[count:] - count,
+    places=leaf_places(tree.leaves, tree.players[0].leaf.children),
     histories=False,
   )
 

@@ -13,7 +13,7 @@ from ps_cfr_spiel.walking import Walked
 
 
 class Prior(Protocol):
-  """What chance has to do with the roots of a subgame: `WalkedPrior`, or the `Deals` of a Bayesian form.
+  """What chance has to do with the roots of a subgame: `WalkedPrior` or `DealsPrior`.
 
   Attributes:
     largest_utility: of all ends of the game, in absolute terms.
@@ -61,12 +61,36 @@ class WalkedPrior:
     return weight
 
 
+@dataclasses.dataclass(frozen=True)
+class DealsPrior:
+  """The deal of a Bayesian form, and public cards.
+
+  Attributes:
+    deals: of the form.
+    public: int[n], the public states of the first n roots; the rest is padding.
+  """
+
+  deals: Deals
+  public: tuple[np.ndarray, np.ndarray]
+
+  @property
+  def largest_utility(self) -> float:
+    """See `Prior`."""
+    return self.deals.largest_utility
+
+  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """See `Prior`."""
+    public = self.public[player]
+    weight = self.deals.weight(player, range_[: len(public)], public.tolist())
+    return np.pad(weight, [(0, len(range_) - len(public)), (0, 0)])
+
+
 def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[Standing]) -> Prior:
   """The prior of a subgame with these roots."""
   shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
   source = tree.names.source
   if isinstance(source, Deals):
-    return source  # the same deal at every root
+    return DealsPrior(source, (roots[0].public, roots[1].public))
   assert isinstance(source, Walked) and source.public is not None
   here = np.flatnonzero(np.isin(source.public, roots[0].public))
   known = [here if nodes.histories else source.public[here]] * 2

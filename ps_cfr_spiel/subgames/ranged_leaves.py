@@ -44,7 +44,7 @@ class SubgameLeaves:
 
   kind: ClassVar[str] = "subgame"
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
     """TypeError: subgames are cut from the whole game."""
     raise TypeError("A subgame cannot be cut from a subgame; cut it from the game's own tree.")
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.subgames.nodes import SubgameNodes
+from ps_cfr_spiel.tree import Places
 
 
 class Shape(NamedTuple):
@@ -16,12 +17,13 @@ class Shape(NamedTuple):
 
   Attributes:
     rows: for each player the rows of each block, by (own depth in the subgame, number of actions).
-    leaves: leaves in each part of the inner evaluator.
+    leaves: of each part of the inner evaluator how many boards it has (1 without public cards to come) and
+      leaves on each of them.
     roots, frontier: for each player the infostates there, in rows of all types.
   """
 
   rows: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]
-  leaves: tuple[int, ...]
+  leaves: tuple[tuple[int, int], ...]
   roots: tuple[int, int]
   frontier: tuple[int, int]
 
@@ -31,14 +33,20 @@ class Shape(NamedTuple):
       {key: max(a.get(key, 0), b.get(key, 0)) for key in sorted({*a, *b})}
       for a, b in zip(self.rows, other.rows, strict=True)
     )
-    longest = [
-      tuple(max(pair) for pair in zip(a, b, strict=True)) for a, b in zip(self[1:], other[1:], strict=True)
-    ]
-    return Shape((first, second), *longest)  # pyright: ignore[reportArgumentType]
+    return Shape(
+      (first, second),
+      tuple(_larger(a, b) for a, b in zip(self.leaves, other.leaves, strict=True)),
+      _larger(self.roots, other.roots),
+      _larger(self.frontier, other.frontier),
+    )
 
   def fit(self, own: "Shape") -> "Shape":
     """The same shape, whatever a subgame needs: a `Fit`."""
     return self
+
+
+def _larger(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+  return max(a[0], b[0]), max(a[1], b[1])
 
 
 Fit = Callable[[Shape], Shape]  # gives the shape to pad a subgame's arrays to, from the one that they need
@@ -78,7 +86,6 @@ def count(
   actions: np.ndarray,
   depths: tuple[np.ndarray, np.ndarray],
   sequences: np.ndarray,
-  parts: np.ndarray,
 ) -> Shape:
   """The least shape that holds each of some subgames.
 
@@ -88,13 +95,12 @@ def count(
     actions: int[D], how many actions of each decision are kept.
     depths: see `own_depths`.
     sequences: int[D, A], see `tree.decision_sequences`.
-    parts: int[K + 1], the first leaf of each part of the game's evaluator, and the number of leaves.
   """
   begins = np.flatnonzero((extent.root == np.arange(len(extent.root))) & (extent.root >= 0))
   stops = np.flatnonzero(extent.frontier)
   return Shape(
     (_rows(nodes, extent, actions, depths[0], 0), _rows(nodes, extent, actions, depths[1], 1)),
-    _leaves(nodes, extent, depths, sequences, parts),
+    _leaves(nodes, extent, depths, sequences),
     (extent.most(_distinct(nodes, 0, begins)), extent.most(_distinct(nodes, 1, begins))),
     (extent.most(_distinct(nodes, 0, stops)), extent.most(_distinct(nodes, 1, stops))),
   )
@@ -119,13 +125,12 @@ def _rows(nodes: SubgameNodes, extent: Extent, actions, depth, player: int) -> d
   return dict(sorted(sizes.items()))
 
 
-def _leaves(nodes: SubgameNodes, extent: Extent, depths, sequences, parts) -> tuple[int, ...]:
+def _leaves(nodes: SubgameNodes, extent: Extent, depths, sequences) -> tuple[tuple[int, int], ...]:
   """`Shape.leaves`: public leaves by part; of histories those that both players' last choices tell apart."""
   inside = np.flatnonzero(extent.root[nodes.ends] >= 0)
   ends = nodes.ends[inside]
   if not nodes.histories:
-    part = np.searchsorted(parts, nodes.leaf[inside], side="right") - 1
-    return tuple(extent.most(ends[part == k]) for k in range(len(parts) - 1))
+    return leaf_sizes(nodes.places, inside, extent.group[ends])
   keys = []
   for player, depth in enumerate(depths):
     root, known = extent.root[ends], nodes.knowledge[player]
@@ -134,4 +139,18 @@ def _leaves(nodes: SubgameNodes, extent: Extent, depths, sequences, parts) -> tu
     decision, action = nodes.last[player][ends].T
     keys.append(np.where(chose, known.max() + 1 + sequences[decision, action], known[root]))
   first = np.unique(np.stack(keys, 1), axis=0, return_index=True)[1]
-  return (extent.most(ends[first]),)
+  return leaf_sizes(nodes.places, inside[first], extent.group[ends[first]])
+
+
+def leaf_sizes(places: Places, leaves: np.ndarray, group: np.ndarray) -> tuple[tuple[int, int], ...]:
+  """`Shape.leaves` that hold some leaves, int[n], of each group, int[n]."""
+  part, board = places.part[leaves], places.board[leaves]
+  street, own = places.street[part], group * (board.max(initial=0) + 1) + board  # a group's own board
+  sizes = []
+  for k, s in enumerate(places.street.tolist()):
+    # Both parts of a street have the same boards.
+    _, first = np.unique(own[street == s], return_index=True)
+    boards = np.bincount(group[street == s][first], minlength=1).max()
+    each = np.unique(own[part == k], return_counts=True)[1].max(initial=0)
+    sizes.append((max(int(boards), 1), int(each)))
+  return tuple(sizes)

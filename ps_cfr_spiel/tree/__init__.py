@@ -5,13 +5,15 @@ May use: device and the ground. `public_tree` has the glossary and the data; `la
 their neighbour; `traverse` and `values` are what every solver runs; `sets` is a player's abstraction.
 """
 
-from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes
+from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
 from ps_cfr_spiel.tree.library import obstacle
+from ps_cfr_spiel.tree.locks import Locked, lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
-from ps_cfr_spiel.tree.padding import pad_types
+from ps_cfr_spiel.tree.orbits import Orbit
+from ps_cfr_spiel.tree.padding import pad_types, padded_size
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
@@ -57,9 +59,12 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
+  "Locked",
   "Made",
   "NativeLeaves",
+  "Orbit",
   "Parts",
+  "Places",
   "PlayerTree",
   "PublicState",
   "PublicTree",
@@ -80,10 +85,13 @@ __all__ = [
   "evaluation",
   "expand",
   "first_cells",
+  "leaf_places",
+  "lock_rows",
   "make_forest",
   "max_actions",
   "obstacle",
   "pad_types",
+  "padded_size",
   "ranks",
   "record_of",
   "row_depths",

@@ -64,10 +64,12 @@ class AllInLeaves:
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
     return jnp.where(leaf[:, None] < count, all_ins, folds)
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "AllInLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
     """See `tree.LeafEvaluator`."""
-    folds = self.folds.take((leaves[0][:0], leaves[1]), (0, sizes[1]))
-    return dataclasses.replace(self, stake=pick(self.stake, leaves[0], sizes[0]), folds=folds)
+    folds = self.folds.take((leaves[0][:, :0], leaves[1]))
+    if not leaves[0].size:
+      return folds  # and no matrix
+    return dataclasses.replace(self, stake=pick(self.stake, leaves[0]), folds=folds)
 
 
 @jax.tree_util.register_dataclass
@@ -138,9 +140,53 @@ class BoardLeaves:
       start += boards * sum(each)
     return total
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BoardLeaves":
-    """TypeError: no subgame is cut from boards; `subgames` says so before it comes to this."""
-    raise TypeError("Leaves cannot be taken from boards.")
+  def on_boards(self, boards: Sequence[np.ndarray]) -> "BoardLeaves":
+    """The leaves of some boards, whose numbers on each street are given."""
+    pairs = zip(self.streets, boards, strict=True)
+    streets = tuple(jax.tree.map(lambda table, kept=kept: table[kept], street) for street, kept in pairs)
+    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
+
+  def take(self, leaves: Sequence[np.ndarray]) -> "BoardLeaves":
+    """See `tree.LeafEvaluator`; both parts of a street have the same boards in the same order."""
+    found, counts = [], []
+    for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
+      parts = leaves[2 * street : 2 * street + 2]
+      # The board of each row, from any of its leaves; where there is none any board will do.
+      board = np.max([np.max(p // max(n, 1), 1, initial=0) for p, n in zip(parts, each, strict=True)], 0)
+      local = [np.where(p < 0, -1, p % max(n, 1)) for p, n in zip(parts, each, strict=True)]
+      found.append([
+        jax.tree.map(lambda table, b=b: table[b], evaluator).take([p[row : row + 1] for p in local])
+        for row, b in enumerate(board.tolist())
+      ])  # fmt: skip
+      counts.append((parts[0].shape[1], parts[1].shape[1]))
+    boards = tuple(map(len, found))
+    return BoardLeaves(tuple(jax.tree.map(_stacked, *s) for s in found), boards, tuple(counts), self.batched)
+
+
+class Places(NamedTuple):
+  """Where L leaves stand in their evaluator, of K parts.
+
+  Attributes:
+    part: int[L].
+    number: int[L], counted within the part.
+    board: int[L], among the boards of the street; 0 where there are no boards.
+    street: int[K], the street of each part.
+  """
+
+  part: np.ndarray
+  number: np.ndarray
+  board: np.ndarray
+  street: np.ndarray
+
+
+def leaf_places(leaves: LeafEvaluator, parts: Sequence[int]) -> Places:
+  """The places of all leaves in order; `parts` are the sizes of the evaluator's parts."""
+  part = np.repeat(np.arange(len(parts)), parts)
+  number = np.concatenate([np.arange(size) for size in parts])
+  if not isinstance(leaves, BoardLeaves):
+    return Places(part, number, np.zeros(len(part), int), np.zeros(len(parts), int))
+  each = np.maximum(np.array(leaves.leaves).ravel(), 1)
+  return Places(part, number, number // each[part], np.arange(len(parts)) // 2)
 
 
 def _stacked(*arrays: np.ndarray) -> np.ndarray:

@@ -98,6 +98,10 @@ class Source(Protocol):
     """See `Labels.known`."""
     ...
 
+  def payoffs(self, public_state: int) -> list[float]:
+    """See `Labels.payoffs`."""
+    ...
+
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """See `Labels.spreads`."""
     ...
@@ -174,6 +178,10 @@ class Labels:
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
     """What each player may know at a public state, acting or not: augmented infostates."""
     return self.source.known(public_state)
+
+  def payoffs(self, public_state: int) -> list[float]:
+    """What player 0 may win at a public state where the game is over, ascending."""
+    return self.source.payoffs(public_state)
 
   def spreads(self) -> list[np.ndarray]:
     """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""

@@ -24,9 +24,9 @@ from ps_cfr_spiel.tree.public_tree import Array, Parts
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
 
 
-def pick(values: np.ndarray, leaves: np.ndarray, size: int) -> np.ndarray:
-  """Some leaves' values, [L, ...] to [size, ...], padded with zeros."""
-  return np.pad(values[leaves], [(0, size - len(leaves)), *[(0, 0)] * (values.ndim - 1)])
+def pick(values: np.ndarray, leaves: np.ndarray) -> np.ndarray:
+  """Some leaves' values, [L, ...] to [n, ...], by their numbers, n in all; of leaf -1 zeros."""
+  return np.pad(values, [(0, 1), *[(0, 0)] * (values.ndim - 1)])[leaves.ravel()]
 
 
 def dot(a: Array, b: Array) -> Array:
@@ -34,9 +34,9 @@ def dot(a: Array, b: Array) -> Array:
   return jnp.matmul(a, b, precision=HIGHEST)
 
 
-def two_parts_take(leaves: Any, numbers: Sequence[np.ndarray], sizes: Sequence[int]) -> Any:
+def two_parts_take(leaves: Any, numbers: Sequence[np.ndarray]) -> Any:
   """`LeafEvaluator.take` of an evaluator of showdowns and folds, with `stake` and `constant`."""
-  stake, constant = pick(leaves.stake, numbers[0], sizes[0]), pick(leaves.constant, numbers[1], sizes[1])
+  stake, constant = pick(leaves.stake, numbers[0]), pick(leaves.constant, numbers[1])
   return dataclasses.replace(leaves, stake=stake, constant=constant)
 
 
@@ -80,11 +80,13 @@ class DenseLeaves:
       stake: see the class.
       constant: see the class.
       total: what the weights of a deal are divided by; by default Z, their sum, which makes them a prior.
+
+    In a jitted function too, of JAX's arrays.
     """
     prior = deal_weights(form)
-    prior /= prior.sum() if total is None else total
-    sign = np.sign(form.strength[0][:, None] - form.strength[1][None, :])
-    return cls(prior * sign, prior, stake, constant)
+    prior = prior / (prior.sum() if total is None else total)
+    first, second = form.strength[0][:, None], form.strength[1][None, :]
+    return cls(prior * (first > second) - prior * (first < second), prior, stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""
@@ -101,9 +103,9 @@ class DenseLeaves:
     """See `tree.LeafEvaluator`."""
     return two_parts_sampled(self, player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "DenseLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "DenseLeaves":
     """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves, sizes)
+    return two_parts_take(self, leaves)
 
   def widen(self, types: Sequence[int]) -> "DenseLeaves":
     """See `tree.pad_types`."""
@@ -133,9 +135,9 @@ class BlockLeaves:
     """See `tree.LeafEvaluator`."""
     return BlockLeaves(self.utility[leaf])(player, [reach])[0]
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "BlockLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "BlockLeaves":
     """See `tree.LeafEvaluator`."""
-    return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+    return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
 @jax.tree_util.register_dataclass
@@ -159,9 +161,9 @@ class SparseLeaves:
     """See `tree.LeafEvaluator`."""
     return SparseLeaves(self.utility[leaf])(player, [reach])[0]
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "SparseLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "SparseLeaves":
     """See `tree.LeafEvaluator`."""
-    return dataclasses.replace(self, utility=pick(self.utility, leaves[0], sizes[0]))
+    return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
 def deal_weights(form) -> np.ndarray:

@@ -15,7 +15,7 @@ from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
 from ps_cfr_spiel.tree.library import handler, obstacle
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
-from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand
+from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand, search_rows
 
 
 @jax.tree_util.register_dataclass
@@ -42,18 +42,27 @@ class _View:
   @classmethod
   def create(cls, form, player: int, total: float) -> "_View":
     """Tables for `player`; `total` is Z, the sum of w0 w1 over compatible pairs."""
-    order = [np.argsort(strength, kind="stable") for strength in form.strength]
-    strength = [s[o] for s, o in zip(form.strength, order, strict=True)]
+    order = [np.argsort(strength, axis=-1, kind="stable") for strength in form.strength]
+    strength = [np.take_along_axis(s, o, -1) for s, o in zip(form.strength, order, strict=True)]
     distinct = np.unique(np.concatenate([cards.ravel() for cards in form.cards]))
-    cards = [np.searchsorted(distinct, c[o]).T for c, o in zip(form.cards, order, strict=True)]
+    # [..., 2, H]: the numbers of both cards, hands in order.
+    cards = [
+      np.searchsorted(distinct, np.take_along_axis(c.swapaxes(-1, -2), o[..., None, :], -1))
+      for c, o in zip(form.cards, order, strict=True)
+    ]
     own, other = player, 1 - player
-    counts = [np.searchsorted(strength[other], strength[own], side) for side in ("left", "right")]
-    same = same_hand(form.cards[own], form.cards[other])[order[own]]
+    counts = [search_rows(strength[other], strength[own], side) for side in ("left", "right")]
+    same = np.take_along_axis(same_hand(form.cards[own], form.cards[other]), order[own], -1)
+
+    def table(player: int, *more: np.ndarray) -> np.ndarray:
+      rows = [order[player][..., None, :], cards[player], *(x[..., None, :] for x in more)]
+      return np.concatenate(rows, -2).astype(np.int32)
+
     return cls(
       scale=form.weights[own] / total,
       weight=form.weights[other],
-      opponent=np.stack([order[other], *cards[other]]).astype(np.int32),
-      own=np.stack([order[own], *cards[own], *counts, same]).astype(np.int32),
+      opponent=table(other),
+      own=table(own, *counts, same),
     )
 
   def widen(self, hands: int, opponents: int) -> "_View":
@@ -92,6 +101,8 @@ class NativeLeaves:
   ) -> "NativeLeaves":
     """From the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
+    With `total` all arrays may have axes in front, the same of all: an evaluator for each of many boards.
+
     Raises:
       ValueError: there is no native evaluator here.
     """
@@ -116,9 +127,9 @@ class NativeLeaves:
     """See `tree.LeafEvaluator`."""
     return two_parts_sampled(self, player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "NativeLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "NativeLeaves":
     """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves, sizes)
+    return two_parts_take(self, leaves)
 
   def widen(self, types: Sequence[int]) -> "NativeLeaves":
     """See `tree.pad_types`."""

@@ -36,6 +36,7 @@ import numpy as np
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.orbits import Orbit
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
@@ -64,11 +65,13 @@ class Link:
     index: int32[m], for each child row the number of its parent row, counted through all parts.
     parents: rows in each part of the parent side.
     children: rows in each part of the child side; they sum to m.
+    orbit: the rows that these stand for, whose values count too; None if each stands for itself.
   """
 
   index: Array
   parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
   children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  orbit: Orbit | None = None
 
   @classmethod
   def create(cls, index: np.ndarray, parents: Sequence[int], children: Sequence[int]) -> "Link":
@@ -86,7 +89,10 @@ class Link:
 
   def push(self, children: Parts) -> list[Array]:
     """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
-    rows = sum_rows(jnp.concatenate(list(children)), self.index, sum(self.parents))
+    rows, index = jnp.concatenate(list(children)), self.index
+    if self.orbit is not None:
+      rows, index = self.orbit.members(rows), self.orbit.parent
+    rows = sum_rows(rows, index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
 
 
@@ -144,9 +150,13 @@ class PlayerTree:
     return [[k for k, a in enumerate(actions) if a == bucket] for bucket in sorted(set(actions))]
 
   def join(self, blocks: Sequence[Array]) -> list[Array]:
-    """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order."""
+    """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
+
+    On the host NumPy's stay NumPy's.
+    """
+    concatenate = np.concatenate if isinstance(next(iter(blocks), None), np.ndarray) else jnp.concatenate
     return [
-      jnp.concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
+      concatenate([blocks[k] for k in bucket], 1) if len(bucket) > 1 else blocks[bucket[0]]
       for bucket in self.buckets
     ]
 
@@ -219,12 +229,12 @@ class LeafEvaluator(Protocol):
     """
     ...
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "LeafEvaluator":
+  def take(self, leaves: Sequence[np.ndarray]) -> "LeafEvaluator":
     """The same for some of the leaves.
 
     Args:
-      leaves: for each part int[l_k], numbers of leaves, counted within the part.
-      sizes: for each part how many leaves it shall have, l_k or more; those beyond l_k are worth nothing.
+      leaves: for each part int[B, n], numbers of leaves, counted within the part; -1 is one that is worth
+        nothing. B is 1, or with public cards to come the boards that are kept: a row's leaves are on one.
     """
     ...
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -152,9 +152,9 @@ class ShowdownLeaves:
     """See `tree.LeafEvaluator`."""
     return two_parts_sampled(self, player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray], sizes: Sequence[int]) -> "ShowdownLeaves":
+  def take(self, leaves: Sequence[np.ndarray]) -> "ShowdownLeaves":
     """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves, sizes)
+    return two_parts_take(self, leaves)
 
   def widen(self, types: Sequence[int]) -> "ShowdownLeaves":
     """See `tree.pad_types`."""
@@ -201,9 +201,22 @@ def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
 
 
 def same_hand(own: np.ndarray, opponent: np.ndarray) -> np.ndarray:
-  """int32[H]: index of the same hand [H, 2] among the opponent's [G, 2], G if absent."""
-  codes = [np.sort(cards, 1) @ (1 << 16, 1) for cards in (own, opponent)]
-  order = np.argsort(codes[1])
-  place = np.minimum(np.searchsorted(codes[1], codes[0], sorter=order), len(opponent) - 1)
-  found = order[place]
-  return np.where(codes[1][found] == codes[0], found, len(opponent)).astype(np.int32)
+  """int32[..., H]: index of the same hand [..., H, 2] among the opponent's [..., G, 2], G if absent."""
+  codes = [np.sort(cards, -1) @ (1 << 16, 1) for cards in (own, opponent)]
+  order = np.argsort(codes[1], -1)
+  place = search_rows(np.take_along_axis(codes[1], order, -1), codes[0], "left")
+  hands = opponent.shape[-2]
+  found = np.take_along_axis(order, np.minimum(place, hands - 1), -1)
+  return np.where(np.take_along_axis(codes[1], found, -1) == codes[0], found, hands).astype(np.int32)
+
+
+def search_rows(ascending: np.ndarray, values: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+  """`np.searchsorted` of integers in each row: int[..., G] and int[..., H] to int[..., H]."""
+  keys = [x.reshape(-1, x.shape[-1]).astype(np.int64) for x in (ascending, values)]
+  least = min(x.min(initial=0) for x in keys)
+  span = max(x.max(initial=0) for x in keys) - least + 1
+  # Rows one after the other, each above the one before, are one ascending list.
+  rows = np.arange(len(keys[0]))[:, None]
+  flat, wanted = (x - least + span * rows for x in keys)
+  place = np.searchsorted(flat.ravel(), wanted.ravel(), side).reshape(wanted.shape) - flat.shape[1] * rows
+  return place.reshape(values.shape)

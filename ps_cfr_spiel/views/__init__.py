@@ -6,13 +6,13 @@ whole solution into a page for the browser; `paths` reads what people type; all 
 parameters is in `units`.
 """
 
-from ps_cfr_spiel.policy import action_name
+from ps_cfr_spiel.policy import action_name, grouped
 from ps_cfr_spiel.views import charts, glasses
 from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
-from ps_cfr_spiel.views.units import board_of, grouped, number_text, pot_of, unit_of, with_unit
+from ps_cfr_spiel.views.units import board_of, number_text, pot_of, seat_of, unit_of, with_unit
 
 __all__ = [
   "CHASER",
@@ -31,6 +31,7 @@ __all__ = [
   "labels_of",
   "number_text",
   "pot_of",
+  "seat_of",
   "spot",
   "spot_after",
   "unit_of",

@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy, action_names, letters
+from ps_cfr_spiel.policy import TreePolicy, action_names, grouped, letters
 from ps_cfr_spiel.tree import CHANCE
 from ps_cfr_spiel.views.spots import Spot, SpotWorth
-from ps_cfr_spiel.views.units import grouped, number_text
+from ps_cfr_spiel.views.units import POSITIONS, number_text
 
 RANKS = "AKQJT98765432"
-POSITIONS = ("out of position", "in position")  # of hold'em's two players, once the board is out
 WIDEST = 120  # characters of a table's line; a wider one has a line for each action instead
 RARE = 1e-3  # of the most frequent kind's presence; a chart leaves out hands that come here less often
 
@@ -149,7 +148,7 @@ def moves_text(spots: Mapping[str, Spot]) -> str:
   """
   first = next(iter(spots.values()))
   actions = {a: name for spot in spots.values() for a, name in zip(spot.ids, spot.actions, strict=True)}
-  width, columns = max(map(len, spots)), [max(len(name), 9) for name in actions.values()]
+  width, columns = max(map(len, spots)), [max(len(grouped(name)), 9) for name in actions.values()]
 
   def line(move: str, texts: Sequence[str]) -> str:
     row = "".join(f"  {text:>{column}}" for text, column in zip(texts, columns, strict=True))
@@ -159,8 +158,9 @@ def moves_text(spots: Mapping[str, Spot]) -> str:
   for move, spot in spots.items():
     shares = dict(zip(spot.ids, spot.frequencies(), strict=True))
     rows.append(line(move, [_percent(shares[a]) if a in shares else "" for a in actions]))
-  where = f"After {', '.join(first.history[:-1])}: chance moves, then player {first.player} acts."
-  return "\n".join([where, "", line("", list(actions.values())), *rows])
+  before = ", ".join(map(grouped, first.history[:-1]))
+  where = f"After {before}: chance moves, then player {first.player} acts."
+  return "\n".join([where, "", line("", [grouped(name) for name in actions.values()]), *rows])
 
 
 def chart_text(spot: Spot, action: int | None = None) -> str:
@@ -195,7 +195,7 @@ def legend_text(spot: Spot, action: int | None = None) -> str:
   what = (
     "the action played most and how often"
     if action is None
-    else f"how often {spot.actions[action]} is played"
+    else f"how often {grouped(spot.actions[action])} is played"
   )
   return (
     f"Each cell: {what}, in percent. Suited hands above the diagonal, offsuit below.\n"

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ps_cfr_spiel.policy import TreePolicy, action_name
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.version import __version__
 from ps_cfr_spiel.views import charts, glasses
 from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
-from ps_cfr_spiel.views.units import board_of, pot_of, unit_of
+from ps_cfr_spiel.views.units import board_of, pot_of, seat_of, unit_of
 
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
 MOST_STATES = 50_000
@@ -52,7 +53,8 @@ def page_data(policy: TreePolicy, origin: str = "") -> dict[str, Any]:
       f"than a page can hold ({MOST_STATES:,} and {MOST_NUMBERS:,}); write rows instead: show --csv."
     )
   shared: dict[tuple[str, ...], int] = {}
-  nodes = [_node(policy, number, shared) for number in range(len(labels.public_states))]
+  states = progress_bar(None, iterable=range(len(labels.public_states)), desc="Page", unit=" public states")
+  nodes = [_node(policy, number, shared) for number in states]
   is_chase = game.get_type().short_name == "glasses"
   return {
     "version": __version__,
@@ -60,6 +62,7 @@ def page_data(policy: TreePolicy, origin: str = "") -> dict[str, Any]:
     "name": game.get_type().long_name,
     "origin": origin,
     "unit": unit_of(game),
+    "seats": [seat_of(game, player) for player in (0, 1)],
     "pot": pot_of(game),
     "board": board_of(game),
     "hands": any(charts.is_hand(name) for names in shared for name in names[:1]),

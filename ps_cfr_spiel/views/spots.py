@@ -12,9 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_one_action, line
+from ps_cfr_spiel.policy import (
+  TreePolicy,
+  action_name,
+  action_names,
+  find_one_action,
+  find_public_state,
+  line,
+  play_moves,
+)
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
-from ps_cfr_spiel.views.paths import find_public_state, play_moves
 from ps_cfr_spiel.walking import walked
 
 
@@ -114,7 +121,7 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
   """
   if not has_spots(policy):
     raise ValueError(f"{policy.labels.game} was solved without public states, so there are none to look at.")
-  number = find_public_state(policy, path)
+  number = find_public_state(policy.game, policy.labels, path)
   return spot_of(policy, number)
 
 
@@ -180,7 +187,7 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
     policy: as for `spot`.
     path: see `spot`.
   """
-  labels, number = policy.labels, find_public_state(policy, path)
+  labels, number = policy.labels, find_public_state(policy.game, policy.labels, path)
   if labels.public_states[number].player != CHANCE:
     return {}
   below = [c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.count(c)]

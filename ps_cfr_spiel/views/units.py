@@ -1,10 +1,9 @@
 """Chips, pots and shares: all that people's reports need to know of a game's parameters."""
 
-import re
-
 import pyspiel
 
 HOLDEM = ("river_subgame", "holdem_subgame")
+POSITIONS = ("out of position", "in position")  # of hold'em's two players after the flop
 
 
 def pot_of(game: pyspiel.Game) -> float | None:
@@ -15,6 +14,13 @@ def pot_of(game: pyspiel.Game) -> float | None:
 def board_of(game: pyspiel.Game) -> str | None:
   """The cards on the board at the start; None if the game has none."""
   return game.get_parameters()["board"] if game.get_type().short_name in HOLDEM else None
+
+
+def seat_of(game: pyspiel.Game, player: int) -> str:
+  """What a player is called: "player 0 (OOP)", with the position where poker has a word for it."""
+  if game.get_type().short_name not in HOLDEM:
+    return f"player {player}"
+  return f"player {player} ({''.join(word[0] for word in POSITIONS[player].split()).upper()})"
 
 
 def unit_of(game: pyspiel.Game) -> str:
@@ -32,8 +38,3 @@ def with_unit(amount: float, game: pyspiel.Game) -> str:
 def number_text(x: float) -> str:
   """Four digits, without an exponent where that is readable."""
   return f"{x:,.1f}" if abs(x) >= 1000 else f"{x:.4g}"
-
-
-def grouped(name: str) -> str:
-  """An action's name with thousands separators: All-in 19,900."""
-  return re.sub(r"\d{4,}", lambda digits: f"{int(digits[0]):,}", name)

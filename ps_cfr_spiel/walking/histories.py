@@ -107,6 +107,10 @@ class Walked:
     )
     return first, second
 
+  def payoffs(self, public_state: int) -> list[float]:
+    """See `tree.Labels`."""
+    return np.unique(self.histories.utility[self._members(public_state)]).tolist()
+
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """See `tree.Labels`."""
     histories, spread = self.histories, []

@@ -1,3 +1,4 @@
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -5,7 +6,9 @@ from open_spiel.python.algorithms import exploitability
 from random_games import random_game
 
 import ps_cfr_spiel
-from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, bind, unbind
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind, unbind
+from ps_cfr_spiel.device import precision, to_device
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = "leduc_poker(suit_isomorphism=True)"
@@ -96,20 +99,30 @@ def test_idle_types_belong_to_no_set():
 
 @pytest.mark.parametrize("rule", ["rm+", "nrm+"])
 def test_identity_is_the_ordinary_solve(rule):
-  """To rounding: the operations are the same, but the compiler fuses them otherwise."""
-  plain, joined = (
-    ps_cfr_spiel.PSCFRSolver(KUHN, rule, dtype="float64", abstraction=key) for key in (None, "identity")
-  )
+  """Bit by bit: where nobody has company there is nothing to expand or to add up."""
+  plain, joined = (ps_cfr_spiel.PSCFRSolver(KUHN, rule, abstraction=key) for key in (None, "identity"))
   for solver in (plain, joined):
     solver.run(60)
-  for one, other in (
-    (plain.average_policy(), joined.average_policy()),
-    (plain.current_policy(), joined.current_policy()),
-  ):
-    for decision, _, name in one.labels.infostates():
-      found = list(other.at(decision.player, name).values())
-      expected = list(one.at(decision.player, name).values())
-      np.testing.assert_allclose(found, expected, atol=1e-12)
+  for one, other in zip(jax.tree.leaves(plain._state), jax.tree.leaves(joined._state), strict=True):
+    np.testing.assert_array_equal(one, other)
+  assert joined.abstraction.counts == (6, 6)
+
+
+@pytest.mark.parametrize("rule", [cfr.RMPlus(), cfr.NRMPlus()])
+def test_sets_of_one_play_as_infostates_do(rule):
+  """To rounding: the operations are the same, but the compiler fuses them otherwise."""
+  tree, strategies = ps_cfr_spiel.build_tree(KUHN), []
+  alone = bind(tree, abstract_tree(tree, KUHN, "identity"))
+  sets = [as_sets(own, p, p.columns(1).tolist()) for own, p in zip(tree.players, alone, strict=True)]
+  with precision("float64"):
+    device = to_device(tree, "float64")
+    for joined in (cfr.WHOLE, to_device(tuple(sets), "float64")):
+      state = cfr.init(device, rule, "float64", joined)
+      state = cfr.solve(device, state, 60, 0, joined, rule=rule, alternating=True)
+      tables = [cfr.average_strategy(p) for p in state.players]
+      strategies.append(cfr.of_infostates(device, joined, tables))
+  for one, other in zip(*map(jax.tree.leaves, strategies), strict=True):
+    np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def reference_cfr_plus(game, set_of, iterations):

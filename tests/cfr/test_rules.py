@@ -83,6 +83,14 @@ def test_lcfr_is_dcfr_of_ones():
   np.testing.assert_array_equal(steps(LCFR(), regrets), steps(DCFR(1, 1, 1), regrets))
 
 
+@pytest.mark.parametrize(
+  ("name", "kind"), [("cfr+", RMPlus), ("CFR", RM), ("NRM+", NRMPlus), ("RMPlus", RMPlus)]
+)
+def test_rules_by_the_names_of_their_algorithms(name, kind):
+  assert make_rule(name) == kind()
+  assert PSCFRSolver(pyspiel.load_game("kuhn_poker"), name).rule == kind()
+
+
 @pytest.mark.parametrize("kind", RULES.values(), ids=RULES)
 def test_laws(kind):
   """Strategies are distributions; types do not mix; scale does not matter; silence changes nothing."""
@@ -137,8 +145,10 @@ def test_headers_of_older_files_mean_what_they_meant():
 
 
 def test_bad_rules_are_named():
-  with pytest.raises(ValueError, match="Unknown rule 'cfr'; choose one of 'rm', 'rm\\+'"):
-    make_rule("cfr")
+  with pytest.raises(
+    ValueError, match=r"Unknown rule 'cfr-d'; choose one of 'rm', 'rm\+', .* 'cfr', 'cfr\+'"
+  ):
+    make_rule("cfr-d")
   with pytest.raises(ValueError, match="has the parameters"):
     make_rule({"name": "rm", "alpha": 2})
   with pytest.raises(ValueError, match="Expected a rule"):

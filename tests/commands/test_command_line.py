@@ -105,6 +105,16 @@ def test_evaluate_agrees_with_openspiel(solved):
   assert "120 iterations of NRM" in out
 
 
+def test_evaluate_rounds_first(solved):
+  out, _ = program("evaluate", solved[0] / "run.npz", "--post_processing=purify")
+  policy = ps_cfr_spiel.load_policy(solved[0] / "run.npz")
+  rounded = ps_cfr_spiel.post_process(policy.game, policy, "purify")
+  expected = exploitability.exploitability(policy.game, rounded)
+  found = re.search(r"^exploitability: +(\S+) chips", out, re.M)
+  assert float(found[1]) == pytest.approx(expected, rel=1e-3)
+  assert "rounded average policy" in out
+
+
 def test_show_draws_and_prints(solved, tmp_path):
   out, _ = program("show", solved[0] / "run.npz", "--at=x b200", "--png", tmp_path / "chart.png")
   assert "After Check, Bet 200: player 0 acts" in out
@@ -267,8 +277,11 @@ def spoil(folder):
     ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
     ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
     ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
-    ("resolve|kuhn_poker|--lookahead=0", "0 is not a positive integer"),
-    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead=1 or more"),
+    (
+      "resolve|kuhn_poker|--lookahead=0",
+      "--lookahead=0: expected a number of decisions, 1 or more, or round",
+    ),
+    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead; without it"),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),

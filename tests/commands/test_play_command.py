@@ -6,11 +6,12 @@ import numpy as np
 import pyspiel
 import pytest
 from absl import flags
+from game_checks import all_histories
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play
 from ps_cfr_spiel.commands.user_input import UserError
-from ps_cfr_spiel.evaluation import table
+from ps_cfr_spiel.evaluation import table, telling
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
 
 GAMES = {
@@ -18,7 +19,6 @@ GAMES = {
   "cheat of four": "cheat(players=4,hand_size=3,max_turns=8)",
   "glasses": "glasses",
   "river_subgame": "river_subgame(ranges=AsKd QQ;TT 87s)",
-  "a game of OpenSpiel's": "kuhn_poker",
 }
 RIVER = "river_subgame(ranges=AsKd;TdTc)"
 
@@ -98,7 +98,8 @@ def test_short_forms_are_read_as_they_are_shown():
     ("kuhn_poker", "Three cards"),
     ("cheat", "Cheat"),
     ("turn_based_simultaneous_game(game=goofspiel(num_cards=3))", "Prize cards"),
-    ("phantom_ttt", "OpenSpiel has no text of its rules. 2 players"),
+    ("phantom_ttt", "Tic-tac-toe"),
+    ("battleship", "OpenSpiel has no text of its rules. 2 players"),
   ],
 )
 def test_rules(name, rule):
@@ -125,7 +126,7 @@ def test_bad_input_asks_again():
   state, text = converse(RIVER, 0, ["hello", "17", "", "3 chips", "check"], first_bot)
   assert state.is_terminal()
   assert text.count("Your move") == 5
-  assert "'hello' is not a legal move; Check, Bet 200, All-in 19900 are." in text
+  assert "'hello' is not a legal move; Check, Bet 200, All-in 19,900 are." in text
   assert "'17' is not a legal move" in text
   assert "'' is not a legal move" in text
 
@@ -178,6 +179,45 @@ def test_long_lists_are_cut_and_shown_on_demand():
   assert re.search(r"\.\.\. and \d+ more", before)
   assert "more" not in after
   assert len(re.findall("Discard ", after)) > table.MAX_LISTED
+
+
+def test_openspiels_strings_are_made_readable():
+  leduc = "[Observer: 0][Private: 2][Round 1][Player: 0][Pot: 2][Money: 99 99][Round1: ][Public: -10000]"
+  assert telling.readable(leduc) == "Private: 2, Round 1, Pot: 2, Money: 99 99"
+  assert telling.readable("1pb") == "1pb"  # Kuhn poker's card and moves
+  assert telling.readable("..x\n...\n0,2 ") == "\n  ..x\n  ...\n  0,2"
+  goofspiel = "Current player: -4\nPoints: 0 0 \nHand: 3\nTerminal?: 1\n\nWin sequence: \n"
+  assert telling.readable(goofspiel) == "\n  Points: 0 0\n  Hand: 3"
+
+
+@pytest.mark.parametrize("game_string", ["kuhn_poker", "leduc_poker"])
+def test_readable_strings_tell_apart_what_the_games_do(game_string):
+  """What is left out of OpenSpiel's strings never tells two of them apart."""
+  for player in (0, 1):
+    names = {s.information_state_string(player) for s, _ in all_histories(pyspiel.load_game(game_string))}
+    played = [name for name in names if "[Player: -" not in name]  # nobody is shown a deal under way
+    assert len({telling.readable(name) for name in played}) == len(set(played))
+
+
+def test_a_hand_of_leduc():
+  _, text = converse("leduc_poker", 0, ["raise", "call", "call", "call", "call"], seed=1)
+  assert "[" not in text and "Now:" not in text
+  assert re.search(r"^So far: Private: \d, Round 1, Pot: 2, Money: 99 99$", text, re.MULTILINE)
+  assert re.search(r"^So far: Private: \d, Round \d, Pot: \d+, .*Round1: 2 ", text, re.MULTILINE)
+  assert re.search(r"^Player 1 saw: Private: \d, .*Round1: 2 ", text, re.MULTILINE)
+  assert re.search(r"^All moves: Deal \d, Deal \d, Raise, ", text, re.MULTILINE)
+
+
+def test_games_without_observations_are_played():
+  state, text = converse("liars_dice", 0, ["1-6", "liar", "liar", "liar"], seed=3)
+  assert state.is_terminal()
+  assert "Now:" not in text and "So far:" in text
+
+
+def test_amounts_have_separators():
+  state, text = converse(RIVER, 0, ["all-in 19,900", "quit"], first_bot)
+  assert "All-in 19,900" in text
+  assert state.is_terminal()
 
 
 @each_game

@@ -9,13 +9,20 @@ import pytest
 from ps_cfr_spiel.games.poker import cards
 from reference import sequence_form_value
 
-from ps_cfr_spiel import OutcomeSamplingSolver, PSCFRSolver, VRMCCFRSolver, build_tree, cfr
+from ps_cfr_spiel import (
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  PSCFRSolver,
+  VRMCCFRSolver,
+  build_tree,
+  cfr,
+  mccfr,
+)
 from ps_cfr_spiel.compiler import memory
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
-from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, evaluate, sequence_reach
 
 GAMES = {
@@ -256,6 +263,33 @@ def test_a_tree_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
   memory.check_memory(pyspiel.load_game("kuhn_poker"), 1)
 
 
+def test_a_river_of_many_bet_sizes_is_refused_too():
+  river = pyspiel.load_game("river_subgame(bets=0.3 0.7 1.5 a)")
+  form = river.bayesian_form()
+  numbers = sum(
+    len(form.types[state.player]) * len(state.children) for state in river.public_states if state.player >= 0
+  )
+  assert memory.memory_needs(form, 1, 4)["for strategies, averages and regrets"] == 4 * 8 * numbers
+  with pytest.raises(ValueError, match=r"needs about .* MB of memory .*, and 10 MB are allowed. Fewer hands"):
+    PSCFRSolver(river, memory=10e6)
+
+
+def test_batches_and_sampling_tables_that_do_not_fit_are_refused():
+  kuhn, river = pyspiel.load_game("kuhn_poker"), pyspiel.load_game("river_subgame")
+  with pytest.raises(ValueError, match=r"with batch=4,000,000,000 needs about .* GB for a batch of traj"):
+    OutcomeSamplingSolver(kuhn, batch=4_000_000_000)
+  with pytest.raises(ValueError, match=r"for regrets and averages.* 20 MB are allowed. Choose a smaller"):
+    VRMCCFRSolver(river, memory=20e6, trajectories="public")
+
+
+@pytest.mark.parametrize("solver", [OutcomeSamplingSolver, VRMCCFRSolver, ExternalSamplingSolver])
+def test_the_estimate_of_a_sampling_run_counts_its_tables(solver):
+  run = solver(pyspiel.load_game("leduc_poker"), batch=2)
+  needs = mccfr.memory_needs(run._sampling_tree, run.sampler, 2, "float32")
+  kept = sum(array.nbytes for array in run._state[2:])
+  assert needs["for regrets and averages"] == 2 * kept
+
+
 def test_the_estimate_counts_every_number():
   """Of the tables exactly; tables are what `init` makes."""
   game = pyspiel.load_game(GAMES["flop"])
@@ -270,8 +304,6 @@ def test_the_estimate_counts_every_number():
 
 def test_what_is_not_there_says_so():
   game = pyspiel.load_game("holdem_subgame(stack=300,ranges=AK;TT)")
-  with pytest.raises(ValueError, match="subgames can be cut from a walked tree only"):
-    Subgames.of(game)
   with pytest.raises(ValueError, match="use trajectories='public', or leaves='sparse'"):
     OutcomeSamplingSolver(game)
 

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pyspiel
 import pytest
+from game_checks import all_histories
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from random_policies import random_policy
@@ -13,8 +14,9 @@ from ps_cfr_spiel import build_tree, charts, pictures
 from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
-from ps_cfr_spiel.pictures import hands, style
+from ps_cfr_spiel.pictures import hands, style, trees
 from ps_cfr_spiel.pictures.style import tick_text
+from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.views import grouped, spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
@@ -55,7 +57,7 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
 
 def test_a_chart_says_where_it_is(policy):
   shown = texts(pictures.hand_chart(policy, "x b200"))
-  assert "Player 0, after Check, Bet 200" in shown
+  assert "Player 0 (OOP), after Check, Bet 200" in shown
   assert "9♠ 7♣ 5♠ 4♥ 3♣    pot 200" in shown
   assert {"AKs", "AKo", "AA", "22"} <= set(shown)
 
@@ -91,6 +93,45 @@ def test_the_curve_names_its_units(game, unit, tmp_path):
 def test_nothing_of_a_public_tree_is_cut_off(game, depth):
   game = pyspiel.load_game(game)
   assert_nothing_cut_off(pictures.public_tree(game, build_tree(game), depth))
+
+
+DEALS = {
+  "kuhn_poker": "kuhn_poker",
+  "river": "river_subgame(ranges=AsKd QQ;TT 87s,stack=500)",
+  "river on which all tie": "river_subgame(board=AsKsQsJsTs,ranges=99;88 AdKd,stack=300)",
+  "turn": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 3d2d)",
+}
+
+
+@pytest.mark.parametrize("name", DEALS.values(), ids=DEALS)
+def test_what_player_0_may_win_at_an_end(name):
+  """Beside all histories, grouped by their public moves, which come after two deals."""
+  game = pyspiel.load_game(name)
+  labels = build_tree(game).names
+  ends = [n for n, state in enumerate(labels.public_states) if state.player == TERMINAL and labels.count(n)]
+  expected: dict[tuple[int, ...], set[float]] = {}
+  for state, _ in all_histories(game):
+    if state.is_terminal():
+      expected.setdefault(tuple(state.history()[2:]), set()).add(state.returns()[0])
+  assert {tuple(labels.history(n)[2:]): set(labels.payoffs(n)) for n in ends} == expected
+
+
+def test_the_tree_of_kuhn_poker_has_payoffs_and_infostates():
+  game = pyspiel.load_game("kuhn_poker")
+  shown = texts(pictures.public_tree(game, build_tree(game)))
+  assert sorted(shown).count("3 infostates") == 4
+  assert [shown.count(payoffs) for payoffs in ("±1", "±2", "-1", "1")] == [1, 2, 1, 1]
+  assert shown.count("(hidden)") == 2
+
+
+def test_payoffs_in_short():
+  shown = {
+    (-1.0,): "-1",
+    (-2.0, 2.0): "±2",
+    (-2.0, 0.0, 2.0): "-2, 0, 2",
+    (-1e4, -1.0, 1.0, 5e3): "-10,000 to 5,000",
+  }
+  assert {payoffs: trees.payoffs_text(payoffs) for payoffs in shown} == shown
 
 
 def test_a_curve_without_points_is_still_a_picture(tmp_path):

@@ -24,6 +24,8 @@ from ps_cfr_spiel.games.poker import betting, cards
 
 SMALL = {
   "a small deck": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 3d2d)",
+  "sizes of each player": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=600,"
+  "bets=x | 0.5 a / 1 | x,ranges=6c6d 5c4c;6c2d 3d2d)",
   "a small deck from the flop": "holdem_subgame(deck=5x2,board=2c3c4d,stack=200,ranges=6c6d 5c4c;6c2d 5d3d)",
 }
 LARGE = {

@@ -25,6 +25,8 @@ def test_commas_and_percents():
     ("200% a", "2 a"),
     (["33%, a", "a"], "0.33 a;a"),
     ("50%; 100%, a", "0.5; 1 a"),
+    ("50%, a; a | 33%", "0.5 a; a | 0.33"),
+    ("x", "x"),
   ],
 )
 def test_sizes(bets, expected):
@@ -43,6 +45,7 @@ def test_defaults_are_the_games():
     ({"ranges": ("AA",)}, "expected two, of player 0 and of player 1, got 1"),
     ({"ranges": ("AA", "XX")}, "range token 'XX': not understood"),
     ({"bets": "50%, big"}, "unknown bet size 'big'"),
+    ({"bets": ["50% | 33%", "a"]}, "sizes for each player are one text"),
     ({"board": "Kh, Kd"}, "a river board has 5"),
   ],
 )

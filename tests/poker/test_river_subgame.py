@@ -26,6 +26,7 @@ VARIANTS = {
   "weighted ranges that block each other": WEIGHTED,
   "rich bets": "river_subgame(ranges=AsKd 6h2d;QdQc,stack=800,bets=0.25 0.5 1 2.5 a)",
   "fewer sizes later": "river_subgame(ranges=AsKs 66;QQ,bets=0.5 1 a;1 a;a)",
+  "sizes of each player": "river_subgame(ranges=AsKs 66;QQ,stack=1200,bets=x;0.5 a | 0.33 1;x)",
   "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
   "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
   "all-in before the river": "river_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
@@ -245,6 +246,69 @@ def test_sizes_may_differ_between_first_second_and_later_bets():
   assert labels(game, "Check") == labels(game)
   assert labels(game, "Bet 100") == {0: "Fold", 1: "Call", 4: "Raise to 900", 5: "All-in 19900"}
   assert labels(game, "Bet 100", "Raise to 900") == {0: "Fold", 1: "Call", 5: "All-in 19900"}
+
+
+def test_sizes_may_differ_between_players():
+  game = pyspiel.load_game("river_subgame", {"bets": "x;1 a | 0.5;x"})
+
+  def labels(*moves):
+    state = play(game, "AsKd", "6h2d", moves)
+    return {action: state.action_to_string(action) for action in state.legal_actions()}
+
+  assert labels() == {1: "Check"}
+  assert labels("Check") == {1: "Check", 2: "Bet 100"}
+  assert labels("Check", "Bet 100") == {0: "Fold", 1: "Call", 3: "Raise to 500", 4: "All-in 19900"}
+  assert labels("Check", "Bet 100", "Raise to 500") == {0: "Fold", 1: "Call"}
+
+
+SIZES_OF_EACH = (
+  "0.5 | 1 a",
+  "0.5 a;1 | 0.7;x",
+  "x | 1;a",
+  "0.4;1;a | 0.4;1;a",
+  "fcpa | 2",
+)
+
+
+@pytest.mark.parametrize("bets", SIZES_OF_EACH)
+def test_sizes_of_each_player_are_those_of_both_with_lines_left_out(bets):
+  """Beside the game in which both may use every size at every bet: the same lines, but for those left out."""
+  sizes = [
+    [group.replace("fcpa", "1 a").split() for group in player.split(";")] for player in bets.split("|")
+  ]
+  every = " ".join(sorted({size for player in sizes for group in player for size in group if size != "x"}))
+  pot, stack = 200, 1500
+  number = {
+    size: k for k, size in enumerate(sorted(every.split(), key=lambda s: float(s.replace("a", "inf"))))
+  }
+
+  def lines(text):
+    tree = betting.public_tree(pot, stack, betting.parse_bets(f"{text};{text}"))
+    return {state.line: state for state in tree}, tree
+
+  def allowed(state, tree):
+    while state.parent >= 0:
+      above = tree[state.parent]
+      groups = sizes[above.player]
+      group = groups[min(above.num_bets, len(groups) - 1)]
+      if state.action >= 2 and state.action - 2 not in [number[size] for size in group if size != "x"]:
+        return False
+      state = above
+    return True
+
+  all_lines, tree = lines(every)
+  game = pyspiel.load_game("river_subgame", {"bets": bets, "pot": pot, "stack": stack})
+  ours = {state.line: state for state in game.public_states}
+  assert set(ours) == {line for line, state in all_lines.items() if allowed(state, tree)}
+  for line, state in ours.items():
+    theirs = all_lines[line]
+    same = ("action", "label", "player", "spent", "constant", "stake", "num_bets", "min_raise")
+    assert [getattr(state, name) for name in same] == [getattr(theirs, name) for name in same]
+
+
+def test_equal_sizes_of_both_players_are_one_list():
+  both, one = (betting.parse_bets(text, 2) for text in ("0.5 a;1 | 0.5 a;1 / 2 | 2", "0.5 a;1 / 2"))
+  assert both == one
 
 
 def test_nobody_can_bet_when_all_chips_are_in_the_pot():
@@ -580,6 +644,9 @@ def test_there_are_playthroughs():
     ({"bets": "1/2 a"}, "bets='1/2 a': unknown bet size '1/2'"),
     ({"bets": ""}, "bets='': no size given for bet 1"),
     ({"bets": "1 a;;a"}, "bets='1 a;;a': no size given for bet 2"),
+    ({"bets": "1 |"}, "bets='1 |': no size given for bet 1; allowed are"),
+    ({"bets": "1 | 2 | a"}, "bets='1 | 2 | a': sizes for 3 players, and there are two; allowed are"),
+    ({"bets": "1 x"}, "bets='1 x': unknown bet size 'x'"),
     ({"bets": "1"}, "bets='1': OpenSpiel reads a lone number as a number, not as text; write '1;1'"),
     ({"ranges": "AA"}, "ranges='AA': must be 'uniform', or two ranges"),
     ({"ranges": "AAA;KK"}, "range token 'AAA': not understood"),

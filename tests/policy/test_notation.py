@@ -46,4 +46,6 @@ def test_mistakes(text, message):
 
 def test_grouped_names_are_read_again():
   assert grouped("All-in 19900") == "All-in 19,900" and grouped("Bet 200") == "Bet 200"
+  assert grouped("Raise to 1234567") == "Raise to 1,234,567"
+  assert grouped("Discard 3456") == "Discard 3456"  # cards
   assert [find_one_action(grouped(name), NAMES, IDS) for name in NAMES] == [0, 1, 2, 3]

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from cuts import TURN
 
 from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames
 from ps_cfr_spiel.search import searcher
@@ -21,6 +22,9 @@ CASES = [
   ("glasses", {}),
   (GOOFSPIEL, {}),
   (RIVER, {"lookahead": 1, "actions": (0, 1, 3, 5)}),
+  (TURN, {}),
+  (TURN, AHEAD),
+  (TURN, {**AHEAD, "lookahead": "round"}),
 ]
 
 
@@ -66,8 +70,8 @@ def test_no_subgame_is_cut_before_the_first_search(name, options, cuts, given):
 
 
 @pytest.mark.parametrize("name, options", CASES)
-def test_every_search_of_a_level_has_one_shape(name, options, given):
-  """At every fifth public state: what the solver gets has the shape of the level, whatever came before."""
+def test_every_search_of_a_kind_has_one_shape(name, options, given):
+  """At every fifth public state: what the solver gets has the shape of the kind, whatever came before."""
   made = ContinualResolving(load(name), 1, **options)
   for player in (0, 1):
     made.start(player)
@@ -78,8 +82,8 @@ def test_every_search_of_a_level_has_one_shape(name, options, given):
     made.search(s)
     player = made.labels.public_states[s].player
     if given:
-      level = made.searcher.levels.level[player][s]
-      shapes.setdefault((player, int(level)), set()).add(str(jax.tree.map(np.shape, given[-1])))
+      kind = made.searcher.levels.kind(s)
+      shapes.setdefault(kind, set()).add(str(jax.tree.map(np.shape, given[-1])))
   assert len(shapes) > 1
   assert {len(found) for found in shapes.values()} == {1}
 

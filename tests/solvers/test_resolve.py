@@ -178,7 +178,7 @@ def test_weak_strategies_are_only_improved(name, gadget, quality):
   better = []
   for player in (0, 1):
     tables = tables_of(made.tree, profile)
-    search = Search(player, -1, (tables[0], tables[1]), (), {}, 0.0)
+    search = Search(player, np.inf, (tables[0], tables[1]), (), {}, 0.0)
     start = game.known[0][1 - player]
     before = value = game.responses(profile, 1 - player)[start]
     for states in resolved_levels(made, player):
@@ -228,7 +228,7 @@ def test_what_to_expect_of_the_opponent():
   (state, *_) = made.searcher.levels.states(0, 1)
   second = made.search(state)
   new = 0
-  for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._seen_at[1], strict=True):
+  for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._passed[1], strict=True):
     uniform = 1 / len(before)
     np.testing.assert_array_equal(after[:, level <= 1], before[:, level <= 1])
     assert (before[:, level > 1] == uniform).all() and (after[:, level > 2] == uniform).all()
@@ -367,7 +367,7 @@ def test_where_the_player_never_comes(probability, gadget):
   }
   for player in (0, 1):
     tables = tables_of(made.tree, first)
-    search = Search(player, -1, (tables[0], tables[1]), (), {}, 0.0)
+    search = Search(player, np.inf, (tables[0], tables[1]), (), {}, 0.0)
     for states in resolved_levels(made, player):
       search = made.searcher.resolve(search, states)
     for block in search.tables[player]:

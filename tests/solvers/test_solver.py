@@ -1,5 +1,6 @@
 """PSCFRSolver against OpenSpiel's own solvers and tools, an LP, and itself (resumed, saved, interrupted)."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -13,6 +14,7 @@ from reference import policy_table, sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import RM, RULES, PSCFRSolver, RMPlus
+from ps_cfr_spiel.solvers import iterative
 
 # A dozen combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
 REDUCED = "river_subgame(stack=700,ranges=QQ:0.5 87s A9s:0.25 2d2h;TT:0.7 66 87s:2 AhKd)"
@@ -227,3 +229,23 @@ def test_policy_table_is_complete(reduced):
   assert len(table) == len(list(policy.labels.infostates()))
   for probabilities in table.values():
     assert abs(sum(probabilities.values()) - 1) < 1e-12
+
+
+def test_who_waits_is_told_once_for_what(monkeypatch):
+  said = []
+
+  @contextlib.contextmanager
+  def waiting(what, progress=None):
+    said.append((what, progress))
+    yield
+
+  monkeypatch.setattr(iterative, "waiting", waiting)
+  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  for _ in range(2):
+    solver.run(2)
+    solver.exploitability()
+  solver.exploitability()
+  assert said == [("Compiling NRMPlus", None), ("Evaluating", None), ("Evaluating", None)]
+  said.clear()
+  PSCFRSolver(pyspiel.load_game("kuhn_poker")).compile(progress=False)
+  assert said == [("Compiling NRMPlus", False), ("Evaluating", False)]

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import at_roots, common_shape, known_at, levels, ranges_at, reaches, rounded, values_at_roots
+from cuts import TURN, at_roots, common_shape, known_at, levels, ranges_at, reaches, rounded, values_at_roots
 from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
@@ -18,7 +18,7 @@ from ps_cfr_spiel.tree import best_response_values, sequence_reach
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 DICE = "liars_dice(dice_sides=3)"
-GAMES = ["kuhn_poker", "leduc_poker", DICE, "glasses", CHASE, RIVER]
+GAMES = ["kuhn_poker", "leduc_poker", DICE, "glasses", CHASE, RIVER, TURN]
 ROCK = "turn_based_simultaneous_game(game=matrix_rps())"
 SKEWED = "turn_based_simultaneous_game(game=matrix_brps())"  # biased rock, paper, scissors
 PENNIES = "coordinated_mp"

@@ -4,7 +4,7 @@ import functools
 
 import pyspiel
 import pytest
-from cuts import decisions, levels
+from cuts import TURN, decisions, levels
 from random_games import random_game
 
 from ps_cfr_spiel import Subgames, build_tree
@@ -12,7 +12,7 @@ from ps_cfr_spiel import Subgames, build_tree
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 RICH = "river_subgame(pot=10,stack=20,bets=1 2 a,ranges=AA KK QJs;QQ AKs T9s)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
-GAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, "glasses", RIVER, "3", "6"]
+GAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, "glasses", RIVER, TURN, "3", "6"]
 DICE = "liars_dice(dice_sides=3)"
 FORMS = [(name, "auto") for name in [*GAMES, DICE]] + [("kuhn_poker", "sparse"), (DICE, "sparse")]
 

@@ -7,6 +7,7 @@ import pyspiel
 import pytest
 from cuts import (
   TINY,
+  TURN,
   at_roots,
   check_values,
   common_shape,
@@ -28,10 +29,10 @@ from ps_cfr_spiel.search.value_functions import FrozenValues
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 DICE = "liars_dice(dice_sides=3)"
-NAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, DICE, "glasses", TINY]
+NAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, DICE, "glasses", TINY, TURN]
 FORMS = [(name, "auto") for name in NAMES] + [
   ("kuhn_poker", "sparse"), ("leduc_poker", "sparse"), (DICE, "sparse"),
-  (TINY, "dense"), (TINY, "showdown"), (TINY, "sparse"),
+  (TINY, "dense"), (TINY, "showdown"), (TINY, "sparse"), (TURN, "showdown"), (TURN, "sparse"),
 ]  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def test_unpadded_shapes(name):
   check_values(name, "auto", [0, states[len(states) // 2]])
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", GOOFSPIEL, DICE, TINY, "3"])
+@pytest.mark.parametrize("name", ["kuhn_poker", GOOFSPIEL, DICE, TINY, TURN, "3"])
 def test_many_roots_at_once(name):
   """Rows come back as if each had been cut alone."""
   subgames, game = subgames_of(name), whole(name)
@@ -186,7 +187,7 @@ def test_frontier_changes_nothing(name, leaves):
         np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", [GOOFSPIEL, "glasses", TINY])
+@pytest.mark.parametrize("name", [GOOFSPIEL, "glasses", TINY, TURN])
 def test_solved_values_are_best_responses_at_the_frontier(name):
   subgames, game = subgames_of(name), whole(name)
   profile, tables, reach = played(name)
@@ -214,7 +215,7 @@ def test_ranges_scale_the_opponents_values():
   np.testing.assert_allclose(blind[0], plain[0], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["leduc_poker", "glasses", TINY, "5"])
+@pytest.mark.parametrize("name", ["leduc_poker", "glasses", TINY, TURN, "5"])
 def test_weights_by_chance(name):
   """`Prior.weight` is what chance and the opponent's range have to do with each infostate."""
   subgames, game = subgames_of(name), whole(name)

@@ -33,7 +33,7 @@ DRIVER = """<script>
     const rows = [...document.querySelectorAll("#table tr")];
     seen.push({
       hash: location.hash, path: texts("#path button"), moves: texts("#moves button"),
-      map: texts("#map text"),
+      map: texts("#map text"), views: texts("#views button"),
       table: rows.map((r) => [...r.children].map((e) => e.textContent)),
       stones: [...document.querySelectorAll("[data-stone]")].map((e) => +e.dataset.stone),
       wide: document.documentElement.scrollWidth > innerWidth,
@@ -145,15 +145,45 @@ def test_three_lines_of_a_river_are_clicked_through(tmp_path):
     assert not shown["wide"]  # a phone's width is enough
     types = charts.find_types(here, kind)
     worth = worth_at(policy, here)
-    table = {row[0]: numbers(row[1:]) for row in shown["table"][1:]}
-    assert set(table) == {here.types[h] for h in types}
+    table = assert_table_is(shown, here, worth, types)
+    assert worth.equity is not None
     for h in types:
-      expected = np.stack([100 * here.probability[:, h], worth.value[:, h]], 1).ravel()
-      found = np.array(table[here.types[h]])[: len(expected)]
-      found[::2] *= 100
-      np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
-      assert worth.equity is not None
       assert table[here.types[h]][-1] == pytest.approx(worth.equity[h], abs=0.00051)
+
+
+def assert_table_is(shown, here, worth, types):
+  """A table of the page has the policy's numbers of some types, as far as they are printed."""
+  table = {row[0]: numbers(row[1:]) for row in shown["table"][1:]}
+  assert set(table) == {here.types[h] for h in types}
+  for h in types:
+    expected = np.stack([100 * here.probability[:, h], worth.value[:, h]], 1).ravel()
+    found = np.array(table[here.types[h]])[: len(expected)]
+    found[::2] *= 100
+    np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
+  return table
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
+  policy = random_policy("holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)")
+  line, kind = ["Check", "Bet 200", "Call", "Deal 2c"], "AKo"
+  steps = [*(("#moves button", move) for move in line), (".cell", kind)]
+  seen = click(policy, steps, tmp_path)
+  assert sum(move.startswith("Deal ") for move in seen[2]["moves"]) == 52 - len("9s7c5s4h") // 2
+  here, shown = spot(policy, ", ".join(line)), seen[-1]
+  assert shown["hash"] == f"#{here.public_state}"
+  assert [name.replace(",", "") for name in shown["path"]] == ["Start", *line]
+  np.testing.assert_allclose(numbers(shown["moves"]), here.frequencies(), atol=0.00051)
+  table = assert_table_is(shown, here, worth_at(policy, here), charts.find_types(here, kind))
+  equity = dict(zip(here.types, worth_at(policy, here).equity, strict=True))
+  assert {hand: row[-1] for hand, row in table.items()} == pytest.approx(
+    {hand: equity[hand] for hand in table}, abs=0.00051
+  )
+  assert [name for name in seen[-1]["views"] if name.startswith("range")] == [
+    "range of player 0 (OOP)",
+    "range of player 1 (IP)",
+  ]
 
 
 @needs_browser
@@ -184,8 +214,4 @@ def test_leduc_is_a_tree_with_tables(tmp_path):
   worth = worth_at(policy, here)
   assert seen[-1]["hash"] == f"#{here.public_state}"
   assert [row[0] for row in seen[-1]["table"][1:]] == list(here.types)
-  for h, row in enumerate(seen[-1]["table"][1:]):
-    expected = np.stack([100 * here.probability[:, h], worth.value[:, h]], 1).ravel()
-    found = np.array(numbers(row[1:]))[: len(expected)]
-    found[::2] *= 100
-    np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
+  assert_table_is(seen[-1], here, worth, range(len(here.types)))

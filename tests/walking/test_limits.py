@@ -4,6 +4,7 @@ import io
 import math
 import subprocess
 import sys
+import threading
 import tracemalloc
 
 import pyspiel
@@ -162,3 +163,20 @@ def test_bars_are_shown_to_people(progress, terminal, shown, monkeypatch):
   with reports.progress_bar(progress, total=3, desc="Waiting", mininterval=0) as bar:
     bar.update(2)
   assert ("Waiting" in stream.getvalue()) == shown
+
+
+@pytest.mark.parametrize(
+  "progress, terminal, patience, shown",
+  [(None, True, 0, True), (None, True, 60, False), (None, False, 0, False), (False, True, 0, False)],
+)
+def test_who_waits_is_told_for_what(progress, terminal, patience, shown, monkeypatch):
+  stream, said = io.StringIO(), threading.Event()
+  stream.isatty = lambda: terminal
+  write = stream.write
+  stream.write = lambda text: (write(text), "Compiling ... " in text and said.set())[0]
+  monkeypatch.setattr(sys, "stderr", stream)
+  monkeypatch.setattr(reports, "PATIENCE", patience)
+  with reports.waiting("Compiling", progress):
+    assert not shown or said.wait(60)
+  assert said.is_set() == shown
+  assert stream.getvalue() == "" or stream.getvalue().endswith("\r")  # cleared away

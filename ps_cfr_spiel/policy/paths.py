@@ -2,7 +2,8 @@
 
 import pyspiel
 
-from ps_cfr_spiel.policy import TreePolicy, action_name, action_names, find_action, line, split_words
+from ps_cfr_spiel.policy.naming import action_name, action_names, line
+from ps_cfr_spiel.policy.notation import find_action, split_words
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
 
 
@@ -24,28 +25,23 @@ def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str
   return state, names
 
 
-def find_public_state(policy: TreePolicy, path: str) -> int:
-  """The public state to which public moves lead; see `spots.spot`."""
-  return _walk(policy, split_words(path))
-
-
-def _walk(policy: TreePolicy, words: list[str]) -> int:
-  """The public state to which the words of a path lead."""
-  labels, index, history = policy.labels, 0, ()
+def find_public_state(game: pyspiel.Game, labels: Labels, path: str) -> int:
+  """The public state to which public moves lead; see `views.spot`."""
+  words, index, history = split_words(path), 0, ()
   while True:
     below = labels.children[index]
     hidden = len(below) == 1 and labels.public_states[below[0]].action < 0
     if words and words[0].startswith("#"):
       index, words = _numbered(labels, words[0]), words[1:]
-      history = line(policy.game, labels, index)
+      history = line(game, labels, index)
     elif hidden and (words or labels.public_states[index].player == CHANCE):
-      words, index = _without_hidden(policy, index, words), below[0]
+      words, index = _without_hidden(game, labels, index, words), below[0]
     elif not words:
       return index
     elif not below:
       raise ValueError(f"The game is over after {', '.join(history)}; {' '.join(words)!r} cannot follow.")
     else:
-      name, index, words = _next(policy, index, words, history)
+      name, index, words = _next(game, labels, index, words, history)
       history = (*history, name)
 
 
@@ -57,11 +53,11 @@ def _numbered(labels: Labels, word: str) -> int:
   return int(word[1:])
 
 
-def _without_hidden(policy: TreePolicy, index: int, words: list[str]) -> list[str]:
+def _without_hidden(game: pyspiel.Game, labels: Labels, index: int, words: list[str]) -> list[str]:
   """The words after those of a hidden move of a player, if they begin with one."""
-  for number in policy.labels.public_states[index].decisions:
-    decision = policy.labels.decisions[number]
-    names = action_names(policy.game, policy.labels, decision)
+  for number in labels.public_states[index].decisions:
+    decision = labels.decisions[number]
+    names = action_names(game, labels, decision)
     try:
       return words[find_action(words, names, decision.legal_actions, ())[1] :]
     except ValueError:
@@ -70,15 +66,14 @@ def _without_hidden(policy: TreePolicy, index: int, words: list[str]) -> list[st
 
 
 def _next(
-  policy: TreePolicy, index: int, words: list[str], history: tuple[str, ...]
+  game: pyspiel.Game, labels: Labels, index: int, words: list[str], history: tuple[str, ...]
 ) -> tuple[str, int, list[str]]:
   """The public move that the first words name, where it leads, and the words after it."""
-  labels = policy.labels
   moves: dict[int, list[int]] = {}
   for child in labels.children[index]:
     moves.setdefault(labels.public_states[child].action, []).append(child)
   ids = list(moves)
-  names = [action_name(policy.game, labels, moves[action][0]) for action in ids]
+  names = [action_name(game, labels, moves[action][0]) for action in ids]
   choice, used = find_action(words, names, ids, history)
   found = moves[ids[choice]]
   # What happens after one action may depend on what is hidden: whether the game ends, or what is then seen.

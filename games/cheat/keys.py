@@ -1,0 +1,122 @@
+"""What Yi and Kaneko's agent sees of Cheat, counted: an index of its keys and their moves, without a hash.
+
+A key is the own hand, how many cards each player holds, the size of the pile, the rank, and for the player
+who answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). Neither the past
+nor the horizon is in it, so a strategy over keys is one of imperfect recall. Three things make keys few: the
+ranks are turned so that the current one comes first, since the rules do not change when all are turned; the
+size of the pile follows from those of the hands; and the seats share their keys, because nothing in the rules
+depends on the seat once the first player is known.
+
+Tables have a *cell* for every legal move of every key, the moves of one key next to each other.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import rules as cheat_rules
+from .rules import FIRST_DISCARD, Rules
+
+ANSWERS = 2  # pass and challenge
+MOST_CODES = 2**27  # of hands, times discards, that are looked through
+
+
+class Keys(NamedTuple):
+  """The index. There are C codes of hands, R ranks, D discards, and T cards in play, of both players.
+
+  A hand's code is the sum of count[r] (suits + 1)^r over its turned ranks r. What the arrays hold for codes
+  that nobody can hold is never asked for.
+
+  Attributes:
+    weights: int32[R, R], what a card of each rank (second axis) adds to the code when the first is current.
+    discards: int32[C], the first cell of a hand's discards, if the other player holds one card.
+    count: int32[C], how many discards a hand has.
+    at: int32[C], where its discards begin in `turned`.
+    turned: int32[n], discards by number, of all hands one after the other; ranks are turned.
+    back: int32[R, D], which discard a turned one is, by the current rank.
+    answers: int32[C], the first cell of a hand's answers.
+    pairs: int32[T, D' + 1], of the own number of cards and the claim: how many pairs of a claim and the other
+      player's number of cards come before.
+    cells: how many cells there are.
+    most: most moves of a key.
+  """
+
+  weights: Any
+  discards: Any
+  count: Any
+  at: Any
+  turned: Any
+  back: Any
+  answers: Any
+  pairs: Any
+  cells: int
+  most: int
+
+  def discard(self, code: Any, other: Any) -> tuple[Any, Any]:
+    """First cell and number of the discards of a hand, where the other player holds `other` cards."""
+    return self.discards[code] + (other - 1) * self.count[code], self.count[code]
+
+  def answer(self, code: Any, own: Any, claim: Any, other: Any) -> Any:
+    """First cell of the answers to a claim, with `own` cards in hand while the other player holds `other`."""
+    return self.answers[code] + ANSWERS * (self.pairs[own, claim] + other)
+
+  def action(self, code: Any, rank: Any, move: Any) -> Any:
+    """The action of a hand's discard number `move`."""
+    return FIRST_DISCARD + self.back[rank, self.turned[self.at[code] + move]]
+
+
+def index(rules: Rules) -> Keys:
+  """The index of a game's keys.
+
+  Raises:
+    ValueError: the game is not for two, or has too many hands.
+  """
+  if rules.players != 2:
+    raise ValueError(f"players={rules.players}: keys are counted for two players only.")
+  base, in_play = rules.suits + 1, rules.players * rules.hand_size
+  rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
+  if base**rules.ranks * len(rows) > MOST_CODES:
+    raise ValueError(
+      f"ranks={rules.ranks}, suits={rules.suits}: {base**rules.ranks:,} hands and {len(rows):,} discards are "
+      f"too many to count the keys; their product may be at most {MOST_CODES:,}."
+    )
+  hands = np.indices((base,) * rules.ranks, np.uint8).reshape(rules.ranks, -1)[::-1]  # [R, C], by code
+  size = hands.sum(0, dtype=np.int64)
+  held = (size > 0) & (size < in_play)  # who moves holds a card, and so does the other or has just laid it
+  legal = np.stack([(hands >= row[:, None]).all(0) & held for row in rows], 1)
+  count = legal.sum(1)
+  discards = np.where(held, count * (in_play - size), 0)
+
+  # Claims k and sizes o of the other hand go together while k + o cards are not the own ones.
+  claims = np.arange(1, rules.max_discard + 1)
+  rest = in_play - np.arange(in_play)[:, None]
+  pairs = np.pad(np.maximum(rest - claims + 1, 0).cumsum(1), ((0, 0), (1, 0)))  # [T, D' + 1], pairs up to k
+  answers = np.where(held, ANSWERS * pairs[np.minimum(size, in_play - 1), -1], 0)
+  cells = int(discards.sum() + answers.sum())
+
+  before = (np.arange(rules.ranks) - np.arange(rules.ranks)[:, None]) % rules.ranks
+  return Keys(
+    weights=(base**before).astype(np.int32),
+    discards=(discards.cumsum() - discards).astype(np.int32),
+    count=count.astype(np.int32),
+    at=(count.cumsum() - count).astype(np.int32),
+    turned=legal.nonzero()[1].astype(np.int32),
+    back=_turned_back(rules),
+    answers=(discards.sum() + answers.cumsum() - answers).astype(np.int32),
+    pairs=np.pad(pairs[:, :-1], ((0, 0), (1, 0))).astype(np.int32),
+    cells=cells,
+    most=int(count.max(initial=ANSWERS)),
+  )
+
+
+def _turned_back(rules: Rules) -> np.ndarray:
+  """See `Keys.back`."""
+  discards = cheat_rules.discards(rules.ranks, rules.max_discard)
+  number = {cards: i for i, cards in enumerate(discards)}
+  return np.array(
+    [
+      [number[tuple(sorted((card + rank) % rules.ranks for card in cards))] for cards in discards]
+      for rank in range(rules.ranks)
+    ],
+    np.int32,
+  )

@@ -1,0 +1,108 @@
+"""Cheat for two as a game that is played rather than walked: the rules of `arrays` over the keys of `keys`.
+
+It has the methods that the solver's room `playing` asks of such a game (`PlayedGame` there is the contract).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import arrays, keys
+from .rules import Rules
+
+if TYPE_CHECKING:
+  from .cheat import CheatState
+
+
+@jax.tree_util.register_pytree_node_class
+class PlayedCheat:
+  """A game of Cheat for two; see `PlayedGame`.
+
+  Attributes:
+    rules: the parameters.
+    keys: the index of what a player's strategy depends on.
+  """
+
+  key_name = "hand, cards of each player, rank, claim"
+
+  def __init__(self, rules: Rules, index: keys.Keys | None = None):
+    """Counts the keys; ValueError if that cannot be done (`keys.index`)."""
+    self.rules = rules
+    self.keys = keys.index(rules) if index is None else index
+
+  def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+    """The arrays of the index; the rest is static."""
+    *tables, cells, most = self.keys
+    return tables, (self.rules, cells, most)
+
+  @classmethod
+  def tree_unflatten(cls, static: tuple[Any, ...], tables: list[Any]) -> "PlayedCheat":
+    """The inverse of `tree_flatten`."""
+    rules, cells, most = static
+    return cls(rules, keys.Keys(*tables, cells=cells, most=most))
+
+  @property
+  def cells(self) -> int:
+    """See `PlayedGame`."""
+    return self.keys.cells
+
+  @property
+  def widths(self) -> tuple[int, ...]:
+    """Discards and answers take turns."""
+    return self.keys.most, keys.ANSWERS
+
+  @property
+  def longest(self) -> int:
+    """See `PlayedGame`."""
+    return 2 * self.rules.max_turns
+
+  def deal(self, key: Any, batch: int) -> arrays.Games:
+    """See `PlayedGame`."""
+    return arrays.deal(self.rules, key, batch)
+
+  def actor(self, state: arrays.Games) -> jax.Array:
+    """See `PlayedGame`."""
+    return arrays.mover(self.rules, state)
+
+  def chance(self, state: arrays.Games, uniform: jax.Array) -> jax.Array:
+    """Never asked for: all chance is in the deal."""
+    return jnp.zeros_like(state.turn)
+
+  def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
+    """See `PlayedGame`."""
+    code, own, other = self._hand(state)
+    discards, count = self.keys.discard(code, jnp.maximum(other, 1))
+    answers = self.keys.answer(code, own, state.laid.sum(0), other)
+    lays = state.asked == 0
+    return jnp.where(lays, discards, answers), jnp.where(lays, count, keys.ANSWERS)
+
+  def step(self, state: arrays.Games, move: jax.Array) -> arrays.Games:
+    """See `PlayedGame`."""
+    code, _, _ = self._hand(state)
+    discard = self.keys.action(code, arrays.rank(self.rules, state), move)
+    return arrays.step(self.rules, state, jnp.where(state.asked == 0, discard, move))
+
+  def utility(self, state: arrays.Games) -> jax.Array:
+    """See `PlayedGame`."""
+    return arrays.returns(self.rules, state)[0]
+
+  def _hand(self, state: arrays.Games) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Code of the hand of the player to move, its number of cards, and that of the other's: int32[B] each."""
+    own = (state.discarder + state.asked) % 2
+    sizes = state.hands.sum(1)
+    hand = jnp.where(own[None] == 0, state.hands[0], state.hands[1])
+    weights = jnp.asarray(self.keys.weights)[arrays.rank(self.rules, state)]
+    code = (weights * hand.T).sum(1)
+    return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
+
+  def locate(self, state: "CheatState") -> tuple[int, list[int]]:
+    """The first cell of the player to move, and the actions of the cells from there on."""
+    hand, other = state.hand(state.current_player()), state.hand_sizes()[1 - state.current_player()]
+    code = int(np.frombuffer(hand, np.uint8) @ self.keys.weights[state.rank].astype(np.int64))
+    if state.discard:
+      first = self.keys.answer(code, sum(hand), state.claim(), other)
+      return int(first), list(range(keys.ANSWERS))
+    first, count = self.keys.discard(code, other)
+    return int(first), [int(self.keys.action(code, state.rank, move)) for move in range(int(count))]

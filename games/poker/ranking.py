@@ -1,0 +1,75 @@
+"""How strong hands are on a river, for many boards and many hands at once.
+
+The ranks of the cards of each suit are a mask of 13 bits. What seven cards make follows from a few
+operations on the four masks of their suits and from tables over all masks, whole arrays at a time.
+"""
+
+import numpy as np
+
+from .cards import RANKS, SUITS
+
+_MASKS = np.arange(1 << len(RANKS))
+_BITS = (_MASKS[:, None] >> np.arange(len(RANKS))) & 1
+_COUNT = _BITS.sum(1)
+_ROOM = len(RANKS)  # bits for each of the two masks of a strength
+_FIVE = 5
+
+
+def _highest(count: int) -> np.ndarray:
+  """For each mask that of its `count` highest ranks."""
+  higher = np.cumsum(_BITS[:, ::-1], 1)[:, ::-1]  # ranks from here upwards
+  return (_BITS * (higher <= count)) @ (1 << np.arange(len(RANKS)))
+
+
+def _straights() -> np.ndarray:
+  """For each mask how high the highest straight in it is, 1 from the ace to the five, 0 without."""
+  with_low_ace = np.concatenate([_BITS[:, -1:], _BITS], 1)
+  found = np.zeros(len(_MASKS), int)
+  for lowest in range(with_low_ace.shape[1] - _FIVE + 1):
+    found[with_low_ace[:, lowest : lowest + _FIVE].all(1)] = lowest + 1
+  return found
+
+
+_TOP = {count: _highest(count) for count in (1, 2, 3, _FIVE)}
+_STRAIGHT = _straights()
+
+
+def strengths(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
+  """How strong hands are at showdown.
+
+  Args:
+    boards: int[..., 5], cards as in `cards`.
+    hands: int[..., H, 2], with the axes of `boards` in front, or the same hands for all: int[H, 2].
+
+  Returns:
+    int32[..., H]: the larger wins, equal ones tie. Of hands that hold a card of the board it means nothing.
+  """
+  suits = [_mask(boards, suit)[..., None] | _mask(hands, suit) for suit in range(len(SUITS))]
+  a, b, c, d = suits
+  ranks = a | b | c | d
+  twice = (a & b) | (c & d) | ((a | b) & (c | d))
+  thrice = (a & b & (c | d)) | (c & d & (a | b))
+  four = a & b & c & d
+  # Of seven cards only one suit can have five.
+  flush = sum(np.where(_COUNT[suit] >= _FIVE, suit, 0) for suit in suits)
+  pairs, trips = _TOP[2][twice], _TOP[1][thrice]
+  kinds = (  # from the strongest: is it made?, the ranks that make it, those beside it
+    (_STRAIGHT[flush] > 0, _STRAIGHT[flush], 0),
+    (four > 0, four, _TOP[1][ranks & ~four]),
+    ((thrice > 0) & (_COUNT[twice] > 1), trips, _TOP[1][twice & ~trips]),
+    (flush > 0, _TOP[_FIVE][flush], 0),
+    (_STRAIGHT[ranks] > 0, _STRAIGHT[ranks], 0),
+    (thrice > 0, thrice, _TOP[2][ranks & ~thrice]),
+    (_COUNT[twice] > 1, pairs, _TOP[1][ranks & ~pairs]),
+    (twice > 0, twice, _TOP[3][ranks & ~twice]),
+  )
+  best = _TOP[_FIVE][ranks]  # a high card
+  for order, (made, by, beside) in enumerate(reversed(kinds), start=1):
+    best = np.where(made, ((order << _ROOM | by) << _ROOM) | beside, best)
+  return best.astype(np.int32)
+
+
+def _mask(cards: np.ndarray, suit: int) -> np.ndarray:
+  """Ranks of the cards of a suit: int[..., n] to int[...]."""
+  rank, of = np.divmod(cards, len(SUITS))
+  return np.bitwise_or.reduce(np.where(of == suit, 1 << rank, 0), axis=-1)

@@ -1,0 +1,245 @@
+"""River situations as plain data: a board, the pot, the stacks, the bets, and what the players may hold.
+
+They are read from words, from arrays or from a game, or drawn at random (`RandomRivers`). Ranges are weights
+of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so that arrays of different boards have the
+same shape.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyspiel
+
+from . import betting, cards
+from .ranking import strengths
+
+FIELDS = ("board", "pot", "stack", "bets", "ranges")
+
+
+class Situation(NamedTuple):
+  """A river to be solved; its parameters are those of `river_subgame`.
+
+  Attributes:
+    board: Five cards.
+    pot: Chips in the pot.
+    stack: Chips that each player began the hand with, half of the pot included.
+    bets: Bet sizes.
+    ranges: float64[2, 1326], weights of player 0's and player 1's hands; 0 for those not held.
+  """
+
+  board: cards.Board
+  pot: int
+  stack: int
+  bets: str
+  ranges: np.ndarray
+
+  def game(self) -> pyspiel.Game:
+    """The same as an OpenSpiel game.
+
+    Raises:
+      ValueError: A range's largest weight is more than 10^18 times its smallest.
+    """
+    return pyspiel.load_game(
+      "river_subgame",
+      {
+        "board": cards.card_names(self.board),
+        "pot": self.pot,
+        "stack": self.stack,
+        "bets": self.bets,
+        "ranges": ";".join(map(_range_text, self.ranges)),
+      },
+    )
+
+
+def _range_text(weights: np.ndarray) -> str:
+  """A range in the notation of `cards.parse_range`."""
+  (held,) = weights.nonzero()
+  # The largest weight is 1, unless the smallest would then be less than a text may say.
+  scaled = weights * max(1 / weights[held].max(), 2 * cards.MIN_WEIGHT / weights[held].min())
+  if scaled.max() > cards.MAX_WEIGHT:
+    least, most = weights[held].min(), weights[held].max()
+    raise ValueError(f"a range's weights, {least:g} to {most:g}, differ too much for a game's text")
+  return " ".join(f"{cards.card_names(cards.ALL_HANDS[k].tolist())}:{float(scaled[k])!r}" for k in held)
+
+
+def situation(
+  board: Any, pot: Any = 200, stack: Any = 20000, bets: str = "fcpa", ranges: Any = "uniform"
+) -> Situation:
+  """A situation, checked.
+
+  Args:
+    board: "9s7c5s4h3c", or five cards as numbers.
+    pot: See `Situation`.
+    stack: See `Situation`.
+    bets: As for `river_subgame`.
+    ranges: As for `river_subgame`, or weights [2, 1326] in the order of `cards.ALL_HANDS`. Hands that hold a
+      card of the board are left out.
+
+  Raises:
+    ValueError: Something is not as `river_subgame` wants it.
+  """
+  dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)))
+  sizes = {"pot": pot, "stack": stack}
+  for name, value in sizes.items():
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+      raise ValueError(f"{name} must be an integer, got {value!r}")
+  betting_tree(int(pot), int(stack), bets)  # fails for what it does not allow
+  if isinstance(ranges, str):
+    weights = np.zeros((2, len(cards.ALL_HANDS)))
+    for row, held in zip(weights, cards.parse_ranges(ranges, dealt)[0], strict=True):
+      row[cards.hand_numbers(held.cards)] = held.weights
+  else:
+    weights = _weights(ranges, dealt)
+  return Situation(dealt, int(pot), int(stack), bets, weights)
+
+
+def _card_list(board: Any) -> list[int]:
+  numbers = np.asarray(board)
+  if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not np.isin(numbers, cards.WHOLE_DECK).all():
+    raise ValueError(f"board={board!r}: must be five cards, as text or as numbers from 0 to 51")
+  return numbers.tolist()
+
+
+def _weights(ranges: Any, board: cards.Board) -> np.ndarray:
+  """Checked weights, without the hands that cannot be dealt."""
+  weights = np.asarray(ranges)
+  shape = (2, len(cards.ALL_HANDS))
+  if weights.shape != shape or weights.dtype.kind not in "fiu":
+    raise ValueError(f"ranges: must be a text or numbers {list(shape)}, got {weights.dtype} {weights.shape}")
+  weights = weights.astype(float)
+  if not (np.isfinite(weights).all() and (weights >= 0).all()):
+    raise ValueError("ranges: weights must be finite and not negative")
+  weights[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
+  beside = [compatible(other) > 0 for other in weights[::-1]]  # is there a hand of the other's beside it?
+  weights *= np.stack(beside)
+  if not weights.any(1).all():
+    raise ValueError("ranges: no two hands of theirs can be dealt on this board")
+  return weights
+
+
+def compatible(weights: np.ndarray) -> np.ndarray:
+  """float64[..., 1326]: for each hand the weight of all hands that share no card with it."""
+  by_card = weights @ _HOLDS
+  return by_card.sum(-1, keepdims=True) / cards.HAND_SIZE - by_card @ _HOLDS.T + weights
+
+
+_HOLDS = (cards.ALL_HANDS[:, :, None] == np.array(cards.WHOLE_DECK)).any(1).astype(float)  # [1326, 52]
+
+
+def of_game(game: pyspiel.Game) -> Situation:
+  """The situation of a `river_subgame`."""
+  parameters = game.get_parameters()
+  return situation(**{name: parameters[name] for name in FIELDS})
+
+
+@functools.lru_cache(maxsize=4096)
+def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, ...]:
+  """The lines of betting on a river."""
+  return betting.public_tree(pot, stack, betting.parse_bets(bets))
+
+
+def even(rng: np.random.Generator, hands: int) -> np.ndarray:
+  """[hands], a range; see `RandomRivers`."""
+  weights = rng.random(hands)
+  return weights / weights.sum()
+
+
+def halves(rng: np.random.Generator, hands: int) -> np.ndarray:
+  """[hands], from the weakest, a range; see `RandomRivers`."""
+  first, size, mass = np.zeros(1, int), np.array([hands]), np.ones(1)
+  while size.max() > 1:
+    half = size // 2  # 0 of a single hand, which keeps all
+    part = mass * rng.random(len(mass)) * (half > 0)
+    first = np.stack([first, first + half], 1).ravel()
+    mass = np.stack([part, mass - part], 1).ravel()
+    size = np.stack([half, size - half], 1).ravel()
+    first, mass, size = (x[size > 0] for x in (first, mass, size))
+  return mass
+
+
+KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {"halves": halves, "even": even}
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomRivers(Sequence):
+  """So many random rivers, each drawn when asked for, by the seed and its number alone.
+
+  The board is uniform. The stack behind is one of `ratios` times the pot, uniformly. Ranges are of one kind:
+    halves   As DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
+             stronger half of the hands share the probability at random, and so on down to single hands.
+             Often one player is far ahead.
+    even     Every hand has a weight of its own, uniform between 0 and 1: neither player is far ahead.
+
+  Attributes:
+    count: How many.
+    seed: Of the random numbers.
+    pot: Chips in the pot.
+    ratios: Stack behind in pots. Few of them share few betting trees, each of which is compiled once.
+    bets: Bet sizes.
+    kind: Of the ranges, "halves" or "even".
+  """
+
+  count: int
+  seed: int = 0
+  pot: int = 1000
+  ratios: tuple[float, ...] = (1.0, 3.0, 10.0)
+  bets: str = "fcpa"
+  kind: str = "halves"
+
+  def __post_init__(self):
+    if self.kind not in KINDS:
+      raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
+    if not self.ratios or min(self.ratios) < 0:
+      raise ValueError(f"ratios={self.ratios!r}: must be one or more numbers of at least 0")
+    for ratio in self.ratios:
+      betting_tree(self.pot, self.stack(ratio), self.bets)
+
+  def stack(self, ratio: float) -> int:
+    """Chips that each player began with."""
+    return self.pot // 2 + round(ratio * self.pot)
+
+  def __len__(self) -> int:
+    return self.count
+
+  def __getitem__(self, number: Any) -> Any:
+    """Situation of a number, whatever the others are."""
+    if isinstance(number, slice):
+      return [self[k] for k in range(self.count)[number]]
+    if not 0 <= number < self.count:
+      raise IndexError(f"situation {number} of {self.count}")
+    return self.draw(number)
+
+  def draw(self, number: int) -> Situation:
+    """The situation of a number; those beyond `count` too."""
+    rng = np.random.default_rng((self.seed, number))
+    board = tuple(rng.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE, replace=False).tolist())
+    ratio = self.ratios[rng.integers(len(self.ratios))]
+    (live,) = (~np.isin(cards.ALL_HANDS, board).any(1)).nonzero()
+    order = live[np.argsort(strengths(np.array(board), cards.ALL_HANDS[live]), kind="stable")]
+    ranges = np.zeros((2, len(cards.ALL_HANDS)))
+    for weights in ranges:
+      weights[order] = KINDS[self.kind](rng, len(order))
+    return Situation(board, self.pot, self.stack(ratio), self.bets, ranges)
+
+
+def from_words(given: Mapping[str, Any]) -> Situation:
+  """A situation from a table's row or a JSON object, whose numbers may be texts.
+
+  Raises:
+    ValueError: A field is unknown or missing, or not as it should be.
+  """
+  unknown = sorted(set(given) - set(FIELDS))
+  if unknown or "board" not in given:
+    what = f"unknown field {unknown[0]!r}" if unknown else "no board"
+    raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
+  fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}
+  for name in ("pot", "stack"):
+    if isinstance(text := fields.get(name), str):
+      try:
+        fields[name] = int(text)
+      except ValueError:
+        raise ValueError(f"{name}={text!r}: must be an integer") from None
+  return situation(**fields)

@@ -1,0 +1,11 @@
+"""Many situations at once: rivers and other games, on all devices and processes, into files.
+
+May use: policy, subgames and what is below them (not search). `solve` is the door, `groups` stacks situations
+with the same decisions, `program` is what runs on the devices, `solutions` is what is found.
+"""
+
+from ps_cfr_spiel.batches.lists import read_list, write_list
+from ps_cfr_spiel.batches.solutions import Solution, Solutions
+from ps_cfr_spiel.batches.solve import solve_batch
+
+__all__ = ["Solution", "Solutions", "read_list", "solve_batch", "write_list"]

@@ -1,0 +1,237 @@
+"""Situations whose decisions are the same, ready to be stacked: any compiled games, and rivers in bulk.
+
+A compiled game brings its own public tree. Rivers are not compiled one by one: their hands are ranked and
+their tables made for all of them at once, and only the first with a betting tree is built.
+"""
+
+import dataclasses
+import functools
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.ranking import strengths  # pyright: ignore
+from ps_cfr_spiel.games.poker.situations import Situation, betting_tree, compatible  # pyright: ignore
+from ps_cfr_spiel.subgames import RangedLeaves
+from ps_cfr_spiel.tree import (
+  TERMINAL,
+  BoardTypes,
+  DenseLeaves,
+  LeafEvaluator,
+  NativeLeaves,
+  PlayerTree,
+  PublicTree,
+  obstacle,
+  pad_types,
+  padded_size,
+)
+
+HANDS = ("all", "ranges")
+LEAVES = ("auto", "native", "dense")
+NOBODYS = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead hands
+FEW_PAIRS = 400  # of hands, up to which matrices are fastest
+
+Players = tuple[PlayerTree, PlayerTree]
+
+
+class Group(NamedTuple):
+  """Situations with the same decisions.
+
+  Attributes:
+    members: their places in the list that was given.
+    players: the decisions.
+    leaves: all leaf evaluators, every array with the spots in front, on the device. The last member's fills
+      the stack up.
+    weights: of each player [spots, H], as in `Spots`.
+    hands: of each player int[members, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None:
+      types are the game's own.
+    types: of each member and player, how many types are alive; they come first.
+  """
+
+  members: list[int]
+  players: Players
+  leaves: LeafEvaluator
+  weights: tuple[np.ndarray, np.ndarray]
+  hands: tuple[np.ndarray, np.ndarray] | None
+  types: list[tuple[int, int]]
+
+
+def groups(
+  items: Sequence[Situation | pyspiel.Game], leaves: str, hands: str, dtype: str, room: int
+) -> list[Group]:
+  """All situations, in groups.
+
+  Args:
+    items: rivers and other games.
+    leaves: leaf evaluator; for rivers one of `LEAVES`, for games as in `build_tree`.
+    hands: of rivers, one of `HANDS`: those on no board, or those in a player's range alone.
+    dtype: "float32" or "float64".
+    room: spots of each stack.
+
+  Raises:
+    ValueError: an evaluator is not available, or a game cannot be compiled.
+  """
+  rivers = [(k, item) for k, item in enumerate(items) if isinstance(item, Situation)]
+  games = [(k, item) for k, item in enumerate(items) if not isinstance(item, Situation)]
+  return [*_rivers(rivers, leaves, hands, dtype, room), *_games(games, leaves, dtype, room)]
+
+
+def _filled(arrays: Any, room: int) -> Any:
+  """A pytree of arrays [N, ...] as [room, ...]; the last of each comes again and again."""
+  return jax.tree.map(lambda x: x[np.minimum(np.arange(room), len(x) - 1)], arrays)
+
+
+# --- Any games ------------------------------------------------------------------------------------
+
+
+def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, room: int) -> list[Group]:
+  alike: dict[Any, list[tuple[int, tuple[int, int], PublicTree]]] = defaultdict(list)
+  for k, game in items:
+    tree = build_tree(game, leaves)
+    first, second = tree.players
+    padded = pad_types(tree)
+    alike[_structure(padded)].append((k, (first.types, second.types), padded))
+  return [_stack(members, dtype, room) for members in alike.values()]
+
+
+def _structure(tree: PublicTree) -> Any:
+  """What two trees must have in common: decisions, and the shapes of the evaluators' arrays."""
+  arrays, shape = jax.tree.flatten(tree.players)
+  tables, kind = jax.tree.flatten(tree.leaves)
+  return shape, tuple(map(np.ndarray.tobytes, arrays)), kind, tuple(map(np.shape, tables))
+
+
+def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: str, room: int) -> Group:
+  places, types, trees = (list(x) for x in zip(*members, strict=True))
+  players = trees[0].players
+  leaves = _filled(jax.tree.map(lambda *x: np.stack(x), *(tree.leaves for tree in trees)), room)
+  first, second = (np.ones((room, own.types)) for own in players)
+  with precision(dtype):
+    return Group(places, players, to_device(leaves, dtype), (first, second), None, types)
+
+
+# --- Rivers ---------------------------------------------------------------------------------------
+
+
+class _River(NamedTuple):
+  """A river among others: its place, itself, each player's hands (int[H], in `cards.ALL_HANDS`)."""
+
+  place: int
+  situation: Situation
+  hands: tuple[np.ndarray, np.ndarray]
+
+
+def _rivers(
+  items: Sequence[tuple[int, Situation]], leaves: str, hands: str, dtype: str, room: int
+) -> list[Group]:
+  check_option("leaves", leaves, LEAVES if items else (leaves,))
+  alike: dict[Any, list[_River]] = defaultdict(list)
+  for k, river in items:
+    if hands == "all":
+      (live,) = (~np.isin(cards.ALL_HANDS, river.board).any(1)).nonzero()
+      held = (live, live)
+    else:
+      held = (river.ranges[0].nonzero()[0], river.ranges[1].nonzero()[0])
+    lines = tuple((s.parent, s.action, s.player) for s in betting_tree(river.pot, river.stack, river.bets))
+    alike[lines, *(padded_size(len(own)) for own in held)].append(_River(k, river, held))
+  return [
+    _stack_rivers(rivers, leaves, (first, second), dtype, room)
+    for (_, first, second), rivers in alike.items()
+  ]
+
+
+def _stack_rivers(
+  rivers: Sequence[_River], leaves: str, types: tuple[int, int], dtype: str, room: int
+) -> Group:
+  """A group of rivers with the same lines of betting, and so many types, the dead ones counted."""
+  boards = np.array([river.situation.board for river in rivers])
+  numbers = [np.full((len(rivers), n), -1) for n in types]
+  for i, own in enumerate(numbers):
+    for row, river in zip(own, rivers, strict=True):
+      row[: len(river.hands[i])] = river.hands[i]
+  dead = [own < 0 for own in numbers]
+  hands = [
+    np.where(gone[..., None], NOBODYS, cards.ALL_HANDS[own]) for own, gone in zip(numbers, dead, strict=True)
+  ]
+  # Of a dead hand strength and reach do not matter; those of the last hand of a deck will do.
+  ranks = [strengths(boards, cards.ALL_HANDS[own]) for own in numbers]
+  form = BoardTypes(
+    (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
+  )
+  ranges, weights = zip(*(_ranges(rivers, numbers, dead, i) for i in (0, 1)), strict=True)
+  ends = [_ends(river.situation) for river in rivers]
+  stake, constant = (np.array(x) for x in zip(*ends, strict=True))
+  form, stake, constant, ranges, weights = _filled((form, stake, constant, ranges, weights), room)
+  with precision(dtype):
+    evaluator: Any = _evaluator(leaves, types)(form, stake, constant, dtype)
+    for i, own in enumerate(to_device([own[:, None] for own in ranges], dtype)):
+      evaluator = RangedLeaves(evaluator, (own, own), i)
+  return Group(
+    [river.place for river in rivers],
+    _decisions(rivers[0].situation, types),
+    evaluator,
+    weights,
+    (numbers[0], numbers[1]),
+    [(len(river.hands[0]), len(river.hands[1])) for river in rivers],
+  )
+
+
+def _ranges(rivers, numbers, dead, player: int) -> tuple[np.ndarray, np.ndarray]:
+  """[N, H] twice: a player's ranges, of sum 1, and these over the probability that the hands can be dealt.
+
+  With the second the values of hands add up to the game's: value = sum of range x value / probability.
+  """
+  both = np.stack([river.situation.ranges for river in rivers])
+  both = both / both.sum(-1, keepdims=True)
+  possible = (both[:, 0] * compatible(both[:, 1])).sum(-1, keepdims=True)
+  own = np.take_along_axis(both[:, player], numbers[player], -1) * ~dead[player]
+  return own, own / possible
+
+
+def _ends(river: Situation) -> tuple[list[float], list[float]]:
+  """What is at stake in the showdowns, and what the folds are worth, in the order of `from_form`."""
+  ends = [s for s in betting_tree(river.pot, river.stack, river.bets) if s.player == TERMINAL]
+  return [s.stake for s in ends if s.stake], [s.constant for s in ends if not s.stake]
+
+
+@functools.lru_cache(maxsize=64)
+def _lines(pot: int, stack: int, bets: str) -> PublicTree:
+  """The decisions of a river with these bets, whatever the cards."""
+  parameters = {"pot": pot, "stack": stack, "bets": bets, "ranges": "AA;KK"}
+  return build_tree(pyspiel.load_game("river_subgame", parameters), "dense")
+
+
+def _decisions(river: Situation, types: tuple[int, int]) -> Players:
+  """Each player's decisions, with so many types."""
+  first, second = _lines(river.pot, river.stack, river.bets).players
+  return dataclasses.replace(first, types=types[0]), dataclasses.replace(second, types=types[1])
+
+
+def _evaluator(leaves: str, types: tuple[int, int]) -> Any:
+  """What makes all boards' evaluators on the device: `_native` or `_dense`."""
+  if leaves == "auto":
+    leaves = "dense" if types[0] * types[1] <= FEW_PAIRS or obstacle() else "native"
+  return {"native": _native, "dense": _dense}[leaves]
+
+
+def _native(form: BoardTypes, stake: np.ndarray, constant: np.ndarray, dtype: str) -> LeafEvaluator:
+  return to_device(NativeLeaves.create(form, stake, constant, 1.0), dtype)
+
+
+def _dense(form: BoardTypes, stake: np.ndarray, constant: np.ndarray, dtype: str) -> LeafEvaluator:
+  """Made where it is used: on a host the matrices would take longer than the game."""
+  return _matrices(*to_device((form, stake, constant), dtype))
+
+
+@jax.jit
+@jax.vmap
+def _matrices(form: BoardTypes, stake: Any, constant: Any) -> DenseLeaves:
+  return DenseLeaves.create(form, stake, constant, 1.0)

@@ -1,0 +1,82 @@
+"""Lists of situations that users write, CSV or JSON lines, and the table of what was found of them."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ps_cfr_spiel.batches.solutions import Solution
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.situations import FIELDS, Situation, from_words  # pyright: ignore
+
+CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")
+FOUND = ("value", "best_response_0", "best_response_1", "exploitability", "percent_of_pot", "iterations")
+
+
+def read_list(path: Path) -> tuple[list[Situation], list[str]]:
+  """The situations in a file, and each player's ranges as they were written.
+
+  CSV has a first line with names, of `river_subgame`'s parameters: board, pot, stack, bets, ranges; of these
+  only board is needed. JSON lines have an object with these fields in each line. Empty lines are passed over.
+
+  Raises:
+    OSError: there is no such file.
+    ValueError: the file is of neither kind, or what a line says is not a river; names the line.
+  """
+  reader = {CSV: _csv, **dict.fromkeys(JSON_LINES, _json)}.get(path.suffix.lower())
+  if reader is None:
+    raise ValueError(f"{path}: must end in {', '.join((CSV, *JSON_LINES))}, which says how it is written.")
+  situations, ranges = [], []
+  for line, given in reader(path):
+    try:
+      situations.append(from_words(given))
+    except ValueError as error:
+      raise ValueError(f"{path}, line {line}: {error}") from error
+    ranges.append(str(given.get("ranges") or "uniform"))
+  if not situations:
+    raise ValueError(f"{path}: there is no situation in it.")
+  return situations, ranges
+
+
+def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+  """(line, row) of a table."""
+  with open(path, newline="", encoding="utf-8-sig") as file:
+    rows = csv.DictReader(file, skipinitialspace=True)
+    for row in rows:
+      if None in row or None in row.values():
+        raise ValueError(f"{path}, line {rows.line_num}: has not as many fields as the first line.")
+      yield rows.line_num, {name.strip(): text.strip() for name, text in row.items()}
+
+
+def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+  """(line, object) of a file of JSON lines."""
+  with open(path, encoding="utf-8-sig") as file:
+    for line, text in enumerate(file, start=1):
+      if not text.strip():
+        continue
+      try:
+        given = json.loads(text)
+      except json.JSONDecodeError as error:
+        raise ValueError(f"{path}, line {line}: not JSON: {error}") from error
+      if not isinstance(given, dict):
+        raise ValueError(f"{path}, line {line}: must be an object with fields {', '.join(FIELDS)}.")
+      yield line, given
+
+
+def write_list(
+  path: Path, situations: Sequence[Situation], ranges: Sequence[str], found: Sequence[Solution]
+) -> None:
+  """A row for each situation: as it was given, and what was found, in chips.
+
+  Raises:
+    OSError: the file cannot be written.
+  """
+  with open(path, "w", newline="", encoding="utf-8") as file:
+    table = csv.writer(file)
+    table.writerow([*FIELDS, *FOUND])
+    for river, text, solution in zip(situations, ranges, found, strict=True):
+      given = (cards.card_names(river.board), river.pot, river.stack, river.bets, text)
+      numbers = (solution.value, *solution.best_response, solution.exploitability)
+      share = 100 * solution.exploitability / river.pot
+      table.writerow([*given, *(f"{x:.6g}" for x in (*numbers, share)), solution.iterations])

@@ -1,0 +1,152 @@
+"""The one program of a batch: `cfr.iterate` for every spot of a stack, the stack cut up among the devices.
+
+All spots of a stack have the same decisions; what differs are the tables of their leaf evaluators. On a CPU
+the spots of a device come one after the other, because tables and strategies of one stay in its caches; on
+accelerators all are iterated at once.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.cfr import Rule, SolverState
+from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.tree import (
+  Array,
+  LeafEvaluator,
+  PlayerTree,
+  PublicTree,
+  action_values,
+  best_response_values,
+  sequence_reach,
+)
+
+AXIS = "spots"
+ORDERS: dict[str, Callable] = {"map": jax.lax.map, "vmap": lambda solve, spots: jax.vmap(solve)(spots)}
+
+
+class Spots(NamedTuple):
+  """A stack of situations; each array has an axis in front, the spots.
+
+  Attributes:
+    leaves: their leaf evaluators.
+    weights: of each player [H]: how much the value of each type counts in the game's; ones if the evaluator's
+      values count everything already.
+    iterations: int32[], at most so many. Spots that only fill up the stack have 0.
+    target: [], the exploitability at which to stop.
+  """
+
+  leaves: LeafEvaluator
+  weights: tuple[Array, Array]
+  iterations: Array
+  target: Array
+
+
+class Findings(NamedTuple):
+  """What is found of each spot; in the game's utility, with an axis in front, the spots.
+
+  Attributes:
+    value: [], to player 0 when both follow their average strategies.
+    best_response: [2], to each player for a best response to the other's average strategy.
+    exploitability: [], their mean.
+    values: of each player [H], counterfactual values at the root under the average strategies.
+  """
+
+  value: Array
+  best_response: Array
+  exploitability: Array
+  values: tuple[Array, Array]
+
+
+def order_here() -> str:
+  """The name in `ORDERS` of what suits JAX's default device."""
+  return "map" if jax.default_backend() == "cpu" else "vmap"
+
+
+def local_mesh() -> Mesh:
+  """All devices of this process, in one row."""
+  return Mesh(np.array(jax.local_devices()), (AXIS,))
+
+
+@jit(static_argnames=("rule", "alternating", "order", "mesh"))
+def solve_spots(
+  players: tuple[PlayerTree, PlayerTree],
+  start: SolverState,
+  spots: Spots,
+  skip: Array | int,
+  every: Array | int,
+  *,
+  rule: Rule,
+  alternating: bool,
+  order: str,
+  mesh: Mesh,
+) -> tuple[Findings, Array, list[cfr.Blocks]]:
+  """Solves each spot of a stack until its target is met, or its iterations are done.
+
+  Args:
+    players: the decisions of all spots, on the device.
+    start: of `cfr.init`.
+    spots: equally many for each device of the mesh.
+    skip: the average leaves out the first iterations, as in `cfr.iterate`.
+    every: iterations between two looks at the exploitability.
+    rule: see `cfr.iterate`.
+    alternating: see `cfr.iterate`.
+    order: a name in `ORDERS`.
+    mesh: of `local_mesh`.
+
+  Returns:
+    Findings, iterations done int32[N], and the average strategies, [N, A, rows, H] for each player and block.
+  """
+
+  def of_device(players, start, skip, every, spots):
+    one = functools.partial(_solve, players, start, skip, every, rule=rule, alternating=alternating)
+    return ORDERS[order](one, spots)
+
+  whole, cut = PartitionSpec(), PartitionSpec(AXIS)
+  share = jax.shard_map(
+    of_device, mesh=mesh, in_specs=(whole, whole, whole, whole, cut), out_specs=cut, check_vma=False
+  )
+  return share(players, start, skip, every, spots)
+
+
+def _solve(players, start, skip, every, spot, *, rule, alternating):
+  """`solve_spots` for a single spot."""
+  tree = PublicTree(players, spot.leaves)
+
+  def goes_on(carry) -> Array:
+    state, findings = carry
+    return (state.iteration < spot.iterations) & (findings.exploitability > spot.target)
+
+  def advance(carry):
+    state, _ = carry
+    steps = jnp.minimum(every, spot.iterations - state.iteration)
+    state = cfr.iterate(tree, state, steps, skip, rule=rule, alternating=alternating)
+    return state, _examine(tree, spot.weights, _averages(state))
+
+  unseen = jax.eval_shape(_examine, tree, spot.weights, _averages(start))
+  findings = jax.tree.map(lambda x: jnp.full(x.shape, jnp.inf, x.dtype), unseen)
+  state, findings = jax.lax.while_loop(goes_on, advance, (start, findings))
+  return findings, state.iteration, _averages(state)
+
+
+def _averages(state: SolverState) -> list[cfr.Blocks]:
+  return [cfr.average_strategy(player) for player in state.players]
+
+
+def _examine(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> Findings:
+  """What average strategies are worth; `tree.evaluation` with weights at the roots."""
+  reach = [sequence_reach(own, strategy) for own, strategy in zip(tree.players, strategies, strict=True)]
+  first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
+  best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]
+  return Findings(
+    value=(weights[0] * first).sum(),
+    best_response=jnp.stack(best),
+    exploitability=(best[0] + best[1]) / 2,
+    values=(first, second),
+  )

@@ -1,0 +1,209 @@
+"""What is found of many situations, in memory or in a folder of files that NumPy alone reads.
+
+A file holds a *chunk*, situations one after the other. `docs/batches.md` describes it.
+"""
+
+import functools
+import json
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.situations import Situation  # pyright: ignore
+from ps_cfr_spiel.policy import TreePolicy
+
+Pair = tuple[np.ndarray, np.ndarray]
+Strategies = tuple[list[np.ndarray], list[np.ndarray]]
+Item: TypeAlias = Any  # a Situation, or a pyspiel.Game that is no river
+
+UNITS = {
+  "number": "the situation's number, from 0",
+  "value": "to player 0, in chips or the game's unit",
+  "best_response": "to players 0 and 1, of a best response to the other's average strategy",
+  "exploitability": "the mean of both",
+  "iterations": "done",
+  "board": "five cards, 4 * rank + suit, from 2c = 0 to As = 51",
+  "pot": "chips",
+  "stack": "chips that each player began the hand with, half of the pot included",
+  "ranges": "of players 0 and 1, probabilities of the 1,326 hands; that of cards a > b is a (a - 1) / 2 + b",
+  "values": "of players 0 and 1, for each hand the sum, over the opponent's hands that share no card "
+  "with it, of the opponent's range x chips won since the hand began",
+}
+
+
+class Solution(NamedTuple):
+  """What is found of one situation, in chips or the game's own utility.
+
+  Attributes:
+    value: to player 0 when both follow their average strategies.
+    best_response: to each player, of a best response to the other's.
+    exploitability: their mean.
+    iterations: how many were done.
+    values: of each player, counterfactual values of the types at the root under the average strategies. Of a
+      river float32[1326], in the order of `cards.ALL_HANDS`, not multiplied by the player's own range, and
+      0 for hands that were left out; see `UNITS`. Of another game [H], as `tree.action_values` has them.
+    strategies: of each player the average strategy, [A, rows, H] for each block of the public tree; None if
+      they were not kept.
+    hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None of a game's own types.
+  """
+
+  value: float
+  best_response: tuple[float, float]
+  exploitability: float
+  iterations: int
+  values: Pair
+  strategies: Strategies | None
+  hands: Pair | None
+
+
+class Solutions(Sequence):
+  """The solutions of a batch by number; those in files are read when asked for.
+
+  Attributes:
+    situations: what was solved.
+  """
+
+  def __init__(
+    self, situations: Sequence[Any], read: Callable[[Any], Item], chunks: Sequence[Any], size: int
+  ):
+    """For `solve_batch`.
+
+    Args:
+      situations: as they were given.
+      read: makes one of them what it stands for.
+      chunks: for each its solutions, or the file where they are.
+      size: situations in a chunk.
+    """
+    self.situations = situations
+    self._read, self._chunks, self._size = read, list(chunks), size
+
+  def __len__(self) -> int:
+    return len(self.situations)
+
+  def __getitem__(self, number: Any) -> Any:
+    if isinstance(number, slice):
+      return [self[k] for k in range(len(self))[number]]
+    number = range(len(self))[operator.index(number)]
+    chunk = self._chunks[number // self._size]
+    return (_read_chunk(chunk) if isinstance(chunk, Path) else chunk)[number % self._size]
+
+  def policy(self, number: int) -> TreePolicy:
+    """The average strategies of a situation as an OpenSpiel policy.
+
+    Raises:
+      ValueError: the strategies were not kept.
+    """
+    solution, item = self[number], self._read(self.situations[number])
+    if solution.strategies is None:
+      raise ValueError("The strategies were not kept; solve with strategies=True.")
+    game = item.game() if isinstance(item, Situation) else item
+    tree, strategies = build_tree(game), solution.strategies
+    if solution.hands is not None:
+      dealt = [cards.hand_numbers(own.cards) for own in game.ranges]  # pyright: ignore[reportAttributeAccessIssue]
+      columns = [np.searchsorted(has, wanted) for has, wanted in zip(solution.hands, dealt, strict=True)]
+      strategies = [[s[:, :, at] for s in own] for own, at in zip(strategies, columns, strict=True)]
+    return TreePolicy(game, tree.names, strategies, {"iterations": solution.iterations})
+
+
+@functools.lru_cache(maxsize=2)
+def _read_chunk(path: Path) -> list[Solution]:
+  """All solutions in a file."""
+  stored = storage.read(path)
+  arrays = stored.arrays(stored.shapes)
+  found = []
+  for k, number in enumerate(arrays["number"].tolist()):
+    strategies = [_numbered(arrays, f"strategy.{number}.{i}") for i in (0, 1)]
+    values = arrays["values"][k] if "values" in arrays else _numbered(arrays, f"values.{number}")
+    hands = _numbered(arrays, f"hands.{number}")
+    first, second = arrays["best_response"][k].tolist()
+    found.append(
+      Solution(
+        arrays["value"][k].item(),
+        (first, second),
+        arrays["exploitability"][k].item(),
+        arrays["iterations"][k].item(),
+        (values[0], values[1]),
+        (strategies[0], strategies[1]) if any(strategies) else None,
+        (hands[0], hands[1]) if hands else None,
+      )
+    )
+  return found
+
+
+def _numbered(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
+  """The arrays called name.0, name.1, ..."""
+  found: list[np.ndarray] = []
+  while f"{name}.{len(found)}" in arrays:
+    found.append(arrays[f"{name}.{len(found)}"])
+  return found
+
+
+def write_chunk(
+  path: Path, header: Mapping[str, Any], first: int, items: Sequence[Item], found: Sequence[Solution]
+) -> None:
+  """Writes a file, whole or not at all.
+
+  Args:
+    path: where.
+    header: how it was made, in JSON values.
+    first: the number of the first situation.
+    items: the situations.
+    found: their solutions.
+
+  Raises:
+    OSError: it cannot be written.
+  """
+  arrays: dict[str, np.ndarray] = {
+    "number": np.arange(first, first + len(items)),
+    "value": np.array([s.value for s in found], np.float32),
+    "best_response": np.array([s.best_response for s in found], np.float32),
+    "exploitability": np.array([s.exploitability for s in found], np.float32),
+    "iterations": np.array([s.iterations for s in found], np.int32),
+  }
+  if rivers := [item for item in items if isinstance(item, Situation)]:
+    together = len(rivers) == len(items)
+  else:
+    together = False
+  if together:
+    ranges = np.stack([item.ranges for item in rivers])
+    arrays |= {
+      "board": np.array([item.board for item in rivers], np.int8),
+      "pot": np.array([item.pot for item in rivers]),
+      "stack": np.array([item.stack for item in rivers]),
+      "ranges": (ranges / ranges.sum(-1, keepdims=True)).astype(np.float32),
+      "values": np.array([s.values for s in found], np.float32),
+    }
+  for number, solution in enumerate(found, start=first):
+    for i in (0, 1):
+      if not together:
+        arrays[f"values.{number}.{i}"] = solution.values[i]
+      if solution.strategies is not None:
+        arrays |= {f"strategy.{number}.{i}.{k}": x for k, x in enumerate(solution.strategies[i])}
+        if solution.hands is not None:
+          arrays[f"hands.{number}.{i}"] = solution.hands[i].astype(np.int16)
+  units = {name: text for name, text in UNITS.items() if name in arrays}
+  storage.write(path, "batch", {**header, "arrays": units}, arrays)
+
+
+def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
+  """Whether a file is there, with the results of this chunk.
+
+  Raises:
+    ValueError: the file holds something else.
+  """
+  if not path.exists():
+    return False
+  found = storage.read(path).header
+  if any(found.get(name) != json.loads(json.dumps(value)) for name, value in header.items()):
+    differ = next(name for name in header if found.get(name) != json.loads(json.dumps(header[name])))
+    raise ValueError(
+      f"{path} is of another batch: {differ} in its header is {found.get(differ)!r}, and now "
+      f"{header[differ]!r}. Use another folder, or delete this one."
+    )
+  return True

@@ -1,0 +1,284 @@
+"""Solves many situations: chunk after chunk, on all devices, into files that a later call takes up.
+
+The chunk is the unit of work: situations one after the other, a file if there is a folder, and in a run of
+several processes what one of them does. Situations of a chunk that have the same decisions go through one
+compiled program together.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pyspiel
+from jax.sharding import Mesh
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_count, check_flag, check_option
+from ps_cfr_spiel.batches.groups import HANDS, Group, groups
+from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
+from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, made_alike, write_chunk
+from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
+from ps_cfr_spiel.compiler import load_game
+from ps_cfr_spiel.device import check_dtype, check_finite, meet, precision, to_device
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation, from_words, of_game  # pyright: ignore
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.tree import PublicTree
+
+CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
+
+
+class Method(NamedTuple):
+  """How situations are solved; fields as in `solve_batch`."""
+
+  rule: Rule
+  iterations: int
+  target: float | str | None
+  every: int
+  skip: int
+  alternating: bool
+  dtype: str
+  leaves: str
+  hands: str
+  strategies: bool
+  order: str
+
+
+def solve_batch(
+  situations: Sequence[Any],
+  *,
+  rule: Rule | str | None = None,
+  iterations: int = 500,
+  target: float | str | None = None,
+  every: int = 25,
+  skip: int = 0,
+  alternating: bool = True,
+  dtype: str = "float32",
+  leaves: str = "auto",
+  hands: str = "ranges",
+  strategies: bool = True,
+  chunk: int | None = None,
+  output: str | os.PathLike | None = None,
+  order: str | None = None,
+  progress: bool | None = None,
+) -> Solutions:
+  """Solves many situations by public-state CFR; those with the same decisions share a compiled program.
+
+  All local devices share the work (the cores of a CPU after `use_cores()`), and all processes share the
+  chunks (after `join`). Results do not depend on either.
+
+  Args:
+    situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` (ranges may be
+      weights [2, 1326]), or as `RandomRivers`; games, or what `pyspiel.load_game` takes.
+    rule: regret rule, or its name; `NRMPlus()` by default.
+    iterations: of each situation, at most.
+    target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
+    every: iterations between two looks at the exploitability, if there is a target.
+    skip: iterations left out of the average at the start.
+    alternating: player 1 answers player 0's newest strategy.
+    dtype: "float32" or "float64".
+    leaves: leaf evaluator; of rivers "auto", "native" or "dense", else see `build_tree`.
+    hands: of rivers, "ranges": those that a player may hold, or "all": values are found for all hands that
+      the board leaves, also for those of weight 0.
+    strategies: keep the average strategies, too.
+    chunk: situations in a chunk, which is what is in memory at once; 32 by default, on accelerators 1,024.
+    output: folder of results, a file for each chunk. Chunks that are there are not done again.
+    order: how a device takes its share, "map": one after the other, or "vmap": all at once.
+    progress: show a progress bar; None shows it to people who wait.
+
+  Returns:
+    A solution for each situation, in order.
+
+  Raises:
+    ValueError: an argument or a situation is not as it should be (the message has its number, from 0), or the
+      folder holds another batch.
+    FloatingPointError: numbers leave the range of `dtype`.
+    OSError: a file cannot be written.
+  """
+  every = check_count("every", every, 1)
+  method = Method(
+    rule=make_rule(NRMPlus() if rule is None else rule),
+    iterations=check_count("iterations", iterations, 1),
+    target=target,
+    every=iterations if target is None else every,
+    skip=check_count("skip", skip, 0),
+    alternating=check_flag("alternating", alternating),
+    dtype=check_dtype(dtype),
+    leaves=leaves,
+    hands=check_option("hands", hands, HANDS),
+    strategies=check_flag("strategies", strategies),
+    order=check_option("order", order_here() if order is None else order, ORDERS),
+  )
+  size = CHUNKS[method.order] if chunk is None else check_count("chunk", chunk, 1)
+  folder = None if output is None else Path(output)
+  if jax.process_count() > 1 and folder is None:
+    raise ValueError("Several processes meet in files: give a folder as output, the same for all.")
+  if folder is not None:
+    folder.mkdir(parents=True, exist_ok=True)
+  chunks: list[Any] = []
+  with progress_bar(progress, total=len(situations), unit="situation", desc="solving") as bar:
+    for number, first in enumerate(range(0, len(situations), size)):
+      part = range(first, min(first + size, len(situations)))
+      path = None if folder is None else folder / f"{number:06}.npz"
+      if number % jax.process_count() == jax.process_index():
+        chunks.append(_chunk(situations, part, path, method, size))
+      else:
+        chunks.append(path)
+      bar.update(len(part))
+  meet("solve_batch")
+  return Solutions(situations, read, chunks, size)
+
+
+def read(given: Any) -> Item:
+  """A situation from what a user gives: a river if it is one, else a game.
+
+  Raises:
+    ValueError: it is neither, or not as it should be.
+  """
+  if isinstance(given, Situation):
+    return given
+  if isinstance(given, Mapping):
+    return from_words(given)
+  game = load_game(given) if isinstance(given, str) else given
+  if not isinstance(game, pyspiel.Game):
+    raise ValueError(f"expected a Situation, a mapping or a game, got {type(given).__name__}")
+  return of_game(game) if game.get_type().short_name == "river_subgame" else game
+
+
+def _read_all(situations: Sequence[Any], part: range) -> list[Item]:
+  """The situations of a chunk; an error says which it is about."""
+  items = []
+  for number in part:
+    try:
+      items.append(read(situations[number]))
+    except (ValueError, pyspiel.SpielError) as error:
+      raise ValueError(f"Situation {number}: {error}") from error
+  return items
+
+
+def _chunk(
+  situations: Sequence[Any], part: range, path: Path | None, method: Method, size: int
+) -> Path | list[Solution]:
+  """Solves a chunk, unless it is done, and returns its solutions or the file with them."""
+  if path is None:
+    return _solved(_read_all(situations, part), part, method, size)
+  drawn = isinstance(situations, RandomRivers)  # each is known by the seed and its number
+  items = [] if drawn else _read_all(situations, part)
+  header = {
+    "work": f"situations {part.start} to {part.stop - 1}",
+    "situations": repr(situations) if drawn else _digest(items),
+    "method": {**method._asdict(), "rule": rule_header(method.rule)},
+  }
+  if made_alike(path, header):
+    return path
+  items = items or _read_all(situations, part)
+  found = _solved(items, part, method, size)
+  write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, found)
+  return path
+
+
+def _digest(items: Sequence[Item]) -> str:
+  """What tells situations from others."""
+  total = hashlib.sha256()
+  for item in items:
+    named = isinstance(item, Situation)
+    total.update(repr(item[:-1]).encode() + item.ranges.tobytes() if named else str(item).encode())
+  return f"sha256 {total.hexdigest()}"
+
+
+def _solved(items: Sequence[Item], part: range, method: Method, size: int) -> list[Solution]:
+  """The solutions of situations, in order."""
+  targets = []
+  for number, item in zip(part, items, strict=True):
+    try:
+      targets.append(_target(method.target, item))
+    except ValueError as error:
+      raise ValueError(f"Situation {number}: {error}") from error
+  found: dict[int, Solution] = {}
+  mesh = local_mesh()
+  # One program serves all chunks, however many situations of each have the same decisions.
+  room = -(-size // mesh.size) * mesh.size
+  for group in groups(items, method.leaves, method.hands, method.dtype, room):
+    for place, solution in zip(group.members, _solve_group(group, targets, method, mesh), strict=True):
+      check_finite(f"Situation {part[place]}", solution[:5], method.dtype)
+      found[place] = solution
+  return [found[place] for place in range(len(items))]
+
+
+def _target(target: float | str | None, item: Item) -> float:
+  """The exploitability at which to stop, in the game's utility; minus infinity for never."""
+  if target is None:
+    return -np.inf
+  try:
+    number = float(target.removesuffix("%")) if isinstance(target, str) else float(target)
+  except ValueError:
+    number = np.nan
+  if not 0 <= number < np.inf:
+    raise ValueError(
+      f"target must be a number of at least 0, or a share of the pot ('0.1%'), got {target!r}."
+    )
+  if not (isinstance(target, str) and target.endswith("%")):
+    return number
+  if not isinstance(item, Situation):
+    raise ValueError(f"target={target!r}: this game has no pot; give a number in its own unit.")
+  return number / 100 * item.pot
+
+
+def _solve_group(group: Group, targets: Sequence[float], method: Method, mesh: Mesh) -> list[Solution]:
+  """Solutions of a group's members, in order."""
+  room, count = len(group.weights[0]), len(group.members)
+  wanted = np.full(room, np.inf)
+  wanted[:count] = [targets[k] for k in group.members]
+  with precision(method.dtype):
+    spots = Spots(
+      group.leaves,
+      to_device(group.weights, method.dtype),
+      to_device(np.where(np.arange(room) < count, method.iterations, 0).astype(np.int32), method.dtype),
+      to_device(wanted, method.dtype),
+    )
+    players = to_device(group.players, method.dtype)
+    findings, done, strategies = solve_spots(
+      players,
+      cfr.init(PublicTree(players, group.leaves), method.rule, method.dtype),
+      spots,
+      method.skip,
+      method.every,
+      rule=method.rule,
+      alternating=method.alternating,
+      order=method.order,
+      mesh=mesh,
+    )
+    findings, done = jax.tree.map(np.asarray, (findings, done))
+    kept = jax.tree.map(np.asarray, strategies) if method.strategies else None
+  return [_solution(group, k, findings, done, kept) for k in range(count)]
+
+
+def _solution(group: Group, k: int, findings: Any, done: Any, strategies: Any) -> Solution:
+  """The member number k's."""
+  types = group.types[k]
+  values = [x[k, :n] for x, n in zip(findings.values, types, strict=True)]
+  hands = None
+  if group.hands is not None:
+    hands = group.hands[0][k, : types[0]], group.hands[1][k, : types[1]]
+    wide = np.zeros((2, len(cards.ALL_HANDS)), values[0].dtype)
+    for row, at, own in zip(wide, hands, values, strict=True):
+      row[at] = own
+    values = wide
+  kept = None
+  if strategies is not None:
+    first, second = ([x[k, :, :, :n] for x in own] for own, n in zip(strategies, types, strict=True))
+    kept = first, second
+  first, second = findings.best_response[k].tolist()
+  return Solution(
+    findings.value[k].item(),
+    (first, second),
+    findings.exploitability[k].item(),
+    done[k].item(),
+    (values[0], values[1]),
+    kept,
+    hands,
+  )

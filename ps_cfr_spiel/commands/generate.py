@@ -1,0 +1,112 @@
+"""The command `ps-cfr-spiel generate`: random rivers with their values, as data to learn from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from absl import flags
+
+from ps_cfr_spiel.cfr import RULES
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_json, say
+from ps_cfr_spiel.commands.situations import define_sharing, solve
+from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
+from ps_cfr_spiel.device import DTYPES, join
+from ps_cfr_spiel.games.poker.situations import KINDS, RandomRivers  # pyright: ignore  (mapped)
+
+METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_integer("count", 1000, "Rivers to draw and solve.", lower_bound=1, **into)
+  flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", lower_bound=0, **into)
+  flags.DEFINE_integer("pot", 1000, "Chips in the pot.", lower_bound=2, **into)
+  flags.DEFINE_list("ratios", ["1", "3", "10"], _HELP["ratios"], **into)
+  flags.DEFINE_string("bets", "fcpa", "Bet sizes, as in river_subgame.", **into)
+  flags.DEFINE_enum("ranges", "halves", list(KINDS), _HELP["ranges"], **into)
+  flags.DEFINE_integer("iterations", 500, "Iterations of each river, at most.", lower_bound=1, **into)
+  flags.DEFINE_string("target", None, _HELP["target"], **into)
+  flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
+  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
+  flags.DEFINE_string("output", None, _HELP["output"], **into)
+  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
+  define_sharing(values)
+  flags.DEFINE_string("coordinator", None, _HELP["coordinator"], **into)
+  flags.DEFINE_integer("processes", None, "With --coordinator: how many there are.", 1, **into)
+  flags.DEFINE_integer("process", None, "With --coordinator: which this is, from 0.", 0, **into)
+  define_json(values)
+
+
+_HELP = {
+  "ratios": "Stacks behind, in pots, of which one is drawn; each is compiled once.",
+  "ranges": "How ranges are drawn: halves, as DeepStack's, or even, every hand by itself.",
+  "target": "A river is done when exploitability is this low: in percent of the pot (0.1%) or in chips.",
+  "output": "Folder for the data (default: runs/rivers). What is there of the same call is not done again.",
+  "coordinator": "Share the work with other processes: address and port of process 0, such as "
+  "localhost:4321. All are given the same flags, and reach the same folder.",
+}
+
+
+def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command; returns its exit code."""
+  if words:
+    raise UserError(f"generate takes flags only, got {' '.join(map(repr, words))}.")
+  try:
+    ratios = tuple(map(float, values.ratios))
+  except ValueError:
+    raise UserError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
+  with user_errors():
+    rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
+  folder = make_folder(Path(values.output or Path("runs") / "rivers"))
+  _join(values)
+  options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
+  solutions, seconds = solve(values, rivers, folder, options)
+  if jax.process_index() > 0:
+    return 0
+  shares = [100 * solution.exploitability / values.pot for solution in solutions]
+  facts = {
+    "rivers": len(rivers),
+    "folder": str(folder),
+    "mean_exploitability_percent_of_pot": float(np.mean(shares)),
+    "largest_exploitability_percent_of_pot": max(shares),
+    "seconds": seconds,
+  }
+  lines = {
+    "rivers": f"{len(rivers):,}, seed {values.seed}",
+    "exploitability": f"{np.mean(shares):.3g}% of the pot in the mean, {max(shares):.3g}% at most",
+    "time": f"{seconds:.1f} s, compilation included",
+    "data": f"{folder}, files of NumPy",
+  }
+  say(values, facts, lines)
+  return 0
+
+
+def _join(values: flags.FlagValues) -> None:
+  """Meets the other processes, if there are any."""
+  given = [values.coordinator, values.processes, values.process]
+  if all(value is None for value in given):
+    return
+  if None in given:
+    raise UserError("--coordinator, --processes and --process belong together.")
+  with user_errors():
+    join(values.coordinator, values.processes, values.process)
+
+
+COMMAND = Command(
+  name="generate",
+  arguments="",
+  summary="Solve random rivers, as data to learn from",
+  text="Draws boards, stacks and ranges, solves each river, and writes features, ranges and counterfactual "
+  "values to files that NumPy alone reads (docs/batches.md says what is in them). An interrupted call "
+  "goes on where it was when it is given again, on any number of cores and processes.",
+  examples=(
+    "generate --count=10000 --output=data",
+    "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
+  ),
+  define=define,
+  run=generate,
+)

@@ -1,0 +1,85 @@
+"""What a trajectory says about the moves of a key: values of all moves from the one that was sampled.
+
+Beside every cell the run keeps the *learned value* of its move: a running mean of what trajectories brought
+after it, which is the learned baseline of VR-MCCFR (Schmid et al. 2019), by key.
+"""
+
+import dataclasses
+import math
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.arguments import is_number
+
+
+class Node(NamedTuple):
+  """The nodes that B trajectories pass at one time, as their actors see them.
+
+  Attributes:
+    learned: [B, W], learned values of the moves.
+    policy: [B, W], the current policy.
+    move: int32[B], the sampled one.
+    chosen: [B], with which probability it was sampled.
+    value: [B], estimate of the value after the move.
+    weight: [B], 1 / probability of the traverser's sampled moves before.
+  """
+
+  learned: jax.Array
+  policy: jax.Array
+  move: jax.Array
+  chosen: jax.Array
+  value: jax.Array
+  weight: jax.Array
+
+
+class Estimate(Protocol):
+  """A way to estimate: a frozen dataclass (hashable)."""
+
+  def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Pure JAX.
+
+    Returns:
+      [B, W] values of the moves, [B] the estimate handed up to the node before, [B] the weight of the regrets
+      that follow from the values, and of the policy in the average.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Corrected:
+  """The estimates of VR-MCCFR, unbiased whatever has been learned (Schmid et al. 2019, eqs. 8 and 9).
+
+  The move that was sampled is corrected by (value - learned) / probability. In long games with many moves
+  these corrections are large and rare.
+  """
+
+  def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """See `Estimate`."""
+    sampled = jnp.arange(node.policy.shape[1])[None] == node.move[:, None]
+    known = jnp.where(sampled, node.learned, 0).sum(1)
+    values = node.learned + jnp.where(sampled, ((node.value - known) / node.chosen)[:, None], 0)
+    return values, (node.policy * values).sum(1), node.weight
+
+
+@dataclasses.dataclass(frozen=True)
+class Learned:
+  """The learned values alone, which follow the trajectories' ends: biased, of little variance.
+
+  No bound holds: learned values lag behind the strategies, contain the traverser's exploration, and weights
+  are cut. In Cheat it learns incomparably faster than `Corrected` (docs/sampling.md).
+
+  Attributes:
+    most_weight: at least 1, where weights are cut.
+  """
+
+  most_weight: float = 5.0
+
+  def __post_init__(self):
+    if not (is_number(self.most_weight) and 1 <= self.most_weight < math.inf):
+      raise ValueError(f"most_weight must be a finite number of at least 1, got {self.most_weight!r}.")
+
+  def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """See `Estimate`."""
+    return node.learned, node.value, jnp.minimum(node.weight, self.most_weight)

@@ -1,0 +1,232 @@
+"""Action translation: a strategy for few bet sizes plays the game in which any size may be bet.
+
+An opponent's bet that the smaller game lacks is understood as one of the two sizes around it, at random
+(Ganzfried and Sandholm 2013). What has been understood is remembered for the hand. As a policy, which
+remembers nothing but the infostate, this is the mixture over all ways to understand the hand so far, each
+weighed by how likely it is and by how often the strategy itself would have come there; so by Kuhn's theorem
+it wins what the remembering player wins, against anybody.
+
+Sizes are shares of the pot: what a bet adds after calling, over
+the pot after the call; 0 for a check or call.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.policy.tree_policy import acting_player
+
+
+def pseudo_harmonic(size: float, lower: float, upper: float) -> float:
+  """Probability of `lower`: (B - x)(1 + A) / ((B - A)(1 + x)) (Ganzfried and Sandholm 2013, Section 5).
+
+  An opponent who calls a bet of A or B with a share 1 / (1 + A) or 1 / (1 + B) of hands, which leaves a bluff
+  worth nothing, calls x with 1 / (1 + x) if x is understood in this way.
+  """
+  return (upper - size) * (1 + lower) / ((upper - lower) * (1 + size))
+
+
+def arithmetic(size: float, lower: float, upper: float) -> float:
+  """Probability of `lower` by distance."""
+  return (upper - size) / (upper - lower)
+
+
+def nearest(size: float, lower: float, upper: float) -> float:
+  """Always the nearer; ties go to `lower`."""
+  return float(size - lower <= upper - size)
+
+
+def nearest_ratio(size: float, lower: float, upper: float) -> float:
+  """Always the nearer by ratio, the split lying at the geometric mean."""
+  return float(size * size <= lower * upper)
+
+
+Split = Callable[[float, float, float], float]  # (size, lower, upper) -> probability of `lower`
+Sizes = Callable[[pyspiel.State], Mapping[int, float]]  # see `bet_sizes`
+
+MAPPINGS: dict[str, Split] = {
+  "pseudo-harmonic": pseudo_harmonic,
+  "arithmetic": arithmetic,
+  "nearest": nearest,
+  "nearest-ratio": nearest_ratio,
+}
+
+
+def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmonic) -> np.ndarray:
+  """Probabilities with which a size is understood as each of some others.
+
+  Args:
+    size: in pots.
+    sizes: at least one, in any order, all different. Below the least and above the largest one, that one.
+    mapping: (size, the next size below, the next above) -> probability of the one below.
+
+  Returns:
+    float64[N].
+  """
+  ascending = np.argsort(sizes)
+  result = np.zeros(len(sizes))
+  above = int(np.searchsorted(np.asarray(sizes)[ascending], size))  # the first that is not smaller
+  if above == len(sizes):
+    result[ascending[-1]] = 1
+  elif above == 0 or sizes[ascending[above]] == size:
+    result[ascending[above]] = 1
+  else:
+    pair = ascending[above - 1 : above + 1]
+    below = mapping(size, *(sizes[i] for i in pair))
+    result[pair] = below, 1 - below
+  return result
+
+
+def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
+  """The size of each legal action but a fold, as the state's own method of this name says.
+
+  Raises:
+    ValueError: its game has none.
+  """
+  if not hasattr(state, "bet_sizes"):
+    raise ValueError(
+      f"{state.get_game().get_type().short_name} does not tell the sizes of its bets (its states have no "
+      f"method bet_sizes); pass sizes=, a function of a state."
+    )
+  return state.bet_sizes()
+
+
+class Understood(NamedTuple):
+  """A way to understand a hand so far.
+
+  Attributes:
+    state: of the smaller game.
+    likely: probability that the moves of chance and the opponent are understood so.
+    reach: probability that the strategy made its own moves.
+  """
+
+  state: pyspiel.State
+  likely: float
+  reach: float
+
+
+class TranslatedPolicy(openspiel_policy.Policy):
+  """A strategy for a game with few bet sizes, as a policy of the same game with others.
+
+  `pyspiel`'s bots play it: `open_spiel.python.bots.policy.PolicyBot(player, rng, policy)`. Where a hand has
+  been understood so that in the smaller game it is not the player's turn, the player checks or calls.
+
+  Attributes:
+    policy: the strategy, of `smaller`.
+    smaller: the game with few sizes.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    policy: openspiel_policy.Policy,
+    mapping: str | Split = "pseudo-harmonic",
+    sizes: Sizes = bet_sizes,
+  ):
+    """`game` is what is played. It deals what the policy's own game deals.
+
+    Raises:
+      ValueError: the mapping is unknown, or a game's states do not tell the sizes of bets.
+    """
+    super().__init__(game, [0, 1])
+    self.policy, self.smaller = policy, policy.game
+    self._sizes = sizes
+    self._split = (
+      MAPPINGS[check_option("mapping", mapping, MAPPINGS)] if isinstance(mapping, str) else mapping
+    )
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state of the larger game.
+
+    Raises:
+      ValueError: the smaller game does not deal what was dealt, or nobody acts.
+    """
+    player = acting_player(state, player_id)
+    ways = self.understand(state, player)
+    total = sum(way.likely * way.reach for way in ways)
+    found = dict.fromkeys(state.legal_actions(player), 0.0)
+    for way in ways:
+      for _, chosen, played in self._moves(state, player, way.state):
+        for action, probability in played.items():
+          found[action] += way.likely * way.reach / total * chosen * probability
+    return found
+
+  def understand(self, state: pyspiel.State, player: int) -> list[Understood]:
+    """All ways in which a player may have understood a hand so far; none has probability zero.
+
+    A move that the player itself would never have made is understood like an opponent's.
+    """
+    here = self.game.new_initial_state()
+    ways = [Understood(self.smaller.new_initial_state(), 1.0, 1.0)]
+    for action in state.history():
+      mover = here.current_player()
+      if mover < 0:
+        ways = [way._replace(state=self._dealt(way.state, here, action)) for way in ways]
+      else:
+        own = [new for way in ways for new in self._own(here, action, way)] if mover == player else []
+        ways = own or [new for way in ways for new in self._opponents(here, action, way)]
+      here.apply_action(action)
+    return ways
+
+  def _own(self, state: pyspiel.State, action: int, way: Understood) -> Iterator[Understood]:
+    """The ways after the player's own action in the larger game."""
+    for chosen, probability, played in self._moves(state, state.current_player(), way.state):
+      if made := probability * played.get(action, 0.0):
+        after = way.state if chosen is None else way.state.child(chosen)
+        yield Understood(after, way.likely, way.reach * made)
+
+  def _opponents(self, state: pyspiel.State, action: int, way: Understood) -> Iterator[Understood]:
+    """The ways after the opponent's action in the larger game."""
+    if way.state.current_player() != state.current_player():
+      yield way
+      return
+    for understood, probability in self._translated(state, action, way.state).items():
+      yield Understood(way.state.child(understood), way.likely * probability, way.reach)
+
+  def _moves(
+    self, state: pyspiel.State, player: int, smaller: pyspiel.State
+  ) -> Iterator[tuple[int | None, float, dict[int, float]]]:
+    """The strategy's moves: in the smaller game, with what probability, and as which of the larger game."""
+    if smaller.current_player() != player:
+      yield None, 1.0, {_call(self._sizes(state)): 1.0}
+      return
+    for action, probability in self.policy.action_probabilities(smaller, player).items():
+      if probability > 0:
+        yield action, probability, self._translated(smaller, action, state)
+
+  def _translated(self, state: pyspiel.State, action: int, other: pyspiel.State) -> dict[int, float]:
+    """An action of a state as actions of a state of the other game, with probabilities."""
+    size, sizes = self._sizes(state).get(action), self._sizes(other)
+    if size is None:  # a fold
+      folds = [a for a in other.legal_actions() if a not in sizes]
+      return {folds[0] if folds else _call(sizes): 1.0}
+    found = translate(size, list(sizes.values()), self._split)
+    return {a: p for a, p in zip(sizes, found.tolist(), strict=True) if p > 0}
+
+  def _dealt(self, smaller: pyspiel.State, state: pyspiel.State, action: int) -> pyspiel.State:
+    """The smaller game's state after what chance deals in the larger one.
+
+    Whoever has still to act in the smaller game checks or calls first. If it is over it stays so.
+    """
+    smaller = smaller.clone()
+    while smaller.current_player() >= 0:
+      smaller.apply_action(_call(self._sizes(smaller)))
+    if smaller.is_terminal():
+      return smaller
+    dealt = state.action_to_string(state.current_player(), action)
+    outcomes = [outcome for outcome, _ in smaller.chance_outcomes()]
+    # The same outcome has the same number, unless the games' ranges differ.
+    for outcome in sorted(outcomes, key=lambda outcome: outcome != action):
+      if smaller.action_to_string(smaller.current_player(), outcome) == dealt:
+        smaller.apply_action(outcome)
+        return smaller
+    raise ValueError(f"The strategy is for {self.smaller}, which has no {dealt!r} after {smaller}.")
+
+
+def _call(sizes: Mapping[int, float]) -> int:
+  """The check or call among the legal actions."""
+  return min(sizes, key=sizes.__getitem__)

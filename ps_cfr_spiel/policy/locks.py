@@ -1,0 +1,71 @@
+"""What a player must play after chosen lines: locks, from what users give to the rows of a tree."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.policy.convert import row_strategies
+from ps_cfr_spiel.policy.naming import action_names, line
+from ps_cfr_spiel.policy.notation import find_one_action
+from ps_cfr_spiel.policy.parts import Part
+from ps_cfr_spiel.policy.paths import find_public_state
+from ps_cfr_spiel.storage import Stored
+from ps_cfr_spiel.tree import Decision, PublicTree
+
+
+def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> Part:
+  """Locks by lines.
+
+  Args:
+    tree: of the game.
+    game: the game.
+    locks: for each line of public moves, written as for `views.spot`, what the player who acts after it must
+      play: an OpenSpiel policy, or the probabilities of actions, by name or number, for every infostate
+      there; actions that are not named have none.
+
+  Raises:
+    ValueError: a line does not exist or nobody acts after it, two are the same, or probabilities are wrong.
+    TypeError: `locks` is no mapping, or a value neither a policy nor a mapping.
+  """
+  labels, rows = tree.names, {}
+  if not isinstance(locks, Mapping):
+    raise TypeError(f"locks must be a mapping of lines to policies, got {locks!r}.")
+  if not labels.public_states:
+    raise ValueError(f"locks: {labels.game} was compiled without public states, so it has no lines.")
+  for path, how in locks.items():
+    state = find_public_state(game, labels, path)
+    if not labels.public_states[state].decisions:
+      raise ValueError(f"locks: nobody acts after {path!r} in {labels.game}; a player must.")
+    if state in rows:
+      raise ValueError(f"locks: {path!r} is locked twice.")
+    decisions = [labels.decisions[n] for n in labels.public_states[state].decisions]
+    types = tree.players[decisions[0].player].types
+    history = line(game, labels, state)
+    rows[state] = [
+      _by_actions(game, tree, d, how, types, history)
+      if isinstance(how, Mapping)
+      else row_strategies(labels, game, how, d, types)
+      for d in decisions
+    ]
+  flat = [strategy.ravel() for strategies in rows.values() for strategy in strategies]
+  return Part(tuple(rows), np.concatenate([np.zeros(0), *flat]))
+
+
+def locks_from_file(file: Stored) -> Part:
+  """The locks in a file whose header has their public states."""
+  return Part(tuple(file.header["locks"]), file.arrays(file.shapes)["locks"])
+
+
+def _by_actions(
+  game, tree: PublicTree, decision: Decision, shares: Mapping, types: int, history
+) -> np.ndarray:
+  """[A, H] from probabilities of actions, the same for all types."""
+  names = action_names(game, tree.names, decision)
+  strategy = np.zeros(len(names))
+  for action, share in shares.items():
+    strategy[find_one_action(str(action), names, decision.legal_actions, history)] += share
+  if not (strategy >= 0).all() or not abs(strategy.sum() - 1) < 1e-5:
+    raise ValueError(f"locks: the probabilities {dict(shares)} must not be negative, and sum to one.")
+  return np.repeat(strategy[:, None] / strategy.sum(), types, axis=1)

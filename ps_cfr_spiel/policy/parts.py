@@ -1,0 +1,76 @@
+"""A strategy in some public states alone: what a file keeps of a part, and what is locked."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.policy.paths import find_public_state
+from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+
+BELOW = "..."  # at the end of a line: and all that follows
+
+
+class Part(NamedTuple):
+  """The strategies of the players who act in some public states.
+
+  Attributes:
+    public_states: their numbers.
+    probabilities: float64[n], the strategies [A, H] of their rows, one after the other.
+  """
+
+  public_states: tuple[int, ...]
+  probabilities: np.ndarray
+
+  def rows(self, tree: PublicTree) -> dict[int, np.ndarray]:
+    """The strategies [A, H] by the rows' numbers in `Labels.decisions`; ValueError if they do not fit."""
+    labels, count = tree.names, len(tree.names.public_states)
+    known = [s for s in self.public_states if 0 <= s < count]
+    numbers = [n for s in known for n in labels.public_states[s].decisions]
+    decisions = [labels.decisions[n] for n in numbers]
+    shapes = [(len(d.legal_actions), tree.players[d.player].types) for d in decisions]
+    ends = np.cumsum([0, *(actions * types for actions, types in shapes)])
+    if len(known) < len(self.public_states) or self.probabilities.shape != (ends[-1],):
+      raise ValueError(f"What is given of some public states is not of {labels.game}.")
+    parts = np.split(self.probabilities, ends[1:-1])
+    return {n: part.reshape(shape) for n, part, shape in zip(numbers, parts, shapes, strict=False)}
+
+  def tables(self, tree: PublicTree) -> list[list[np.ndarray]]:
+    """A strategy for each player, [A, rows, H] for each block; uniform in all other rows."""
+    tables = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+    for n, strategy in self.rows(tree).items():
+      decision = tree.names.decisions[n]
+      tables[decision.player][decision.block][:, decision.row] = strategy
+    return tables
+
+
+def part_of(
+  game: pyspiel.Game, labels: Labels, lines: Sequence[str], table: Callable[[Decision], np.ndarray]
+) -> Part:
+  """The part of a strategy on the way to some lines and at them.
+
+  Args:
+    game: the game.
+    labels: of its tree.
+    lines: see `TreePolicy.save`.
+    table: the strategy of a row, [A, H].
+
+  Raises:
+    ValueError: a line does not exist, or there are none.
+  """
+  if isinstance(lines, str) or not lines:
+    raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
+  states, found = labels.public_states, set()
+  for path in lines:
+    number = find_public_state(game, labels, path.removesuffix(BELOW))
+    below = [number]
+    while path.endswith(BELOW) and below:
+      found.update(below)
+      below = [child for s in below for child in labels.children[s]]
+    while number >= 0:
+      found.add(number)
+      number = states[number].parent
+  numbers = [s for s in sorted(found) if states[s].decisions]
+  flat = [table(labels.decisions[n]).ravel() for s in numbers for n in states[s].decisions]
+  return Part(tuple(numbers), np.concatenate([np.zeros(0), *flat]))

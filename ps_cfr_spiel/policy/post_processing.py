@@ -1,0 +1,212 @@
+"""Post-processing: a strategy is rounded before it is played, because small probabilities are mostly noise.
+
+The family of Brown, Ganzfried and Sandholm 2015 (Section 4). It has thresholding and purification
+(Ganzfried, Sandholm and Waugh 2012) as members. Rounding usually makes a strategy easier to exploit; what it
+is for is play against opponents who do not.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, overload
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.policy.naming import make_state
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player
+
+Classes = Callable[[pyspiel.State, int], Hashable]  # (a state, a legal action) -> the action's class
+
+
+def round_off(probabilities: np.ndarray, least: float) -> np.ndarray:
+  """Sets probabilities below `least` to zero, and scales the others to the same sum.
+
+  The largest ones always stay, so that with `least=1` only they do, with equal shares: purification.
+
+  Args:
+    probabilities: [N, ...], each column not all zero.
+    least: of a column's sum.
+  """
+  total = probabilities.sum(0)
+  largest = probabilities.max(0)
+  kept = probabilities >= np.minimum(least * total, largest) * (1 - 1e-9)  # ties up to rounding
+  # Purified, what stays is equal; divided by itself it would be so only up to rounding.
+  rounded = np.where(kept, largest if least >= 1 else probabilities, 0.0)
+  return rounded * (total / rounded.sum(0))
+
+
+def betting_class(state: pyspiel.State, action: int) -> str:
+  """The class of a move in poker: "fold", "call" (a check too) or "bet" (a raise and all-in too).
+
+  Raises:
+    ValueError: the game calls the action something else.
+  """
+  name = state.action_to_string(state.current_player(), action)
+  words = {
+    "fold": "fold", "call": "call", "check": "call", "bet": "bet", "raise": "bet", "allin": "bet",
+    "halfpot": "bet",
+  }  # fmt: skip
+  # universal_poker writes "player=0 move=Bet"; river_subgame "All-in 900".
+  match = re.match(r"[a-z]+", name.lower().rpartition("move=")[2].replace("-", ""))
+  if not match or match[0] not in words:
+    raise ValueError(f"{name!r} is no move of poker that is known: {', '.join(words)}; pass classes=...")
+  return words[match[0]]
+
+
+@dataclasses.dataclass(frozen=True)
+class PostProcessing:
+  """How a strategy is rounded at an infostate; the defaults change nothing.
+
+  Actions are put into classes. If the conservative class has more than `caution`, it is played. Otherwise the
+  classes are rounded off (`round_off`) at `between`, and then the actions inside each class at `within`. So
+  many similar actions, such as bet sizes, do not lose against one that stands alone.
+
+  Attributes:
+    within: the least probability of an action, of its class's; 1 keeps the most probable alone.
+    between: the least probability of a class; 1 keeps the most probable alone.
+    classes: (state, action) -> class; None puts all into one.
+    conservative: a class, or None for none.
+    caution: the probability of the conservative class above which it is played.
+    first_action: whether a player's first action is rounded, too. In the paper's experiments
+      purification left it alone (footnote 6).
+  """
+
+  within: float = 0.0
+  between: float = 0.0
+  classes: Classes | None = None
+  conservative: Hashable = None
+  caution: float = 1.0
+  first_action: bool = True
+
+  def __post_init__(self):
+    for name in ("within", "between", "caution"):
+      if not 0 <= (value := getattr(self, name)) <= 1:
+        raise ValueError(f"{name} must be a probability, between 0 and 1, got {value!r}.")
+
+  def __call__(self, probabilities: np.ndarray, classes: Sequence[Hashable]) -> np.ndarray:
+    """Rounds a strategy at one or more infostates with the same actions.
+
+    Args:
+      probabilities: [A, ...], summing to one over A.
+      classes: of each action.
+    """
+    kinds = list(dict.fromkeys(classes))
+    members = [np.flatnonzero([kind == own for own in classes]) for kind in kinds]
+    mass = np.stack([probabilities[actions].sum(0) for actions in members])  # [K, ...]
+    share = round_off(mass, self.between)
+    if self.conservative in kinds:
+      one = kinds.index(self.conservative)
+      only = np.zeros_like(share)
+      only[one] = 1
+      share = np.where(mass[one] > self.caution, only, share)
+    result = np.zeros_like(probabilities)
+    for kind, actions in enumerate(members):
+      played = mass[kind] > 0  # a class that is never played is left alone
+      inside = round_off(np.where(played, probabilities[actions], 1.0), self.within)
+      result[actions] = np.where(played, share[kind] * inside / inside.sum(0), 0.0)
+    return result
+
+  def at(self, state: pyspiel.State, player: int, probabilities: np.ndarray) -> np.ndarray:
+    """Rounds the acting player's probabilities, [A, ...], of the legal actions at a state."""
+    if not self.first_action and not any(move.player == player for move in state.full_history()):
+      return probabilities
+    actions = state.legal_actions(player)
+    return self(probabilities, [self.classes(state, a) if self.classes else None for a in actions])
+
+
+def thresholding(least: float = 0.15) -> PostProcessing:
+  """Actions with a probability below `least` are not played (Ganzfried, Sandholm and Waugh 2012)."""
+  return PostProcessing(within=least)
+
+
+def purification() -> PostProcessing:
+  """Only the most probable action is played, ties with equal probabilities (2012, too)."""
+  return PostProcessing(within=1.0)
+
+
+def cautious_purification(caution: float = 0.2, classes: Classes = betting_class) -> PostProcessing:
+  """What Brown, Ganzfried and Sandholm 2015 propose for poker.
+
+  Fold if that has more than `caution`; else the most probable of fold, call and bet, and of the bets the most
+  probable one.
+  """
+  return PostProcessing(1.0, 1.0, classes, conservative="fold", caution=caution)
+
+
+NAMES = {"threshold": thresholding, "purify": purification, "cautious": cautious_purification}
+
+
+def parse_post_processing(text: str) -> PostProcessing:
+  """Reads "purify", "threshold", "threshold=0.1", "cautious" or "cautious=0.3".
+
+  Raises:
+    ValueError: it is none of these.
+  """
+  name, equals, number = text.strip().partition("=")
+  try:
+    return NAMES[name](*([float(number)] if equals else []))
+  except (KeyError, TypeError, ValueError) as error:
+    detail = f": {error}" if str(error).startswith(("within", "caution")) else ""
+    raise ValueError(
+      f"Unknown post-processing {text!r}{detail}; allowed are purify, threshold, cautious, and with another "
+      f"probability threshold=0.1 and cautious=0.3."
+    ) from error
+
+
+class PostProcessedPolicy(openspiel_policy.Policy):
+  """Any OpenSpiel policy, rounded wherever it is asked.
+
+  Attributes:
+    policy: the policy.
+    how: how it is rounded.
+  """
+
+  def __init__(self, game: pyspiel.Game, policy: Any, how: PostProcessing):
+    super().__init__(game, [0, 1])
+    self.policy, self.how = policy, how
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state; errors as the policy's own."""
+    player = acting_player(state, player_id)
+    # OpenSpiel's C++ policies answer for who acts, and take nothing else.
+    asked = (state,) if isinstance(self.policy, pyspiel.Policy) else (state, player)
+    found = dict(self.policy.action_probabilities(*asked))
+    actions = state.legal_actions(player)
+    rounded = self.how.at(state, player, np.array([found.get(action, 0.0) for action in actions], float))
+    return dict(zip(actions, rounded.tolist(), strict=True))
+
+
+@overload
+def post_process(game: pyspiel.Game, policy: TreePolicy, how: PostProcessing | str) -> TreePolicy: ...
+@overload
+def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy: ...
+def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy:
+  """A policy, rounded before it is played (Brown, Ganzfried and Sandholm 2015, Section 4).
+
+  Args:
+    game: the policy's.
+    policy: any OpenSpiel policy.
+    how: a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker).
+
+  Returns:
+    A `TreePolicy` of a `TreePolicy`, so that it can be saved and shown; else a lazy OpenSpiel policy.
+
+  Raises:
+    ValueError: `how` is unknown, or the game's actions have no classes.
+  """
+  how = parse_post_processing(how) if isinstance(how, str) else how
+  if not isinstance(policy, TreePolicy):
+    return PostProcessedPolicy(game, policy, how)
+  strategies = tuple(tuple(block.copy() for block in blocks) for blocks in policy.strategies)
+  for decision in policy.labels.decisions:
+    types = [h for h, name in enumerate(decision.infostates) if name is not None]
+    table = strategies[decision.player][decision.block][:, decision.row]
+    # Types of a row have the same actions, but where time is hidden not the same number of earlier ones.
+    groups = [types] if how.first_action else [[h] for h in types]
+    for group in groups:
+      state = make_state(policy.labels, policy.game, decision, group[0])
+      table[:, group] = how.at(state, decision.player, table[:, group])
+  info = {**policy.info, "policy": f"rounded {policy.info.get('policy', 'average')}"}
+  return TreePolicy(policy.game, policy.labels, strategies, info)

@@ -1,0 +1,49 @@
+"""What solvers share whose abstraction is split while they run: how to read it, and what files keep of it."""
+
+import abc
+from typing import Any
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel.abstraction import Abstraction, Partition, from_file, to_arrays, unbind
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.solvers.iterative import IterativeSolver
+
+
+class SplittingSolver(IterativeSolver):
+  """A solver that begins with an abstraction and splits it.
+
+  Attributes:
+    _start: the abstraction to begin with.
+    _state: has a field `parts`, both players' sets as they are now.
+  """
+
+  _start: Abstraction
+
+  @abc.abstractmethod
+  def _begin_on(self, parts: tuple[Partition, Partition]) -> Any:
+    """The state before the first iteration, on the device, with tables for these sets."""
+
+  @property
+  def abstraction(self) -> Abstraction:
+    """The sets as they are now, a copy: to solve on, or to begin another run with."""
+    key = f"{self._start.key}, split in {self.iteration} iterations of {self.name}"
+    return unbind(self.tree, self._parts(), key)
+
+  def _parts(self) -> tuple[Partition, Partition]:
+    """Both players' sets, on the host."""
+    return jax.tree.map(np.asarray, self._state.parts)
+
+  def _arrays(self):
+    return to_arrays(self._start)
+
+  @classmethod
+  def _arguments(cls, file):
+    return {**super()._arguments(file), "abstraction": from_file(file)}
+
+  def _template(self, file):
+    arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
+    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
+    with precision(self.dtype):
+      return self._begin_on(run.parts)

@@ -1,0 +1,36 @@
+"""Rows that stand for others: where renaming the types makes one public state into another.
+
+With suits that are alike, on the board and in both ranges, the rivers 2d and 2h are one river with other
+names for the hands. All public states that renamings make of one another are an *orbit*. One row is kept for
+it; the numbers of another member are those of the kept row, in other columns.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.typing.ArrayLike
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Orbit:
+  """The child rows of a link, M of them, that the rows kept stand for; those that are kept are among them.
+
+  Attributes:
+    source: int32[M], the kept row that each is made from.
+    parent: int32[M], the parent row of each, counted through all parts.
+    swap: int32[M], the renaming that makes it.
+    columns: int32[S, H], for each renaming the column of the kept row from which each column comes.
+  """
+
+  source: Array
+  parent: Array
+  swap: Array
+  columns: Array
+
+  def members(self, rows: jax.Array) -> jax.Array:
+    """The rows of all members, [M, H], from those kept, [m, H]."""
+    columns = jnp.asarray(self.columns)[self.swap]
+    return jnp.take_along_axis(rows[self.source], columns, axis=1)

@@ -1,0 +1,95 @@
+"""Devices and processes share a batch and find the same bits; what a killed one has finished stays."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ps_cfr_spiel import RandomRivers, solve_batch, use_cores
+
+COUNT, CHUNK = 14, 4
+PROGRAM = """
+import os, signal, sys
+import ps_cfr_spiel
+
+folder, cores, coordinator, process, chunks = sys.argv[1:]
+ps_cfr_spiel.use_cores(int(cores))
+if coordinator:
+  ps_cfr_spiel.join(coordinator, 2, int(process))
+if chunks:  # killed in the middle of writing one more
+  written, replace = [], os.replace
+  def watched(*paths):
+    if str(paths[1]).endswith(".npz"):
+      written.append(paths)
+    if len(written) > int(chunks):
+      os.kill(os.getpid(), signal.SIGKILL)
+    replace(*paths)
+  os.replace = watched
+rivers = ps_cfr_spiel.RandomRivers({count}, seed=1, ratios=(1.0,), pot=20, bets="a")
+ps_cfr_spiel.solve_batch(
+  rivers, iterations=30, hands="all", chunk={chunk}, output=folder, progress=False
+)
+"""
+
+
+def start(folder, cores=1, coordinator="", process=0, chunks=""):
+  """Another Python with the batch."""
+  words = [str(x) for x in (folder, cores, coordinator, process, chunks)]
+  program = PROGRAM.replace("{count}", str(COUNT)).replace("{chunk}", str(CHUNK))
+  return subprocess.Popen([sys.executable, "-c", program, *words], env=os.environ | {"JAX_PLATFORMS": "cpu"})
+
+
+def solve(folder=None):
+  """The batch here, with one device."""
+  rivers = RandomRivers(COUNT, seed=1, ratios=(1.0,), pot=20, bets="a")
+  return solve_batch(rivers, iterations=30, hands="all", chunk=CHUNK, output=folder, progress=False)
+
+
+def same_bits(found, expected):
+  for mine, other in zip(found, expected, strict=True):
+    assert mine[:4] == other[:4]
+    np.testing.assert_array_equal(mine.values, other.values)
+    for blocks, others in zip(mine.strategies, other.strategies, strict=True):
+      for x, y in zip(blocks, others, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.fixture(scope="module")
+def alone():
+  return solve()
+
+
+def test_eight_devices_in_two_processes(alone, tmp_path):
+  """Four of each; a chunk has as many situations as a process has devices."""
+  with socket.socket() as free:
+    free.bind(("localhost", 0))
+    port = free.getsockname()[1]
+  both = [start(tmp_path, 4, f"localhost:{port}", process) for process in (0, 1)]
+  assert [process.wait(300) for process in both] == [0, 0]
+  assert len(list(tmp_path.glob("*.npz"))) == 4
+  before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+  missing = tmp_path / "000002.npz"
+  missing.unlink()
+  same_bits(solve(tmp_path), alone)
+  after = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+  assert [path for path in after if after[path] != before[path]] == [missing]
+
+
+def test_killed_while_writing(alone, tmp_path):
+  assert start(tmp_path, chunks=2).wait(300) == -9
+  whole = sorted(tmp_path.glob("*.npz"))
+  assert [path.name for path in whole] == ["000000.npz", "000001.npz"]
+  before = [path.stat().st_mtime_ns for path in whole]
+  same_bits(solve(tmp_path), alone)
+  assert [path.stat().st_mtime_ns for path in whole] == before
+
+
+def test_cores_are_chosen_before_jax_starts(alone):
+  assert use_cores() == use_cores(1) == 1
+  with pytest.raises(ValueError, match=r"cores=3: JAX has started already, with 1 device"):
+    use_cores(3)
+  with pytest.raises(ValueError, match="cores must be an integer of at least 1"):
+    use_cores(0)

@@ -1,0 +1,278 @@
+"""A batch finds what one solver after the other finds, whatever is in it and however it is cut up."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability
+from ps_cfr_spiel.games.poker import cards
+from ps_cfr_spiel.games.poker.ranking import strengths
+from ps_cfr_spiel.games.poker.situations import RandomRivers, situation
+
+import ps_cfr_spiel
+from ps_cfr_spiel import PSCFRSolver, RMPlus, solve_batch
+from ps_cfr_spiel.batches import solve
+from ps_cfr_spiel.batches.groups import groups
+
+# Everywhere both players have 17 to 24 hands, so that few programs are compiled.
+BOARDS = ("9s7c5s4h3c", "KhKd8c4s2h", "2c2d2h7s8d", "Qd6d5c5h2h", "7s6s5s4s3s")
+NARROW = "AA:0.3 KK QQ JJ;TT 99 88 AKs:0.7"
+SHORT = {"pot": 20, "stack": 30, "bets": "a"}
+EXACT = {"rule": RMPlus(), "iterations": 40, "dtype": "float64", "chunk": 4, "progress": False}
+FAST = {"iterations": 60, "chunk": 4, "progress": False}  # in float32, with the default rule
+
+
+def some(boards=BOARDS, **more):
+  return [situation(board, **{**SHORT, "ranges": NARROW, **more}) for board in boards]
+
+
+def expected_values(game, policy):
+  """[H0], [H1]: each hand's counterfactual value by plain enumeration; the opponent's range sums to one."""
+  ranges = [hands.weights / hands.weights.sum() for hands in game.ranges]
+  found = [np.zeros(len(own)) for own in ranges]
+
+  def value(state):
+    if state.is_terminal():
+      return state.returns()[0]
+    chances = policy.action_probabilities(state).items()
+    return sum(p * value(state.child(action)) for action, p in chances)
+
+  for first, second in np.argwhere(game.disjoint).tolist():
+    state = game.new_initial_state()
+    state.apply_action(first)
+    state.apply_action(second)
+    won = value(state)
+    found[0][first] += ranges[1][second] * won
+    found[1][second] -= ranges[0][first] * won
+  return found
+
+
+def test_equals_the_solver_of_single_games():
+  """In float64, over several chunks, the last of which is not full."""
+  rivers = some()
+  batch = solve_batch(rivers, **EXACT)
+  assert len(batch) == 5
+  for k, river in enumerate(rivers):
+    solver = PSCFRSolver(river.game(), EXACT["rule"], dtype="float64")
+    solver.run(40, progress=False)
+    found, alone = batch[k], solver.evaluation()
+    assert found.iterations == 40
+    np.testing.assert_allclose(found.value, alone.value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.best_response, alone.best_response, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.exploitability, alone.exploitability, rtol=1e-7, atol=1e-9)
+    policy, other = batch.policy(k), solver.average_policy()
+    for mine, blocks in zip(policy.strategies, other.strategies, strict=True):
+      for x, y in zip(mine, blocks, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-8)
+
+
+def test_equals_itself_one_by_one_in_float32():
+  rivers = some()
+  batch = solve_batch(rivers, **FAST)
+  for k, river in enumerate(rivers):
+    (alone,) = solve_batch([river], **FAST)
+    for x, y in zip(batch[k][:5], alone[:5], strict=True):
+      np.testing.assert_allclose(x, y, rtol=1e-5)
+
+
+def test_values_by_enumeration_and_openspiel():
+  rivers = some(BOARDS[:2])
+  batch = solve_batch(rivers, **EXACT)
+  for k, river in enumerate(rivers):
+    policy, game = batch.policy(k), river.game()
+    for mine, hands, expected in zip(
+      batch[k].values, game.ranges, expected_values(game, policy), strict=True
+    ):
+      np.testing.assert_allclose(mine[cards.hand_numbers(hands.cards)], expected, atol=1e-9)
+      assert np.count_nonzero(mine) <= len(expected)
+    conv = exploitability.nash_conv(game, policy.to_tabular())
+    np.testing.assert_allclose(batch[k].exploitability, conv / 2, rtol=1e-7)
+
+
+def test_hands_of_weight_zero_have_values():
+  """Those that they would have with hardly any weight."""
+  (river,) = some(BOARDS[:1])
+  zero = river.ranges.copy()
+  number = cards.hand_numbers(np.array(cards.parse_cards("AdAc")))
+  zero[0, number] = 0
+  tiny = zero.copy()
+  tiny[0, number] = 1e-9
+  without, with_it = solve_batch(
+    [river._replace(ranges=zero), river._replace(ranges=tiny)], hands="all", **EXACT
+  )
+  assert without.values[0][number] != 0
+  np.testing.assert_allclose(without.values, with_it.values, atol=1e-5)
+  live = ~np.isin(cards.ALL_HANDS, river.board).any(1)
+  assert not without.values[0][~live].any() and np.count_nonzero(without.values[0]) > 1000
+  (kept,) = solve_batch([river._replace(ranges=zero)], **EXACT)
+  assert kept.values[0][number] == 0
+  np.testing.assert_allclose(kept.value, without.value, rtol=1e-9)
+
+
+def test_known_values():
+  """Ties everywhere, a hand each, nothing left to bet: no NaN, and what is known without solving."""
+  (royal,) = some(["AsKsQsJsTs"], ranges="22 33 44 55;66 77 88 99")
+  single = situation("9s7c5s4h3c", **SHORT, ranges="AhAd;KhKd")  # kings fold, or lose as much by calling
+  # All-in, so that both check: of 3 AA, 3 KK and QJ ace-king beats the last, 10 x (1 - 6) / 7.
+  allin = situation("9s7c5s4h3c", pot=20, stack=10, ranges="AsKs;AA KK QsJs")
+  ties, alone = solve_batch([royal, allin], **FAST)
+  assert abs(ties.value) < 1e-5 and abs(ties.values[0]).max() < 1e-5
+  np.testing.assert_allclose(alone.best_response, (-50 / 7, 50 / 7), rtol=1e-6)
+  wide = solve_batch([royal, single, allin], hands="all", **{**EXACT, "iterations": 400})
+  for solution in (ties, alone, *wide):
+    assert np.isfinite(np.concatenate([np.ravel(x) for x in solution[:5]])).all()
+  np.testing.assert_allclose([s.value for s in wide], (0, 10, -50 / 7), atol=0.02)
+  assert wide[1].exploitability < 0.05 and abs(wide[2].exploitability) < 1e-12
+  # Against kings a hand that beats them wins half of the pot or more, one that does not loses.
+  beats = strengths(np.array(single.board), cards.ALL_HANDS)
+  kings = int(single.ranges[1].argmax())
+  free = ~np.isin(cards.ALL_HANDS, [*single.board, *cards.ALL_HANDS[kings]]).any(1)
+  assert (wide[1].values[0][free & (beats > beats[kings])] > 9.9).all()
+  assert not wide[1].values[0][~free].any()
+
+
+def test_games_and_rivers_in_one_list():
+  """Each with those that have the same decisions, and results in the order that was given."""
+  river = {"board": BOARDS[0], **SHORT, "ranges": NARROW}
+  given = ["kuhn_poker", river, pyspiel.load_game("kuhn_poker"), {**river, "stack": 10, "board": BOARDS[1]}]
+  batch = solve_batch(given, **{**FAST, "iterations": 300})
+  for k in (0, 2):
+    np.testing.assert_allclose(batch[k].value, -1 / 18, atol=2e-3)
+    policy = batch.policy(k)
+    conv = exploitability.nash_conv(policy.game, policy)
+    np.testing.assert_allclose(batch[k].exploitability, conv / 2, atol=1e-6)
+  assert batch[0].hands is None and batch[1].hands is not None
+  text = f"river_subgame(board={BOARDS[0]},pot=20,stack=30,bets=a,ranges={NARROW})"
+  (same,) = solve_batch([text], **{**FAST, "iterations": 300})
+  np.testing.assert_allclose(same.value, batch[1].value, rtol=1e-5)
+
+
+PENNIES = """EFG 2 R "pennies" {{ "one" "two" }} ""
+c "" 1 "" {{ "l" {chance} "r" {rest} }} 0
+{left}{right}"""
+HALF = """p "" 1 {0} "" {{ "H" "T" }} 0
+p "" 2 {0} "" {{ "h" "t" }} 0
+t "" {1} "" {{ {2} -{2} }}
+t "" {3} "" {{ -1 1 }}
+p "" 2 {0} "" {{ "h" "t" }} 0
+t "" {4} "" {{ -1 1 }}
+t "" {5} "" {{ {2} -{2} }}
+"""
+
+
+def pennies(chance, prize):
+  """Matching pennies twice, side by side, where a match on the left pays a prize."""
+  left, right = HALF.format(1, 1, prize, 2, 3, 4), HALF.format(2, 5, 1, 6, 7, 8)
+  text = PENNIES.format(chance=chance, rest=1 - chance, left=left, right=right)
+  return pyspiel.load_efg_game(text)
+
+
+def test_other_chances_and_payoffs_share_a_program():
+  """On the left a match pays the prize and a mismatch costs 1, worth (prize - 1) / 2; on the right 0."""
+  cases = [(0.5, 1), (0.25, 3), (0.75, 2), (0.1, 5)]
+  games = [pennies(*case) for case in cases]
+  assert [len(group.members) for group in groups(games, "auto", "all", "float64", 4)] == [4]
+  batch = solve_batch(games, iterations=2000, dtype="float64", chunk=4, progress=False)
+  for (chance, prize), found in zip(cases, batch, strict=True):
+    np.testing.assert_allclose(found.value, chance * (prize - 1) / 2, atol=1e-3)
+    assert found.exploitability < 2e-3
+
+
+def test_random_rivers_are_solved_alone_by_seed_and_number():
+  drawn = RandomRivers(3, seed=4, ratios=(1.0,), pot=20, bets="a")
+  batch = solve_batch(drawn, hands="all", strategies=False, **EXACT)
+  alone = RandomRivers(1, seed=4, ratios=(1.0,), pot=20, bets="a").draw(2)
+  (found,) = solve_batch([alone], hands="all", strategies=False, **EXACT)
+  np.testing.assert_allclose(found.values, batch[2].values, rtol=1e-9)
+  q = [row / row.sum() for row in alone.ranges]
+  np.testing.assert_allclose(q[0] @ found.values[0], -q[1] @ found.values[1], rtol=1e-9)
+  with pytest.raises(ValueError, match="were not kept"):
+    batch.policy(0)
+
+
+def test_target():
+  rivers = some()
+  exact = solve_batch(rivers, target="0.5%", every=20, **{**FAST, "iterations": 400})
+  assert all(s.exploitability <= 0.1 for s in exact)
+  assert {s.iterations % 20 for s in exact} == {0} and max(s.iterations for s in exact) < 400
+  assert len({s.iterations for s in exact}) > 1
+  chips = solve_batch(rivers, target=0.1, every=20, **{**FAST, "iterations": 400})
+  assert [s.iterations for s in chips] == [s.iterations for s in exact]
+
+
+def test_all_at_once_as_on_accelerators():
+  """`vmap` in place of `map`, and matrices, which is what they use."""
+  turns = solve_batch(some(), **EXACT)
+  for x, y in zip(turns, solve_batch(some(), order="vmap", leaves="dense", **EXACT), strict=True):
+    np.testing.assert_allclose(x.value, y.value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(x.values, y.values, atol=1e-8)
+
+
+def test_files_are_taken_up(tmp_path, monkeypatch):
+  rivers = some()
+  rivers, options = (rivers * 2)[:9], FAST
+  inside = solve_batch(rivers, **options)
+  solved = []
+  work = solve._solved
+
+  def watched(items, part, *more):
+    solved.append(part.start)
+    if len(solved) == 2:
+      raise KeyboardInterrupt
+    return work(items, part, *more)
+
+  monkeypatch.setattr(solve, "_solved", watched)
+  with pytest.raises(KeyboardInterrupt):
+    solve_batch(rivers, **options, output=tmp_path)
+  assert [path.name for path in tmp_path.iterdir()] == ["000000.npz"]
+  filed = solve_batch(rivers, **options, output=tmp_path)
+  assert solved == [0, 4, 4, 8]
+  for x, y in zip(inside, filed, strict=True):
+    np.testing.assert_allclose(x.values, y.values, rtol=1e-6)
+    assert x.iterations == y.iterations
+  for mine, other in zip(inside.policy(4).strategies, filed.policy(4).strategies, strict=True):
+    assert all(np.allclose(a, b) for a, b in zip(mine, other, strict=True))
+  with np.load(tmp_path / "000001.npz") as file:
+    assert file["number"].tolist() == [4, 5, 6, 7] and file["values"].shape == (4, 2, 1326)
+    np.testing.assert_allclose(file["ranges"].sum(-1), 1, rtol=1e-6)
+  assert np.allclose([s.value for s in filed[:2]], [s.value for s in inside[:2]])
+  with pytest.raises(ValueError, match=r"another batch: method"):
+    solve_batch(rivers, **{**options, "iterations": 61}, output=tmp_path)
+  with pytest.raises(ValueError, match=r"another batch: situations"):
+    solve_batch(rivers[::-1], **options, output=tmp_path)
+
+
+@pytest.mark.parametrize(
+  ("given", "message"),
+  [
+    ([*some()[:1], {"board": "9s"}], "Situation 1: board='9s'"),
+    (["kuhn_poker", "no_such_game"], "Situation 1: Unknown game"),
+    ([5], "Situation 0: expected a Situation"),
+    (["kuhn_poker(players=3)"], "player"),
+  ],
+)
+def test_mistakes_are_named_by_number(given, message):
+  with pytest.raises(ValueError, match=message):
+    solve_batch(given, iterations=1, progress=False)
+
+
+@pytest.mark.parametrize(
+  ("option", "message"),
+  [
+    ({"iterations": 0}, "iterations must be an integer of at least 1"),
+    ({"target": "low"}, "target must be a number"),
+    ({"target": -1}, "target must be a number"),
+    ({"target": "1%"}, "this game has no pot"),
+    ({"hands": "some"}, "Unknown hands 'some'"),
+    ({"order": "zip"}, "Unknown order 'zip'"),
+    ({"chunk": 0}, "chunk must be"),
+    ({"rule": "cfr"}, "Unknown rule"),
+  ],
+)
+def test_wrong_options(option, message):
+  with pytest.raises(ValueError, match=message):
+    solve_batch(["kuhn_poker"], **{"iterations": 1, "progress": False, **option})
+
+
+def test_no_situations():
+  assert list(solve_batch([], progress=False)) == []
+  assert ps_cfr_spiel.solve_batch is solve_batch

@@ -1,0 +1,124 @@
+"""The keys of Cheat: no two share a cell, none is missing, and the arrays find what the Python game finds."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from game_checks import all_histories, random_histories
+from ps_cfr_spiel.games.cheat import keys
+from ps_cfr_spiel.games.cheat.played import PlayedCheat
+from test_arrays import begun, dealt
+
+import ps_cfr_spiel  # noqa: F401  (registers the games)
+
+SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=3)"
+GAMES = (
+  "cheat",
+  SMALL,
+  "cheat(ranks=2,suits=3,hand_size=3)",
+  "cheat(ranks=4,suits=2,hand_size=3,max_discard=1)",
+)
+
+
+def key_of(state):
+  """What a key is, in words: written down from the definition, ranks turned."""
+  player, ranks = state.current_player(), state.get_game().rules.ranks
+  hand = state.hand(player)
+  turned = tuple(hand[(state.rank + r) % ranks] for r in range(ranks))
+  return turned, state.hand_sizes()[1 - player], sum(state.pile), state.claim()
+
+
+def turned_action(state, action):
+  """What an action does, ranks turned."""
+  game = state.get_game()
+  if state.discard:
+    return action
+  return tuple(sorted((rank - state.rank) % game.rules.ranks for rank in game.cards(action)))
+
+
+def check_cells(states, played):
+  """Each move of each key has one cell of its own; returns the cells."""
+  meaning = {}
+  for state in states:
+    if state.current_player() < 0:
+      continue
+    first, actions = played.locate(state)
+    assert sorted(actions) == state.legal_actions()
+    for cell, action in enumerate(actions, first):
+      assert 0 <= cell < played.cells
+      what = key_of(state), turned_action(state, action)
+      assert meaning.setdefault(cell, what) == what
+  assert len(set(meaning.values())) == len(meaning)
+  return meaning
+
+
+@pytest.mark.parametrize("game_string", GAMES)
+def test_cells_are_those_of_keys_and_moves(game_string):
+  game = pyspiel.load_game(game_string)
+  check_cells((state for state, _ in random_histories(game, 40, seed=3)), PlayedCheat(game.rules))
+
+
+def test_every_cell_is_reached():
+  """Of a small game, with a horizon that lets cards go everywhere."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=5)")
+  played = PlayedCheat(game.rules)
+  meaning = check_cells((state for state, _ in all_histories(game)), played)
+  assert len(meaning) == played.cells
+
+
+def test_the_number_of_cells_of_the_papers_game():
+  """By multisets: hands of s of 7 ranks, at most 4 of each, by their generating function."""
+  ways = np.array([1])
+  for _ in range(7):
+    ways = np.convolve(ways, np.ones(5, int))
+  sizes = range(1, 12)
+  discard_keys = sum(int(ways[s]) * (12 - s) for s in sizes)
+  answer_keys = sum(int(ways[s]) * sum(max(12 - s - claim + 1, 0) for claim in range(1, 5)) for s in sizes)
+  assert (discard_keys, answer_keys) == (54_738, 122_038)
+  # A hand with a discard is two multisets, the discard and the rest: the cards of a rank in c + 1 ways.
+  pairs = np.zeros((12, 5), int)
+  pairs[0, 0] = 1
+  for _ in range(7):
+    new = np.zeros_like(pairs)
+    for s, d in itertools.product(range(12), range(5)):
+      for held in range(min(4, s) + 1):
+        for laid in range(min(held, d) + 1):
+          new[s, d] += pairs[s - held, d - laid]
+    pairs = new
+  discards = sum(int(pairs[s, 1:].sum()) * (12 - s) for s in sizes)
+  played = PlayedCheat(pyspiel.load_game("cheat").rules)
+  assert played.cells == discards + 2 * answer_keys
+  assert played.widths == (192, 2)
+  assert played.cells == 2_979_543
+
+
+@pytest.mark.parametrize("game_string", GAMES)
+def test_arrays_find_the_same_cells_and_make_the_same_moves(game_string):
+  game, rng = pyspiel.load_game(game_string), np.random.default_rng(2)
+  played = PlayedCheat(game.rules)
+  states = dealt(game, 30, rng)
+  games = begun(game, states)
+  decision, step = jax.jit(PlayedCheat.decision), jax.jit(PlayedCheat.step)
+  actor, utility = jax.jit(PlayedCheat.actor), jax.jit(PlayedCheat.utility)
+  while not all(state.is_terminal() for state in states):
+    assert actor(played, games).tolist() == [state.current_player() for state in states]
+    first, count = map(np.asarray, decision(played, games))
+    moves = np.zeros(len(states), np.int32)
+    for b, state in enumerate(states):
+      if not state.is_terminal():
+        cell, actions = played.locate(state)
+        assert (first[b], count[b]) == (cell, len(actions))
+        moves[b] = rng.integers(len(actions))
+        state.apply_action(actions[moves[b]])
+    games = step(played, games, jnp.asarray(moves))
+  assert utility(played, games).tolist() == [state.returns()[0] for state in states]
+
+
+def test_games_that_cannot_be_counted():
+  with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
+    keys.index(pyspiel.load_game("cheat(players=3)").rules)
+  with pytest.raises(ValueError, match="ranks=13, suits=4: 1,220,703,125 hands and 2,379 discards"):
+    keys.index(pyspiel.load_game("cheat(ranks=13)").rules)

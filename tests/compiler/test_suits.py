@@ -1,0 +1,143 @@
+"""Suit isomorphism: with it and without it all strategies, values and files are the same."""
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver
+from ps_cfr_spiel.compiler import fold_suits
+from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.compiler.suits import stands
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.solvers import ps_cfr
+from ps_cfr_spiel.tree import evaluate
+
+RANGES = "6c6d 6c6h 5d4d 5h4h 5d4h:0.5 5h4d:0.5 6d6h;6d3d 6h3h 3d2d 3h2h 6c2d:2 6c2h:2"
+GAMES = {
+  "turn": f"holdem_subgame(deck=5x3,board=2c3c4c5c,stack=300,ranges={RANGES})",
+  "flop": f"holdem_subgame(deck=5x3,board=2c3c4c,stack=300,ranges={RANGES})",
+  "four suits": "holdem_subgame(deck=4x4,board=2c3c4c,stack=200,ranges=55;55 22 3d2d 3h2h 3s2s)",
+  "a pair": "holdem_subgame(deck=4x4,board=2c2d4h,stack=300,ranges=55 5c3c 5d3d;33 4d3c 4c3d)",
+}
+
+
+def unfolded(monkeypatch, make):
+  """What `make` gives without isomorphism."""
+  with monkeypatch.context() as patch:
+    patch.setattr(ps_cfr, "fold_suits", lambda tree: None)
+    return make()
+
+
+@pytest.mark.parametrize(
+  ("board", "count"),
+  [
+    ("9s7c5s4h", 48),
+    ("9s7s5s4h", 35),
+    ("9s7s5s4s", 22),
+    ("9s7c5d", 2352),
+    ("9s9c5d", 1476),
+    ("9s7s5d", 1429),
+    ("9s7s5s", 675),
+  ],
+)
+def test_as_many_boards_as_others_count(board, count):
+  """Runouts to compute of 48 and of 2,352, as postflop-solver's rules give them."""
+  lines = Lines.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
+  found = stands(lines)
+  assert (lines.boards[-1] if found is None else found[-1].kept.sum()) == count
+  if found is not None:  # by hand: every runout is what its renaming makes of the one that stands for it
+    for runouts, stand in zip(lines.runouts, found, strict=True):
+      np.testing.assert_array_equal(lines.form.swaps[stand.swap[:, None], runouts[stand.row]], runouts)
+      assert not stand.swap[stand.kept].any()
+
+
+@pytest.mark.parametrize("game_string", GAMES.values(), ids=GAMES)
+def test_on_is_off(game_string, monkeypatch):
+  """Averages, all that a run remembers, value and best responses, after some iterations in float64."""
+  game = pyspiel.load_game(game_string)
+
+  def run():
+    solver = PSCFRSolver(game, "rm+", dtype="float64")
+    solver.run(9)
+    return solver
+
+  on, off = run(), unfolded(monkeypatch, run)
+  sizes = [sum(table.size for table in jax.tree.leaves(solver._state)) for solver in (on, off)]
+  assert sizes[0] < sizes[1]
+  first, second = (
+    jax.tree.leaves((s._kept(), s.average_policy().strategies, s.evaluation())) for s in (on, off)
+  )
+  for a, b in zip(first, second, strict=True):
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
+  assert pyspiel.exploitability(game, on.average_policy().to_pyspiel()) == pytest.approx(
+    on.exploitability(), abs=1e-9
+  )
+
+
+def test_a_file_is_of_the_whole_game(tmp_path, monkeypatch):
+  """Written with isomorphism it goes on with it as if it had never stopped, and without it too."""
+  game = pyspiel.load_game(GAMES["turn"])
+  solver = PSCFRSolver(game, dtype="float64")
+  solver.run(5)
+  solver.save(tmp_path / "run.npz")
+  solver.run(5)
+  again = load_solver(tmp_path / "run.npz")
+  again.run(5)
+  jax.tree.map(np.testing.assert_array_equal, again._kept(), solver._kept())
+  without = unfolded(monkeypatch, lambda: load_solver(tmp_path / "run.npz"))
+  assert without._folded is None
+  without.run(5)
+  assert without.value() == pytest.approx(solver.value(), abs=1e-9)
+
+
+def test_alike_hands_play_alike():
+  policy_of = PSCFRSolver(pyspiel.load_game(GAMES["turn"]))
+  policy_of.run(5)
+  policy, header = policy_of.average_policy(), "2c3c4c5c pot 200 stack 300 | x x"
+  assert policy.at(0, f"p0 5d4d | {header} | 2h") == policy.at(0, f"p0 5h4h | {header} | 2d")
+  assert policy.at(0, f"p0 5d4h | {header} | 6d") == policy.at(0, f"p0 5h4d | {header} | 6h")
+
+
+@pytest.mark.parametrize(
+  "parameters",
+  [
+    "board=2c3c4c5c,ranges=6d6h 5d4d;3d2d 3h2h",  # a hand without its twin
+    "board=2c3c4c5c,ranges=5d4d:0.5 5h4h;3d2d 3h2h",  # of other weight
+    "board=2c3d4h5c,ranges=55;33",  # no suits alike on the board
+    "board=2c3d4h5c6d,ranges=55;33",  # no cards to come
+  ],
+)
+def test_off_by_itself(parameters):
+  solver = PSCFRSolver(pyspiel.load_game(f"holdem_subgame(deck=5x3,stack=300,{parameters})"))
+  assert solver._folded is None
+  assert fold_suits(solver.tree) is None
+
+
+def test_one_bet_on_the_river_takes_its_share():
+  """postflop-solver's `one_raise_all_range`, on fewer hands: 37.5 of a pot of 60.
+
+  Everybody checks to the river of Td9d6h. There player 0 bets half of the pot every other time, and player 1
+  calls that every other time. With equal ranges a showdown is worth half of the pot, so player 0 gets 30
+  after a check, 60 after a fold and 30 after a call.
+  """
+  game = pyspiel.load_game(
+    "holdem_subgame(board=Td9d6h,pot=60,stack=1000,bets=a / a / 0.5;a,ranges=99+ AK;99+ AK)"
+  )
+  tree = build_tree(game)
+  strategies = [[np.zeros(shape) for shape in player.block_shapes] for player in tree.players]
+  mixed = {(0, (1, 2)): [0.5, 0.5], (1, (0, 1, 3)): [0.5, 0.5, 0]}  # only the river has these actions
+  for decision in tree.names.decisions:
+    legal = decision.legal_actions
+    check = [float(action == 1) for action in legal]
+    table = mixed.get((decision.player, legal), check)
+    strategies[decision.player][decision.block][:, decision.row] = np.array(table)[:, None]
+  folded = fold_suits(tree)
+  assert folded is not None
+  for whole, tables in (
+    (tree, strategies),
+    (folded.tree, [folded.fold(player, blocks) for player, blocks in enumerate(strategies)]),
+  ):
+    with precision("float64"):
+      value = float(evaluate(*to_device((whole, tables), "float64")).value)
+    assert value + 60 / 2 == pytest.approx(37.5, abs=1e-9)

@@ -1,0 +1,139 @@
+"""Played trajectories: as often as they should come, and unbiased; by all trajectories of walked games."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact
+from walked_game import WalkedGame
+
+from ps_cfr_spiel import playing
+from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.playing import windows
+from ps_cfr_spiel.playing.trajectories import Step
+
+EXPLORATION = 0.3
+GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL}
+
+
+def every_path(walked, regrets, traverser):
+  """All trajectories: their steps, ends and probabilities; worked out here from the tree alone."""
+  nodes = walked.nodes
+  way = np.asarray(ancestors(nodes))
+  policy = np.asarray(matched(regrets, nodes.legal)[0])
+  actor, count, cell = (np.asarray(x) for x in (nodes.actor, nodes.count, nodes.cell))
+  first_child, start = np.asarray(nodes.first), np.asarray(walked.start)
+  probability, own = np.ones(way.shape[1]), np.ones(way.shape[1])
+  steps = []
+  for here, after in itertools.pairwise(way):
+    acts = actor[here] < 2
+    move = np.where(acts, after - first_child[here], 0)
+    played = policy[move, cell[here]]
+    sampled = np.where(
+      actor[here] == traverser, EXPLORATION / np.maximum(count[here], 1) + (1 - EXPLORATION) * played, played
+    )
+    steps.append(
+      Step(
+        actor=np.where(acts, actor[here], -4),
+        first=np.where(acts, start[cell[here]], 0),
+        count=np.where(acts, count[here], 1),
+        move=move,
+        weight=1 / own,
+      )
+    )
+    probability = np.where(acts, probability * sampled, probability)
+    own = np.where(actor[here] == traverser, own * sampled, own)
+  end = way[-1]
+  return steps, end, probability * np.asarray(chance_reach(nodes))[end]
+
+
+def stacked(steps, scale):
+  """Steps as `ascend` takes them, with weights times `scale`."""
+  steps = [step._replace(weight=step.weight * scale) for step in steps]
+  return (jax.tree.map(lambda *xs: jnp.asarray(np.stack(xs)), *steps),)
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize("name", GAMES)
+def test_corrected_estimates_are_unbiased(name, traverser):
+  """Whatever has been learned: the sum over all trajectories, by their probability, is the exact regret."""
+  game = compiled(GAMES[name])
+  walked = WalkedGame.create(game.nodes)
+  regrets = jnp.asarray(walked.flat(np.asarray(game.regrets)))
+  learned = jnp.asarray(np.random.default_rng(1).normal(0, 2, len(regrets)))
+  steps, end, probability = every_path(walked, game.regrets, traverser)
+  assert probability.sum() == pytest.approx(1)
+  possible = probability > 0
+  steps = [Step(*(x[possible] for x in step)) for step in steps]
+  sampler = playing.Trajectories(playing.Corrected(), EXPLORATION)
+  lessons = jax.jit(sampler.ascend)(
+    walked,
+    stacked(steps, probability[possible]),
+    len(steps),
+    jnp.asarray(end[possible]),
+    regrets,
+    learned,
+    jnp.int32(traverser),
+  )
+  truth = walked.flat(exact(game, traverser)[0])
+  assert np.abs(truth).max() > 0.01
+  np.testing.assert_allclose(lessons.regrets, truth, atol=1e-9)
+  # The opponent's policies, with their own reach and the probability that chance deals the infostate.
+  nodes = game.nodes
+  acts = np.asarray(nodes.actor) == 1 - traverser
+  dealt = np.bincount(np.asarray(nodes.cell), np.asarray(chance_reach(nodes)) * acts, nodes.cells)
+  expected = walked.flat(exact(game, 1 - traverser)[1] * dealt)
+  np.testing.assert_allclose(lessons.policies, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "goofspiel"])
+def test_trajectories_come_as_often_as_they_should(name):
+  """By their ends, with weights that the test works out by itself."""
+  game = compiled(GAMES[name])
+  walked = WalkedGame.create(game.nodes)
+  regrets = jnp.asarray(walked.flat(np.asarray(game.regrets)))
+  batch = 50_000
+  sampler = playing.Trajectories(playing.Corrected(), EXPLORATION)
+  start = walked.deal(jax.random.key(0), batch)
+  path, turns, end = jax.jit(sampler.descend)(walked, start, regrets, jnp.int32(0), jax.random.key(1))
+  assert int(turns) == game.nodes.depth
+  steps, ends, probability = every_path(walked, game.regrets, 0)
+  found = np.bincount(np.asarray(end), minlength=len(game.nodes.actor))[ends]
+  assert found.sum() == batch
+  spread = np.sqrt(batch * probability * (1 - probability))
+  assert (np.abs(found - batch * probability) <= 5 * spread + 1e-9).all()
+  number = {e: i for i, e in enumerate(ends.tolist())}
+  which = np.array([number[e] for e in np.asarray(end).tolist()])
+  for time, step in enumerate(steps):
+    np.testing.assert_allclose(np.asarray(path[0].weight[time]), step.weight[which], rtol=1e-9)
+
+
+def test_windows():
+  """Reading, adding and sampling, beside loops over the rows."""
+  rng = np.random.default_rng(0)
+  table, first = rng.normal(size=100), np.array([0, 3, 3, 60])
+  count, width = np.array([1, 5, 40, 33]), 40
+  got = windows.read(jnp.asarray(table), jnp.asarray(first), width)
+  np.testing.assert_array_equal(got, [table[f : f + width] for f in first])
+  values, expected = rng.normal(size=(4, width)), table.copy()
+  for f, row in zip(first, values, strict=True):
+    expected[f : f + width] += row
+  np.testing.assert_allclose(
+    windows.add(jnp.asarray(table), jnp.asarray(first), jnp.asarray(values)), expected
+  )
+  policy = np.asarray(windows.matched(got, jnp.asarray(count)))
+  for row, f, n in zip(policy, first, count, strict=True):
+    positive = np.maximum(table[f : f + n], 0)
+    rest = np.zeros(width - n)
+    np.testing.assert_allclose(
+      row, [*(positive / positive.sum() if positive.any() else positive + 1 / n), *rest]
+    )
+  draws = 20_000
+  rows = jnp.repeat(jnp.asarray(policy), draws, 0)
+  moves = np.asarray(windows.sample(rows, jax.random.uniform(jax.random.key(0), (2, len(rows)))))
+  for row, chosen in zip(policy, moves.reshape(4, draws), strict=True):
+    often = np.bincount(chosen, minlength=width)
+    assert (often[row == 0] == 0).all()
+    assert (np.abs(often - draws * row) <= 5 * np.sqrt(draws * row * (1 - row)) + 1e-9).all()

@@ -1,0 +1,49 @@
+"""Ranking many hands at once, against eval7."""
+
+import numpy as np
+import pytest
+from ps_cfr_spiel.games.poker import cards
+from ps_cfr_spiel.games.poker.ranking import strengths
+
+eval7 = cards.eval7  # which imports it without its warnings
+
+
+def random_boards(count):
+  """Random ones, and at the end some where special things happen."""
+  rng = np.random.default_rng(3)
+  special = ("AsKsQsJsTs", "5s4s3s2sAd", "9s9h9c9d2c", "7h6h5h4hKs", "8c8d8hKsKd", "2c2d3c3dAs", "AhKhQh2h3h")
+  drawn = [rng.choice(52, 5, replace=False).tolist() for _ in range(count)]
+  return np.array(drawn + [cards.parse_board(board) for board in special])
+
+
+def same_order(found, expected):
+  """Whether two rankings agree in all comparisons, ties included."""
+  return np.array_equal(
+    np.unique(found, return_inverse=True)[1].ravel(), np.unique(expected, return_inverse=True)[1].ravel()
+  )
+
+
+def test_agrees_with_eval7_on_whole_boards():
+  boards = random_boards(24)
+  deck = eval7.Deck().cards
+  for board, found in zip(boards.tolist(), strengths(boards, cards.ALL_HANDS), strict=True):
+    live = ~np.isin(cards.ALL_HANDS, board).any(1)
+    shown = [deck[card] for card in board]
+    ranks = [eval7.evaluate([*shown, deck[a], deck[b]]) for a, b in cards.ALL_HANDS[live].tolist()]
+    assert same_order(found[live], np.array(ranks)), cards.card_names(board)
+
+
+def test_across_boards():
+  """A pair on one board loses to trips on another: strengths are of hands, not places in a list."""
+  rng = np.random.default_rng(4)
+  seven = np.stack([rng.choice(52, 7, replace=False) for _ in range(4000)])
+  found = strengths(seven[:, :5], seven[:, None, 5:])[:, 0]
+  deck = eval7.Deck().cards
+  assert same_order(found, np.array([eval7.evaluate([deck[c] for c in row]) for row in seven.tolist()]))
+
+
+@pytest.mark.parametrize("text", ["AsAd", "7c2h", "KhKd"])
+def test_numbers_of_hands(text):
+  number = cards.hand_numbers(np.array(cards.parse_cards(text)))
+  assert cards.card_names(cards.ALL_HANDS[number].tolist()) == text
+  assert np.array_equal(cards.hand_numbers(cards.ALL_HANDS), np.arange(1326))

@@ -1,0 +1,105 @@
+"""River situations: read, drawn, and turned into games and back."""
+
+import numpy as np
+import pyspiel
+import pytest
+from ps_cfr_spiel.games.poker import cards
+from ps_cfr_spiel.games.poker.situations import (
+  KINDS,
+  RandomRivers,
+  compatible,
+  from_words,
+  of_game,
+  situation,
+)
+
+BOARD = "9s7c5s4h3c"
+
+
+def test_a_game_and_back():
+  game = pyspiel.load_game(f"river_subgame(board={BOARD},pot=20,stack=40,bets=1 a,ranges=AA:0.5 KQs;TT+)")
+  river = of_game(game)
+  again = river.game()
+  for mine, other in zip(game.ranges, again.ranges, strict=True):
+    assert mine.names == other.names
+    np.testing.assert_allclose(mine.weights / mine.weights.max(), other.weights / other.weights.max())
+  assert river.ranges.shape == (2, 1326) and (river.ranges > 0).sum() == len(game.ranges[0].names) + 30
+  assert (river.pot, river.stack, river.bets) == (20, 40, "1 a")
+
+
+def test_weights_over_many_orders_of_magnitude_become_a_game():
+  river = RandomRivers(1, seed=2)[0]
+  first, _ = river.game().ranges
+  expected = river.ranges[0, cards.hand_numbers(first.cards)]
+  np.testing.assert_allclose(first.weights / first.weights.sum(), expected / expected.sum(), rtol=1e-12)
+  assert len(first.names) == 1081
+  uneven = np.where(np.arange(1326) % 2, 1e-30, 1.0)
+  with pytest.raises(ValueError, match="differ too much"):
+    situation(BOARD, ranges=np.stack([uneven, uneven])).game()
+
+
+def test_numbers_alone_say_what_is_drawn():
+  many, one = RandomRivers(20, seed=5), RandomRivers(3, seed=5)
+  for mine, other in zip(many[:3], one, strict=True):
+    assert mine.board == other.board and np.array_equal(mine.ranges, other.ranges)
+  assert not np.array_equal(many[0].ranges, RandomRivers(20, seed=6)[0].ranges)
+  assert {river.stack for river in many} == {1500, 3500, 10500}
+  with pytest.raises(IndexError):
+    one[3]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_drawn_ranges(kind):
+  for river in RandomRivers(5, kind=kind):
+    np.testing.assert_allclose(river.ranges.sum(1), 1)
+    blocked = np.isin(cards.ALL_HANDS, river.board).any(1)
+    assert not river.ranges[:, blocked].any() and (river.ranges[:, ~blocked] > 0).all()
+
+
+def test_halves_share_the_probability_at_random():
+  """The supplement's law: the weaker half's share is uniform, so its mean is 1/2 and its variance 1/12."""
+  rng = np.random.default_rng(0)
+  ranges = np.stack([KINDS["halves"](rng, 101) for _ in range(3000)])
+  share, inner = ranges[:, :50].sum(1), ranges[:, :25].sum(1) / ranges[:, :50].sum(1)
+  for part in (share, inner):
+    assert abs(part.mean() - 1 / 2) < 4 * np.sqrt(1 / 12 / 3000)
+    assert abs(part.var() - 1 / 12) < 0.006
+  assert abs(np.corrcoef(share, inner)[0, 1]) < 0.08
+  assert KINDS["halves"](rng, 1).tolist() == [1.0]
+
+
+def test_compatible_is_a_sum_over_disjoint_hands():
+  weights = np.random.default_rng(1).random((2, 1326))
+  shared = (cards.ALL_HANDS[:, None, :, None] == cards.ALL_HANDS[None, :, None, :]).any((2, 3))
+  np.testing.assert_allclose(compatible(weights), weights @ ~shared)
+
+
+@pytest.mark.parametrize(
+  ("given", "message"),
+  [
+    ({"pot": 20}, "no board"),
+    ({"board": BOARD, "blinds": 3}, "unknown field 'blinds'.*board, pot, stack, bets, ranges"),
+    ({"board": "9s7c"}, "a river board has 5"),
+    ({"board": [1, 2, 3, 4, 77]}, "numbers from 0 to 51"),
+    ({"board": BOARD, "pot": "ten"}, "pot='ten': must be an integer"),
+    ({"board": BOARD, "pot": 21}, "positive even"),
+    ({"board": BOARD, "pot": 20, "stack": 5}, "at least 10"),
+    ({"board": BOARD, "stack": 1.5}, "stack must be an integer"),
+    ({"board": BOARD, "bets": "huge"}, "unknown bet size 'huge'"),
+    ({"board": BOARD, "ranges": "AA"}, "must be 'uniform', or two ranges"),
+    ({"board": BOARD, "ranges": "99 9s9h;ZZ"}, "range token 'ZZ'"),
+    ({"board": BOARD, "ranges": np.ones((2, 1081))}, r"numbers \[2, 1326\]"),
+    ({"board": BOARD, "ranges": -np.ones((2, 1326))}, "not negative"),
+    ({"board": BOARD, "ranges": np.zeros((2, 1326))}, "no two hands"),
+  ],
+)
+def test_mistakes(given, message):
+  with pytest.raises(ValueError, match=message):
+    from_words(given)
+
+
+def test_bad_generators():
+  with pytest.raises(ValueError, match="kind='odd'"):
+    RandomRivers(1, kind="odd")
+  with pytest.raises(ValueError, match="ratios"):
+    RandomRivers(1, ratios=())

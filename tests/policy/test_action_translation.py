@@ -1,0 +1,166 @@
+"""Action translation: the mapping's axioms by hand, and the policy against a player that remembers."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import expected_game_score, exploitability
+from random_policies import random_policy
+
+import ps_cfr_spiel
+from ps_cfr_spiel.policy import MAPPINGS, TranslatedPolicy, bet_sizes, translate
+from ps_cfr_spiel.policy.action_translation import pseudo_harmonic
+
+RANGES = "ranges=AsAd QsQd 7c6c;JsJd Ah8h"
+SMALL = f"river_subgame(board=KhKd8c4s2h,pot=40,stack=200,bets=0.5 a,{RANGES})"
+LARGE = f"river_subgame(board=KhKd8c4s2h,pot=40,stack=200,bets=0.3 0.8 2 a,{RANGES})"
+TURN = "holdem_subgame(board={},deck=6x2,pot=20,stack=60,bets={},ranges={})"
+HANDS = "6c6d 7c2d;7d3d 5c4c"
+
+
+@pytest.mark.parametrize("lower, upper", [(0.0, 0.5), (0.5, 1.0), (1.0, 20.0)])
+def test_axioms(lower, upper):
+  """Ganzfried and Sandholm 2013, Section 4: ends kept, falling, and callers indifferent to the size."""
+  assert pseudo_harmonic(lower, lower, upper) == 1 and pseudo_harmonic(upper, lower, upper) == 0
+  x = np.linspace(lower, upper, 50)
+  f = pseudo_harmonic(x, lower, upper)
+  assert (np.diff(f) < 0).all()
+  np.testing.assert_allclose(f / (1 + lower) + (1 - f) / (1 + upper), 1 / (1 + x))
+
+
+def test_a_raise_by_hand():
+  """A pot of 3, sizes 4 and 6, a raise of 5."""
+  np.testing.assert_allclose(translate(5 / 3, [4 / 3, 6 / 3]), [7 / 16, 9 / 16])
+
+
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_sizes_that_are_known_are_themselves_and_ends_stay_ends(name):
+  sizes = [2.0, 0.0, 0.5]
+  for size, expected in [(2.0, 0), (0.0, 1), (0.5, 2), (9.0, 0), (-1.0, 1)]:
+    np.testing.assert_array_equal(translate(size, sizes, MAPPINGS[name]), np.eye(3)[expected])
+  between = translate(0.9, sizes, MAPPINGS[name])
+  assert between[1] == 0 and between.sum() == pytest.approx(1) and between[2] > 0
+
+
+def test_the_splits_of_the_deterministic_mappings():
+  assert MAPPINGS["nearest"](2.4, 1, 4) == 1 and MAPPINGS["nearest"](2.6, 1, 4) == 0
+  assert MAPPINGS["nearest-ratio"](1.9, 1, 4) == 1 and MAPPINGS["nearest-ratio"](2.1, 1, 4) == 0
+
+
+def test_sizes_of_bets():
+  state = pyspiel.load_game(SMALL).new_initial_state()
+  for _ in range(2):
+    state.apply_action(0)
+  assert bet_sizes(state) == {1: 0, 2: 0.5, 3: (200 - 20) / 40}
+  state.apply_action(2)  # 20 into 40
+  assert bet_sizes(state) == {1: 0, 2: 0.5, 3: (200 - 40) / 80}
+
+
+def test_a_game_is_translated_to_itself():
+  policy = random_policy(SMALL)
+  translated = TranslatedPolicy(policy.game, policy)
+  for decision, h, name in policy.labels.infostates():
+    state = ps_cfr_spiel.policy.make_state(policy.labels, policy.game, decision, h)
+    assert translated.action_probabilities(state) == pytest.approx(policy.at(decision.player, name))
+
+
+def remembered(game, state, smaller, player, policy, opponent, translated):
+  """The player's value by enumeration, with what it has understood carried along."""
+  if state.is_terminal():
+    return state.returns()[player]
+  if state.is_chance_node():
+    return sum(
+      p
+      * remembered(
+        game, state.child(a), translated._dealt(smaller, state, a), player, policy, opponent, translated
+      )
+      for a, p in state.chance_outcomes()
+    )
+  total = 0.0
+  if state.current_player() == player:
+    for chosen, probability, played in translated._moves(state, player, smaller):
+      after = smaller if chosen is None else smaller.child(chosen)
+      for action, share in played.items():
+        total += (
+          probability
+          * share
+          * remembered(game, state.child(action), after, player, policy, opponent, translated)
+        )
+    return total
+  for action, probability in opponent.action_probabilities(state).items():
+    ways = {None: 1.0}
+    if smaller.current_player() == state.current_player():
+      ways = translated._translated(state, action, smaller)
+    for understood, share in ways.items():
+      after = smaller if understood is None else smaller.child(understood)
+      total += (
+        probability
+        * share
+        * remembered(game, state.child(action), after, player, policy, opponent, translated)
+      )
+  return total
+
+
+@pytest.mark.parametrize(
+  "small, large",
+  [
+    (SMALL, LARGE),
+    (LARGE, SMALL),
+    (TURN.format("2c3c4d5d", "1 a", HANDS), TURN.format("2c3c4d5d", "0.2 0.7 a", HANDS)),
+  ],
+  ids=["finer", "coarser", "turn"],
+)
+@pytest.mark.parametrize("player", [0, 1])
+def test_the_policy_wins_what_a_player_that_remembers_wins(small, large, player):
+  policy, opponent = random_policy(small), random_policy(large)
+  game = opponent.game
+  translated = TranslatedPolicy(game, policy)
+  expected = remembered(
+    game, game.new_initial_state(), policy.game.new_initial_state(), player, policy, opponent, translated
+  )
+  seats = [translated, opponent] if player == 0 else [opponent, translated]
+  found = expected_game_score.policy_value(game.new_initial_state(), seats)[player]
+  assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_good_strategy_stays_better_than_uniform_play():
+  """Measured by OpenSpiel, in the game with the sizes that the strategy does not know."""
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(SMALL))
+  solver.run(100)
+  game = pyspiel.load_game(LARGE)
+  found = {
+    name: exploitability.exploitability(game, TranslatedPolicy(game, solver.average_policy(), name))
+    for name in ("pseudo-harmonic", "nearest-ratio")
+  }
+  uniform = exploitability.exploitability(game, ps_cfr_spiel.PSCFRSolver(game).average_policy())
+  assert solver.exploitability() < max(found.values()) < uniform / 2
+
+
+def test_hands_are_found_by_name_and_missed_with_both_named():
+  small = "river_subgame(board=KhKd8c4s2h,pot=40,stack=200,bets=0.5 a,ranges=7c6c AsAd;Ah8h JsJd)"
+  game = pyspiel.load_game(
+    "river_subgame(board=KhKd8c4s2h,pot=40,stack=200,bets=0.5 a,ranges=AsAd;JsJd Ah8h Tc9c)"
+  )
+  policy = random_policy(small)
+  translated = TranslatedPolicy(game, policy)
+  state = game.new_initial_state()
+  for name in ("Deal AsAd", "Deal JsJd"):
+    state.apply_action(state.string_to_action(name))
+  twin = policy.game.new_initial_state()
+  for name in ("Deal AsAd", "Deal JsJd"):
+    twin.apply_action(twin.string_to_action(name))
+  assert translated.action_probabilities(state) == pytest.approx(policy.action_probabilities(twin))
+  other = game.new_initial_state()
+  for name in ("Deal AsAd", "Deal Tc9c"):
+    other.apply_action(other.string_to_action(name))
+  with pytest.raises(ValueError, match=r"7c6c AsAd.*no 'Deal Tc9c'"):
+    translated.action_probabilities(other)
+
+
+def test_bad_input():
+  policy = random_policy(SMALL)
+  with pytest.raises(ValueError, match=r"'harmonic'.*pseudo-harmonic"):
+    TranslatedPolicy(policy.game, policy, "harmonic")
+  kuhn = random_policy("kuhn_poker")
+  state = kuhn.game.new_initial_state().child(0).child(1)
+  with pytest.raises(ValueError, match=r"kuhn_poker does not tell.*sizes="):
+    TranslatedPolicy(kuhn.game, kuhn).action_probabilities(state)

@@ -1,0 +1,166 @@
+"""Post-processing: the paper's example, laws for all inputs, and OpenSpiel's tools on what comes out."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import cfr, exploitability
+from random_policies import random_policy
+
+import ps_cfr_spiel
+from ps_cfr_spiel.policy import (
+  PostProcessing,
+  betting_class,
+  cautious_purification,
+  post_process,
+  purification,
+  thresholding,
+)
+from ps_cfr_spiel.policy.post_processing import PostProcessedPolicy
+
+EXAMPLE = np.array([0.1, 0.25, 0.15, 0.15, 0.2, 0.15, 0, 0, 0])  # the third bet is the pot's
+KINDS = ["fold", "call", *["bet"] * 7]
+RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,bets=0.5 1 a,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+SEVERAL = np.random.default_rng(0).dirichlet(np.ones(9), 40).T
+
+
+def test_the_papers_example():
+  """Brown, Ganzfried and Sandholm 2015, Section 4: plain purification calls, theirs bets the pot."""
+  np.testing.assert_allclose(purification()(EXAMPLE, [None] * 9), np.eye(9)[1])
+  np.testing.assert_array_equal(cautious_purification()(EXAMPLE, KINDS), np.eye(9)[4])
+  np.testing.assert_array_equal(cautious_purification(0.05)(EXAMPLE, KINDS), np.eye(9)[0])
+
+
+def test_a_threshold_by_hand():
+  found = thresholding(0.2)(np.array([0.1, 0.25, 0.65]), [None] * 3)
+  np.testing.assert_allclose(found, [0, 25 / 90, 65 / 90])
+  np.testing.assert_array_equal(thresholding(0.9)(np.array([0.2, 0.3, 0.5]), [None] * 3), [0, 0, 1])
+  np.testing.assert_allclose(purification()(np.array([0.4, 0.2, 0.4]), [None] * 3), [0.5, 0, 0.5])
+
+
+def test_classes_are_rounded_first_and_then_what_is_in_them():
+  how = PostProcessing(within=0.3, between=0.2, classes=betting_class)
+  found = how(np.array([0.15, 0.25, 0.1, 0.5]), ["fold", "call", "bet", "bet"])
+  np.testing.assert_allclose(found, [0, 0.25 / 0.85, 0, 0.6 / 0.85])
+
+
+@pytest.mark.parametrize(
+  "how",
+  [
+    thresholding(), purification(), cautious_purification(),
+    PostProcessing(0.2, 0.3, betting_class, "call", 0.5), PostProcessing(0.5, 0.1, betting_class),
+  ],
+)  # fmt: skip
+def test_laws(how):
+  """What comes out is a distribution over what was played before, and one at a time gives the same."""
+  found = how(SEVERAL, KINDS)
+  np.testing.assert_allclose(found.sum(0), 1)
+  assert (found >= 0).all()
+  one = np.stack([how(column, KINDS) for column in SEVERAL.T], axis=1)
+  np.testing.assert_array_equal(found, one)
+  assert (how(EXAMPLE, KINDS)[EXAMPLE == 0] == 0).all()
+
+
+def test_nothing_is_changed_by_default():
+  np.testing.assert_allclose(PostProcessing()(SEVERAL, KINDS), SEVERAL, atol=1e-15)
+  np.testing.assert_allclose(PostProcessing(classes=betting_class)(SEVERAL, KINDS), SEVERAL, atol=1e-15)
+
+
+@pytest.mark.parametrize("how", ["purify", "threshold=0.3", "cautious"])
+@pytest.mark.parametrize("name", ["leduc_poker", RIVER])
+def test_a_tree_policy_is_rounded_as_any_other_is(name, how):
+  policy = random_policy(name)
+  rounded, lazy = post_process(policy.game, policy, how), post_process(policy.game, plain(policy), how)
+  assert isinstance(rounded, ps_cfr_spiel.TreePolicy) and isinstance(lazy, PostProcessedPolicy)
+  for decision, h, infostate in policy.labels.infostates():
+    state = ps_cfr_spiel.policy.make_state(policy.labels, policy.game, decision, h)
+    assert rounded.at(decision.player, infostate) == pytest.approx(lazy.action_probabilities(state))
+
+
+def plain(policy):
+  """The same policy without our arrays."""
+
+  class Plain(openspiel_policy.Policy):
+    def action_probabilities(self, state, player_id=None):
+      return policy.action_probabilities(state, player_id)
+
+  return Plain(policy.game, [0, 1])
+
+
+def test_of_openspiels_own_policies():
+  game = pyspiel.load_game("leduc_poker")
+  table = pyspiel.UniformRandomPolicy(game)
+  state = game.new_initial_state().child(0).child(1)
+  assert post_process(game, table, "purify").action_probabilities(state) == {1: 0.5, 2: 0.5}
+
+
+def test_rounding_is_what_it_costs():
+  """Leduc: OpenSpiel's exploitability of its own CFR, rounded, is ours; and it rises."""
+  game = pyspiel.load_game("leduc_poker")
+  solver = cfr.CFRSolver(game)
+  for _ in range(10):
+    solver.evaluate_and_update_policy()
+  average = solver.average_policy()
+  found = {}
+  for how in ("purify", "cautious"):
+    lazy = post_process(game, average, how)
+    found[how] = exploitability.exploitability(game, lazy)
+    assert ps_cfr_spiel.exploitability(game, lazy) == pytest.approx(found[how], abs=1e-9)
+  plainly = exploitability.exploitability(game, average)
+  assert found["cautious"] > found["purify"] > plainly
+
+
+def test_the_first_action_is_left_alone():
+  policy = random_policy("leduc_poker")
+  how = PostProcessing(within=1.0, first_action=False)
+  rounded, lazy = post_process(policy.game, policy, how), post_process(policy.game, plain(policy), how)
+  changed = set()
+  for decision, h, infostate in policy.labels.infostates():
+    state = ps_cfr_spiel.policy.make_state(policy.labels, policy.game, decision, h)
+    first = not any(move.player == decision.player for move in state.full_history())
+    found = rounded.at(decision.player, infostate)
+    assert found == pytest.approx(lazy.action_probabilities(state))
+    assert first == (found == pytest.approx(policy.at(decision.player, infostate)))
+    changed.add(first)
+  assert changed == {False, True}
+
+
+def test_classes_of_moves():
+  state = pyspiel.load_game(RIVER).new_initial_state().child(0).child(0)
+  assert [betting_class(state, a) for a in state.legal_actions()] == ["call", *["bet"] * 3]
+  state.apply_action(2)
+  assert [betting_class(state, a) for a in state.legal_actions()] == ["fold", "call", *["bet"] * 2]
+  full = pyspiel.load_game(
+    "universal_poker(betting=nolimit,bettingAbstraction=fchpa,numPlayers=2,numRounds=1,blind=100 100,"
+    "numSuits=2,numRanks=3,numHoleCards=1,numBoardCards=0 ,stack=2000 2000)"
+  )
+  state = full.new_initial_state().child(0).child(1).child(2)
+  assert {betting_class(state, a) for a in state.legal_actions()} == {"fold", "call", "bet"}
+
+
+def test_a_rounded_policy_is_saved_as_such(tmp_path):
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  solver.run(20)
+  rounded = post_process(solver.average_policy().game, solver.average_policy(), "purify")
+  rounded.save(tmp_path / "policy.npz")
+  read = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+  assert read.info["policy"] == "rounded average"
+  for ours, theirs in zip(rounded.strategies, read.strategies, strict=True):
+    for a, b in zip(ours, theirs, strict=True):
+      np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+  "text, message",
+  [("purge", "'purge'.*allowed are"), ("threshold=2", "within must be"), ("purify=1", "allowed are")],
+)
+def test_bad_names(text, message):
+  policy = random_policy("kuhn_poker")
+  with pytest.raises(ValueError, match=message):
+    post_process(policy.game, policy, text)
+
+
+def test_a_game_whose_moves_have_no_classes():
+  policy = random_policy("kuhn_poker")
+  with pytest.raises(ValueError, match=r"'Pass' is no move of poker.*classes="):
+    post_process(policy.game, policy, "cautious")

@@ -1,0 +1,113 @@
+"""Locks: the locked game's values are those of a linear program, whatever is locked."""
+
+import functools
+
+import numpy as np
+import pyspiel
+import pytest
+from cuts import TURN
+from random_policies import random_policy
+from reference import sequence_form_value
+
+import ps_cfr_spiel
+from ps_cfr_spiel import PSCFRSolver, load_policy, load_solver
+
+RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+LOCKS = {
+  "kuhn_poker": ["", "pass", "pass, bet"],
+  "leduc_poker": ["", "raise", "call, raise, call, 2"],
+  "liars_dice(dice_sides=3)": ["1-2", ""],
+  RIVER: ["check", "check, bet 200"],
+  TURN: ["", "check, check, 6c", "check, check, 6d, check"],
+}
+
+
+@functools.cache
+def load(name):
+  return pyspiel.load_game(name)
+
+
+def locked(name, lines, policy, **options):
+  solver = PSCFRSolver(load(name), dtype="float64", locks=dict.fromkeys(lines, policy), **options)
+  solver.run(1200, progress=False)
+  return solver
+
+
+def rows(solver):
+  """{(player, infostate): probabilities} where something is locked."""
+  states, names = solver.locks.public_states, solver.tree.names.infostates()
+  return {(d.player, name): (d, h) for d, h, name in names if d.public_state in states}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_values_are_the_linear_programs(name):
+  """One lock and several, by a random policy; the solver plays it there and converges around it."""
+  policy = random_policy(name)
+  for lines in ([LOCKS[name][0]], LOCKS[name]):
+    solver = locked(name, lines, policy)
+    forced = {key: policy.table(d)[:, h] for key, (d, h) in rows(solver).items()}
+    value = sequence_form_value(load(name), forced)
+    scale = load(name).max_utility()
+    assert 0 <= solver.exploitability() < 2e-3 * scale
+    assert solver.value() == pytest.approx(value, abs=4e-3 * scale)
+    found = solver.average_policy()
+    for (player, infostate), column in forced.items():
+      np.testing.assert_allclose(list(found.at(player, infostate).values()), column, atol=1e-9)
+
+
+def test_best_responses_keep_to_the_locks():
+  """Who must fold can be robbed: nobody can do better then, though in the free game one could."""
+  solver = PSCFRSolver(load(RIVER), locks={"bet 200": {"fold": 1}, "all-in 400": {"fold": 1}})
+  solver.run(500, progress=False)
+  assert solver.value() == pytest.approx(100, abs=0.5)  # half of the pot, whatever is held
+  assert solver.exploitability() < 0.5
+  assert ps_cfr_spiel.exploitability(load(RIVER), solver.average_policy()) > 5
+
+
+def test_everything_of_a_player_locked():
+  """Then the other's best response is all there is to find, OpenSpiel's too."""
+  policy = random_policy("kuhn_poker")
+  solver = locked("kuhn_poker", ["pass", "bet"], policy)
+  best = pyspiel.TabularBestResponse(load("kuhn_poker"), 0, policy.to_pyspiel())
+  value = best.value_from_state(load("kuhn_poker").new_initial_state())
+  assert solver.value() == pytest.approx(value, abs=1e-3)
+
+
+def test_files_keep_locks(tmp_path):
+  solver = locked("leduc_poker", LOCKS["leduc_poker"], random_policy("leduc_poker"))
+  solver.save(tmp_path / "run.npz")
+  again = load_solver(tmp_path / "run.npz")
+  assert again.exploitability() == solver.exploitability()
+  assert "locked" in again.description
+  again.run(5, progress=False)
+  found, expected = load_policy(tmp_path / "run.npz"), solver.average_policy()
+  for d in solver.tree.names.decisions:
+    np.testing.assert_allclose(found.table(d), expected.table(d), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+  "locks, message",
+  [
+    ({"pass, pass, bet": {"bet": 1}}, "The game is over after Pass, Pass"),
+    ({"raise": {"bet": 1}}, "Unknown action 'raise' at the start"),
+    ({"bet, pass": {"bet": 1}}, "nobody acts after 'bet, pass'"),
+    ({"pass": {"bet": 1}, "0": {"bet": 1}}, "'0' is locked twice"),
+    ({"pass": {"call": 1}}, "Unknown action 'call'"),
+    ({"pass": {"bet": 0.5}}, "must not be negative, and sum to one"),
+    ({"pass": {"bet": 2, "pass": -1}}, "must not be negative, and sum to one"),
+  ],
+)
+def test_wrong_locks(locks, message):
+  with pytest.raises(ValueError, match=message):
+    PSCFRSolver(load("kuhn_poker"), locks=locks)
+
+
+def test_locks_of_a_wrong_kind():
+  with pytest.raises(TypeError, match="Expected an OpenSpiel policy, got int"):
+    PSCFRSolver(load("kuhn_poker"), locks={"pass": 3})
+  with pytest.raises(TypeError, match="locks must be a mapping of lines to policies"):
+    PSCFRSolver(load("kuhn_poker"), locks="pass")
+  with pytest.raises(ValueError, match="compiled without public states"):
+    PSCFRSolver(load("kuhn_poker"), public_states="none", locks={"pass": {"bet": 1}})
+  with pytest.raises(ValueError, match="cannot be had together"):
+    PSCFRSolver(load("kuhn_poker"), abstraction="identity", locks={"pass": {"bet": 1}})
