@@ -49,6 +49,7 @@ from ps_cfr_spiel.solvers import (
   FPIRASolver,
   IterativeSolver,
   OutcomeSamplingSolver,
+  PlayedMCCFRSolver,
   PSCFRSolver,
   VRMCCFRSolver,
   load_solver,
@@ -230,7 +231,10 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
-    return load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
+    solver = load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
+  if isinstance(solver, PlayedMCCFRSolver):
+    raise UserError(f"{values.resume} is a run of the command train; resume it there.")
+  return solver
 
 
 def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
