@@ -15,8 +15,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.device.freed import give_back
-
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
 
 
@@ -46,14 +44,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
     @functools.wraps(function)
     def call(*args, **kwargs):
       traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
-      if traced:
-        return inside(*args, **kwargs)
-      compiled = outermost()
-      before = compiled._cache_size()
-      results = compiled(*args, **kwargs)
-      if compiled._cache_size() > before:
-        give_back()  # what compiling took
-      return results
+      return (inside if traced else outermost())(*args, **kwargs)
 
     return call
 
