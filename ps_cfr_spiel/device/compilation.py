@@ -15,6 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.device.freed import give_back
+
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
 
 
@@ -36,15 +38,28 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
 
   def decorate(function: Callable) -> Callable:
     inside = jax.jit(function, **options)
+    compilations = 0
+
+    @functools.wraps(function)
+    def counted(*args, **kwargs):
+      nonlocal compilations
+      compilations += 1  # Python runs the body only while JAX traces it, to compile it
+      return function(*args, **kwargs)
 
     @functools.cache
     def outermost():
-      return jax.jit(function, compiler_options=compiler_options(), **options)
+      return jax.jit(counted, compiler_options=compiler_options(), **options)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
       traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
-      return (inside if traced else outermost())(*args, **kwargs)
+      if traced:
+        return inside(*args, **kwargs)
+      before = compilations
+      results = outermost()(*args, **kwargs)
+      if compilations > before:
+        give_back()  # what compiling took
+      return results
 
     return call
 

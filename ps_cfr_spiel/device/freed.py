@@ -7,11 +7,6 @@ pieces, in all threads, and the large tables that come afterwards fit into none 
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any
-
-from jax import monitoring
-
-LONG = 0.5  # seconds of compiling, after which it is worth giving back what that took
 
 
 @functools.cache
@@ -28,12 +23,3 @@ def give_back() -> None:
   trim = _trim()
   if trim is not None:
     trim(0)
-
-
-def _compiled(event: str, duration_secs: float, **_: Any) -> None:
-  """JAX says how long something took; between compiling and running is the time to give back."""
-  if "compile" in event and duration_secs > LONG:
-    give_back()
-
-
-monitoring.register_event_duration_secs_listener(_compiled)
