@@ -250,7 +250,7 @@ def test_library_that_cannot_be_loaded(monkeypatch, tmp_path, caplog):
   shutil.copy(_ctypes.__file__, tmp_path / "_sweep.abi3.so")
   assert "Sweep32" in library._load.__wrapped__()
   assert [record.levelname for record in caplog.records] == ["INFO"] * 3
-  assert caplog.records[0].getMessage().startswith("No native leaf evaluator: it was not built.")
+  assert caplog.records[0].getMessage().startswith("No native library: it was not built.")
 
 
 def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):
