@@ -26,7 +26,7 @@ from ps_cfr_spiel.commands.run import (
   table_head,
   table_row,
 )
-from ps_cfr_spiel.commands.situations import define_sharing, solve_list
+from ps_cfr_spiel.commands.situations import define_sharing, refuse_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
@@ -132,6 +132,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if values.situations is not None:
     return solve_list(values, words)
+  refuse_sharing(values)
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
   run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")

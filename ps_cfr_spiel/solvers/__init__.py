@@ -6,6 +6,7 @@ share, files included, and `splitting` what those share that split an abstractio
 policies that search, each with its bot.
 """
 
+from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
@@ -37,6 +38,7 @@ __all__ = [
   "PlayedMCCFRSolver",
   "PlayedPolicy",
   "SamplingSolver",
+  "SolvingBot",
   "VRMCCFRSolver",
   "load_policy",
   "load_solver",
