@@ -362,7 +362,7 @@ def _holds(file: storage.Stored) -> str:
   return file.header["solver"] if file.header["kind"] == "solver" else file.header["kind"]
 
 
-def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy:
+def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
   """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file.
 
   Args:
