@@ -25,15 +25,14 @@ from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
-  PlayerTree,
+  LeafEvaluator,
   PublicTree,
   Sets,
-  action_values,
+  Walk,
   bucket_shapes,
   collapse,
   expand,
   record_of,
-  sequence_reach,
   sum_actions,
 )
 
@@ -145,19 +144,24 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
   return state
 
 
-def _unfold(own: PlayerTree, sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Tables of the loop as those of all infostates, [A, rows, H] for each block."""
-  return own.split(expand(sets, tables))
+class _Game(NamedTuple):
+  """What the loop goes through: the leaves, and for each player the walk and the sets, if any."""
 
+  leaves: LeafEvaluator
+  walks: tuple[Walk, Walk]
+  sets: Abstraction
 
-def _regrets(tree, sets, player, strategy, reach) -> tuple[list[Array], tuple[Array, ...]]:
-  """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
-  own = tree.players[player]
-  strategy = expand(sets[player], strategy)
-  values, _, leaf_values = action_values(tree, player, own.split(strategy), reach)
-  values = own.join(values)
-  regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
-  return regrets, record_of(tree.leaves, player, leaf_values)
+  def reach(self, player: int, state: PlayerState) -> tuple[list[Array], list[Array]]:
+    """Of the sequences, [A, rows, H] for each bucket, and of the leaves; see `Walk.down`."""
+    return self.walks[player].down(expand(self.sets[player], state.strategy))
+
+  def regrets(self, player: int, state: PlayerState, reach) -> tuple[list[Array], tuple[Array, ...]]:
+    """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
+    strategy = expand(self.sets[player], state.strategy)
+    leaf_values = self.leaves(player, reach[1 - player][1], reach[player][1])
+    values, _ = self.walks[player].up(strategy, leaf_values)
+    regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
+    return regrets, record_of(self.leaves, player, leaf_values)
 
 
 def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
@@ -185,19 +189,18 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
   return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), recorded)
 
 
-def _play(tree, sets, players, reach, turn, t, skip, rule):
+def _play(game: _Game, players, reach, turn, t, skip, rule):
   """One turn of iteration t, of one player or of both: `turn` is (0,), (1,) or (0, 1).
 
   Returns players and reach afterwards, and {player: regrets of the turn, [A, rows, H] for each bucket}.
   """
   players, reach = list(players), list(reach)
-  steps = {i: _regrets(tree, sets, i, players[i].strategy, reach) for i in turn}
+  steps = {i: game.regrets(i, players[i], reach) for i in turn}
   for i in turn:
-    own, (regrets, record) = tree.players[i], steps[i]
-    played = [r.reshape(shape) for r, shape in zip(reach[i][1:], own.block_shapes, strict=True)]
-    folded = collapse(sets[i], regrets), record
-    players[i] = _advance(players[i], collapse(sets[i], own.join(played)), folded, rule, t, skip)
-    reach[i] = sequence_reach(own, _unfold(own, sets[i], players[i].strategy))
+    sets, (regrets, record) = game.sets[i], steps[i]
+    folded = collapse(sets, regrets), record
+    players[i] = _advance(players[i], collapse(sets, reach[i][0]), folded, rule, t, skip)
+    reach[i] = game.reach(i, players[i])
   return tuple(players), tuple(reach), {i: regrets for i, (regrets, _) in steps.items()}
 
 
@@ -231,7 +234,24 @@ def iterate(
   return split(tree, advance(tree, state, iterations, skip, sets, rule=rule, alternating=alternating), sets)
 
 
-solve = jit(static_argnames=("rule", "alternating"))(iterate)
+def solve(
+  tree: PublicTree,
+  state: SolverState,
+  iterations: Array | int,
+  skip: Array | int = 0,
+  sets: Abstraction = WHOLE,
+  *,
+  rule: Rule,
+  alternating: bool = True,
+) -> SolverState:
+  """`iterate`, jitted; blocks are joined and split on the host, since each would be code to compile."""
+  state = join(tree, _on_host(state), sets)
+  state = run(tree, state, iterations, skip, sets, rule=rule, alternating=alternating)
+  return split(tree, _on_host(state), sets)
+
+
+def _on_host(state: SolverState) -> SolverState:
+  return state._replace(players=jax.tree.map(np.asarray, state.players))
 
 
 def advance(
@@ -246,15 +266,15 @@ def advance(
 ) -> SolverState:
   """`iterate` on tables that are joined, and stay so; `run` is the same, jitted."""
   turns = ((0,), (1,)) if alternating else ((0, 1),)
+  game, reach = _begin(tree, sets, state.players)
 
   def iteration(_, carry):
     t, players, reach = carry[0] + 1, carry[1], carry[2]
     for turn in turns:
-      players, reach, _ = _play(tree, sets, players, reach, turn, t, skip, rule)
+      players, reach, _ = _play(game, players, reach, turn, t, skip, rule)
     return t, players, reach
 
-  carry = state.iteration, state.players, _reaches(tree, sets, state.players)
-  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, carry)
+  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
   return SolverState(t, players)
 
 
@@ -287,12 +307,11 @@ def regroup(state: SolverState, how: Callable[[int, Sequence[Array]], Sequence[A
   return SolverState(state.iteration, (player(0, state.players[0]), player(1, state.players[1])))
 
 
-def _reaches(tree, sets, players):
-  """Both players' reach, from joined tables."""
-  return tuple(
-    sequence_reach(own, _unfold(own, of, state.strategy))
-    for own, of, state in zip(tree.players, sets, players, strict=True)
-  )
+def _begin(tree, sets, players):
+  """What the loop goes through, and both players' reach, from joined tables."""
+  first, second = map(Walk.of, tree.players)
+  game = _Game(tree.leaves, (first, second), sets)
+  return game, tuple(game.reach(i, player) for i, player in enumerate(players))
 
 
 def take_turn(
@@ -311,15 +330,15 @@ def take_turn(
   bucket.
   """
   state = join(tree, state, sets)
-  reach = _reaches(tree, sets, state.players)
-  players, _, regrets = _play(tree, sets, state.players, reach, (player,), state.iteration + 1, skip, rule)
+  game, reach = _begin(tree, sets, state.players)
+  players, _, regrets = _play(game, state.players, reach, (player,), state.iteration + 1, skip, rule)
   return split(tree, state._replace(players=players), sets).players, regrets[player]
 
 
 def of_infostates(tree: PublicTree, sets: Abstraction, tables: Sequence[Blocks]) -> list[Blocks]:
   """Both players' tables between calls as those of all infostates, [A, rows, H] for each block."""
   players = zip(tree.players, sets, tables, strict=True)
-  return [own if of is None else tuple(_unfold(forest, of, own)) for forest, of, own in players]
+  return [own if of is None else tuple(forest.split(expand(of, own))) for forest, of, own in players]
 
 
 def average_record(state: PlayerState) -> list[np.ndarray]:

@@ -16,7 +16,7 @@ from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
   load_game,
-  load_saved_policy,
+  load_opponent,
   user_errors,
 )
 from ps_cfr_spiel.compiler import build_tree
@@ -43,8 +43,8 @@ def define(values: flags.FlagValues) -> None:
 _HELP = {
   "seed": "Seed of chance and of the bots; the same seed repeats a game.",
   "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
-  "re-solving), or a file that solve or resolve saved, such as runs/glasses/run.npz (default: heuristic in "
-  "cheat, search where that is ready within seconds, else random).",
+  "re-solving), or a file that solve, resolve or train saved, such as runs/glasses/run.npz (default: "
+  "heuristic in cheat, search where that is ready within seconds, else random).",
 }
 
 
@@ -114,7 +114,7 @@ def make_opponent(
     with user_errors():
       resolving = ContinualResolving(game, limit=limit)
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
-  policy = load_saved_policy(name, limit)
+  policy = load_opponent(name, limit)
   if str(policy.game) != str(game):
     raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")
   return lambda seat: PolicyBot(seat, rng, policy)

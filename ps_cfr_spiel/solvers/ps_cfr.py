@@ -123,7 +123,10 @@ class PSCFRSolver(IterativeSolver):
     players = self._state.players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
     own = zip(self._tree.players, self._sets, tables, strict=True)
-    return [tuple(player.split(expand(sets, joined))) for player, sets, joined in own]
+    return [
+      tuple(player.split([np.asarray(table) for table in expand(sets, joined)]))
+      for player, sets, joined in own
+    ]
 
   def _of_game(self, player, tables):
     if self._folded is not None:

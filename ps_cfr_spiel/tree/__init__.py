@@ -2,7 +2,7 @@
 
 May use: device and the ground. `public_tree` has the glossary and the data; `labels` the names of its parts;
 `forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf evaluator is
-their neighbour; `traverse` and `values` are what every solver runs; `sets` is a player's abstraction.
+their neighbour; `traverse`, `walk` and `values` are what every solver runs; `sets` is a player's abstraction.
 """
 
 from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places
@@ -43,6 +43,7 @@ from ps_cfr_spiel.tree.values import (
   evaluation,
   record_of,
 )
+from ps_cfr_spiel.tree.walk import Walk
 
 __all__ = [
   "CHANCE",
@@ -72,6 +73,7 @@ __all__ = [
   "ShowdownLeaves",
   "Source",
   "SparseLeaves",
+  "Walk",
   "action_values",
   "best_response_values",
   "block_sizes",

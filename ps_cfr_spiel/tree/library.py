@@ -1,4 +1,4 @@
-"""The native library (`sweep.cc`): what is done in C++ on a CPU, loaded and handed to XLA.
+"""The native library (`sweep.cc`, `walk.cc`): what is done in C++ on a CPU, loaded and handed to XLA.
 
 It is built when the package is installed and a C++ compiler is at hand; `obstacle` says what is in its way.
 It needs no Python of a certain version, so it is loaded by ctypes and not imported.
@@ -13,11 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
+HANDLERS = ("Sweep", "Down", "Up", "Rows")  # leaves of card games; a player's walks; sums of rows
 BITS = {"float32": "32", "float64": "64"}  # at the end of a handler's name, in the library and in XLA alike
 
 
 def handler(name: str, dtype: Any) -> str:
-  """What XLA calls the handler for arrays of a dtype: "Sweep" for leaves, "Rows" for sums of rows."""
+  """What XLA calls one of `HANDLERS` for arrays of a dtype."""
   return name + BITS[np.dtype(dtype).name]
 
 
@@ -35,10 +36,10 @@ def _load() -> str:
   try:
     library = ctypes.CDLL(str(path))
     jax.local_devices(backend="cpu")  # XLA is running: it says now if it cannot work with the library
-    for name in (handler(kind, dtype) for kind in ("Sweep", "Rows") for dtype in BITS):
+    for name in (handler(kind, dtype) for kind in HANDLERS for dtype in BITS):
       jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
   except (OSError, AttributeError, RuntimeError) as error:
     reason = f"its library cannot be used ({error})" if path.exists() else "it was not built"
-    logging.getLogger(__name__).info("No native leaf evaluator: %s. 'showdown' does its work.", reason)
+    logging.getLogger(__name__).info("No native library: %s. XLA does its work.", reason)
     return reason
   return ""

@@ -1,5 +1,4 @@
-// Showdowns and folds of card games on a CPU, a custom call of XLA; native.py says what goes in and out. At the
-// end of the file another, sums of long rows, for public_tree.py.
+// Showdowns and folds of card games on a CPU, a custom call of XLA; native.py says what goes in and out.
 //
 // One sweep over the hands from the weakest to the strongest (Johanson et al. 2011; Kovařík et al. 2021,
 // Appendix B): running sums of the opponent's reach, of all hands and of the hands with each card, give what
@@ -13,19 +12,9 @@
 #include <cstring>
 #include <vector>
 
-#include "xla/ffi/api/ffi.h"
-
-// One binary for all processors: functions with this mark are compiled for several, chosen when it is loaded.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-#define INLINE inline __attribute__((always_inline))  // so that what they call is compiled with them
+#include "native.h"
 
 namespace {
-
-namespace ffi = xla::ffi;
 
 // The same hand's numbers at `count` leaves. 32 bytes are the widest that every compiler handles well.
 template <typename T>
@@ -163,87 +152,29 @@ FOR_EACH_PROCESSOR void both(const View<double>& view, const Leaves<double>& sho
   evaluate(view, fold, false);
 }
 
-// Where an array begins at one point of the batch, the axes in front. Of length 1: shared by all points.
-template <typename Buffer>
-auto* at(Buffer& buffer, const std::vector<int64_t>& batch, int64_t point) {
-  const auto sizes = buffer.dimensions();
-  int64_t stride = 1, offset = 0;
-  for (size_t axis = sizes.size(); axis-- > 0;) {
-    if (axis < batch.size()) {
-      if (sizes[axis] != 1) offset += stride * (point % batch[axis]);
-      point /= batch[axis];
-    }
-    stride *= sizes[axis];
-  }
-  return buffer.typed_data() + offset;
-}
-
 template <ffi::DataType type, typename T>
 ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type> stake,
                ffi::Buffer<type> constant, ffi::Buffer<type> weight, ffi::Buffer<type> scale,
                ffi::Buffer<ffi::S32> opponent, ffi::Buffer<ffi::S32> own, ffi::ResultBuffer<type> show_values,
                ffi::ResultBuffer<type> fold_values) {
   const auto shape = show_values->dimensions();
-  const std::vector<int64_t> batch(shape.begin(), shape.end() - 2);
-  const size_t axes = batch.size();
-  int64_t points = 1;
-  for (int64_t size : batch) points *= size;
+  const Batch batch(shape);
+  const size_t axes = batch.axes();
   const int64_t G = weight.dimensions()[axes], H = scale.dimensions()[axes];
   const int64_t L0 = shape[axes], L1 = fold_values->dimensions()[axes];
-  for (int64_t point = 0; point < points; ++point) {
-    const int32_t* theirs = at(opponent, batch, point);
-    const int32_t* mine = at(own, batch, point);
+  for (int64_t point = 0; point < batch.points; ++point) {
+    const int32_t* theirs = batch.at(opponent, point);
+    const int32_t* mine = batch.at(own, point);
     int32_t last = 0;
     for (int64_t k = G; k < 3 * G; ++k) last = std::max(last, theirs[k]);
     for (int64_t k = H; k < 3 * H; ++k) last = std::max(last, mine[k]);
-    const View<T> view{G, H, last + 1, at(weight, batch, point), at(scale, batch, point),
+    const View<T> view{G, H, last + 1, batch.at(weight, point), batch.at(scale, point),
                        theirs, theirs + G, mine, mine + H, mine + 3 * H, mine + 4 * H, mine + 5 * H};
     both(view,
-         Leaves<T>{L0, at(show, batch, point), at(stake, batch, point), at(*show_values, batch, point)},
-         Leaves<T>{L1, at(fold, batch, point), at(constant, batch, point), at(*fold_values, batch, point)});
+         Leaves<T>{L0, batch.at(show, point), batch.at(stake, point), batch.at(*show_values, point)},
+         Leaves<T>{L1, batch.at(fold, point), batch.at(constant, point), batch.at(*fold_values, point)});
   }
   return ffi::Error::Success();
-}
-
-template <typename T>
-INLINE void add_rows(const T* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums, T* to) {
-  std::memset(to, 0, sizeof(T) * sums * width);
-  for (int64_t r = 0; r < count; ++r) {
-    const T* from = rows + r * width;
-    T* __restrict row = to + sum[r] * width;
-    for (int64_t h = 0; h < width; ++h) row[h] += from[h];
-  }
-}
-
-FOR_EACH_PROCESSOR void add(const float* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
-                            float* to) {
-  add_rows(rows, sum, count, width, sums, to);
-}
-
-FOR_EACH_PROCESSOR void add(const double* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
-                            double* to) {
-  add_rows(rows, sum, count, width, sums, to);
-}
-
-// Rows [m, H] added up in sums [n, H]; `sum` [m] says in which. XLA's own scatter is a loop of tiny kernels.
-template <ffi::DataType type>
-ffi::Error sum_rows(ffi::Buffer<type> rows, ffi::Buffer<ffi::S32> sum, ffi::ResultBuffer<type> sums) {
-  const auto shape = sums->dimensions();
-  const std::vector<int64_t> batch(shape.begin(), shape.end() - 2);
-  const size_t axes = batch.size();
-  int64_t points = 1;
-  for (int64_t size : batch) points *= size;
-  for (int64_t point = 0; point < points; ++point) {
-    add(at(rows, batch, point), at(sum, batch, point), rows.dimensions()[axes], shape[axes + 1], shape[axes],
-        at(*sums, batch, point));
-  }
-  return ffi::Error::Success();
-}
-
-template <ffi::DataType type>
-auto bind_rows() {
-  return ffi::Ffi::Bind().template Arg<ffi::Buffer<type>>().template Arg<ffi::Buffer<ffi::S32>>()
-      .template Ret<ffi::Buffer<type>>();
 }
 
 template <ffi::DataType type>
@@ -259,5 +190,3 @@ auto bind() {
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Sweep32, (run<ffi::F32, float>), bind<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Sweep64, (run<ffi::F64, double>), bind<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows32, sum_rows<ffi::F32>, bind_rows<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows64, sum_rows<ffi::F64>, bind_rows<ffi::F64>());

@@ -51,7 +51,7 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
     Parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block: what `tree.leaf` pulls
     from.
   """
-  dtype = strategy[0].dtype if len(strategy) else jnp.float32
+  dtype = strategy[0].dtype if len(strategy) else None  # as arrays are made here
   above = [jnp.ones((tree.roots, tree.types), dtype)]
   reach = list(above)
   blocks = iter(strategy)

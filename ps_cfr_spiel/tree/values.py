@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
+from ps_cfr_spiel.tree.walk import Walk
 
 
 class Evaluation(NamedTuple):
@@ -41,9 +42,11 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
 
   For use in jitted functions; `evaluate` is this, jitted.
   """
-  best = [best_response_values(tree, i, strategies[1 - i])[1].sum() for i in (0, 1)]
-  reach = [sequence_reach(player, s) for player, s in zip(tree.players, strategies, strict=True)]
-  value = action_values(tree, 0, strategies[0], reach)[1].sum()
+  walks = [Walk.of(player) for player in tree.players]
+  tables = [player.join(s) for player, s in zip(tree.players, strategies, strict=True)]
+  reach = [walk.down(own)[1] for walk, own in zip(walks, tables, strict=True)]
+  best = [walks[i].up(None, tree.leaves(i, reach[1 - i]))[1].sum() for i in (0, 1)]
+  value = walks[0].up(tables[0], tree.leaves(0, reach[1], reach[0]))[1].sum()
   return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
 
 

@@ -278,8 +278,8 @@ def test_batches_and_sampling_tables_that_do_not_fit_are_refused():
   kuhn, river = pyspiel.load_game("kuhn_poker"), pyspiel.load_game("river_subgame")
   with pytest.raises(ValueError, match=r"with batch=4,000,000,000 needs about .* GB for a batch of traj"):
     OutcomeSamplingSolver(kuhn, batch=4_000_000_000)
-  with pytest.raises(ValueError, match=r"for regrets and averages.* 20 MB are allowed. Choose a smaller"):
-    VRMCCFRSolver(river, memory=20e6, trajectories="public")
+  with pytest.raises(ValueError, match=r"for regrets and averages.* 2 MB are allowed. Choose a smaller"):
+    VRMCCFRSolver(river, memory=2e6, trajectories="public")
 
 
 @pytest.mark.parametrize("solver", [OutcomeSamplingSolver, VRMCCFRSolver, ExternalSamplingSolver])

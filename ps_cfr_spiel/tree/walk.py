@@ -1,0 +1,136 @@
+"""The two passes of `traverse` for a loop's tables: one walk over all rows of a player, down or up.
+
+In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
+(`walk.cc`) a pass is one call, however many levels and numbers of actions there are. Where there is no
+library it is `traverse`'s, some kernels for each block, and those of a deep game take seconds to compile; so
+it is where rows stand for others (`Link.orbit`).
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.public_tree import Array, Parts, PlayerTree
+from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
+from ps_cfr_spiel.tree.sets import bucket_shapes
+from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
+
+Tables = Sequence[Array]  # [A, rows, H] for each bucket
+
+
+@dataclasses.dataclass(frozen=True)
+class Walk:
+  """A player's decisions as the native library walks them; made where a loop begins, with `of`.
+
+  Sequences are numbered as in `sequences`, with buckets for blocks, so that a bucket's table is a slice.
+
+  Attributes:
+    tree: the player's decisions.
+    above: int32[R], for each row the sequence above it; rows are in the order of levels and blocks.
+    leaf: int32[L], for each leaf the sequence above it.
+    native: whether the library is used.
+  """
+
+  tree: PlayerTree
+  above: Array
+  leaf: Array
+  native: bool
+
+  @classmethod
+  def of(cls, tree: PlayerTree) -> "Walk":
+    """The walk over a player's decisions, for jitted functions."""
+    number, shapes = jnp.asarray(_numbers(tree)), tree.block_shapes
+    starts = [0, tree.roots, *(tree.roots + np.cumsum([a * n for a, n, _ in shapes])).tolist()]
+    above, block, start = [jnp.zeros(0, jnp.int32)], 0, 0
+    for level in tree.levels:  # links count from the first sequence of the level above, which is `start`
+      above.append(level.link.index + start)
+      start, block = starts[block + 1], block + len(level.actions)
+    links = [tree.leaf, *(level.link for level in tree.levels)]
+    native = not obstacle() and all(link.orbit is None for link in links)
+    return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], native)
+
+  def down(self, strategy: Tables) -> tuple[list[Array], list[Array]]:
+    """Reach of every sequence and of every leaf.
+
+    Args:
+      strategy: [A, rows, H] for each bucket.
+
+    Returns:
+      Reach including the action itself, [A, rows, H] for each bucket; the leaves' parts [L_k, H].
+    """
+    if not self.native:
+      reach = sequence_reach(self.tree, self.tree.split(strategy))
+      shapes = self.tree.block_shapes
+      played = [r.reshape(shape) for r, shape in zip(reach[1:], shapes, strict=True)]
+      return self.tree.join(played), self.tree.leaf.pull(reach)
+    dtype = strategy[0].dtype if strategy else jnp.zeros(()).dtype
+    parts = [jax.ShapeDtypeStruct((n, self.tree.types), dtype) for n in self.tree.leaf.children]
+    reach, *leaves = self._call("Down", dtype, strategy, (), parts)
+    return self._buckets(reach), leaves
+
+  def up(self, strategy: Tables | None, leaf_values: Parts) -> tuple[list[Array], Array]:
+    """Counterfactual values of every action.
+
+    Args:
+      strategy: [A, rows, H] for each bucket; None for a best response.
+      leaf_values: the leaf evaluator's parts.
+
+    Returns:
+      [A, rows, H] for each bucket, and the values of the roots, [roots, H].
+    """
+    if not self.native:
+      if strategy is None:
+        values, roots = sequence_values(self.tree, leaf_values, lambda _, q: max_actions(q))
+      else:
+        blocks = self.tree.split(strategy)
+        values, roots = sequence_values(self.tree, leaf_values, lambda k, q: sum_actions(blocks[k] * q))
+      return self.tree.join(values), roots
+    (values,) = self._call("Up", leaf_values[0].dtype, strategy or (), leaf_values, [])
+    return self._buckets(values), values[: self.tree.roots]
+
+  def _call(self, name: str, dtype, tables: Tables, leaf_values: Parts, parts: list) -> list[Array]:
+    """The library's `Down` or `Up`: all sequences' [S, H], and what else it returns."""
+    count = sequence_starts(bucket_shapes(self.tree), self.tree.roots)[-1]
+    returned = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *parts]
+    call = jax.ffi.ffi_call(handler(name, dtype), returned, vmap_method="expand_dims")
+    arrays = _blocks(self.tree), self.above, self.leaf, *tables, *leaf_values
+    return list(call(*arrays, roots=np.int64(self.tree.roots), tables=np.int64(len(tables))))
+
+  def _buckets(self, sequences: Array) -> list[Array]:
+    """A table for each bucket from all sequences' [S, H]."""
+    shapes = bucket_shapes(self.tree)
+    starts = sequence_starts(shapes, self.tree.roots).tolist()
+    return [sequences[i:j].reshape(s) for i, j, s in zip(starts[:-1], starts[1:], shapes, strict=True)]
+
+
+def _places(tree: PlayerTree) -> list[tuple[int, int]]:
+  """For each block its bucket, and its first row in the bucket's table."""
+  shapes, places = tree.block_shapes, {}
+  for bucket, blocks in enumerate(tree.buckets):
+    starts = np.cumsum([0, *(shapes[k][1] for k in blocks)]).tolist()
+    places |= {k: (bucket, start) for k, start in zip(blocks, starts[:-1], strict=True)}
+  return [places[k] for k in range(len(shapes))]
+
+
+def _blocks(tree: PlayerTree) -> np.ndarray:
+  """int32[blocks, 6]: what the library knows of each, see `Block` in `walk.cc`."""
+  tables = bucket_shapes(tree)
+  starts = sequence_starts(tables, tree.roots).tolist()
+  blocks = [
+    (actions, rows, bucket, row, tables[bucket][1], starts[bucket] + row)
+    for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, _places(tree), strict=True)
+  ]
+  return np.array(blocks, np.int32).reshape(-1, 6)
+
+
+def _numbers(tree: PlayerTree) -> np.ndarray:
+  """int32[S]: the number, among those of buckets, of each of the player's sequences."""
+  tables, numbers = bucket_shapes(tree), [np.arange(tree.roots)]
+  for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, _places(tree), strict=True):
+    action = np.arange(actions)[:, None]
+    numbers.append(sequence_numbers(tables, bucket, row + np.arange(rows), action, tree.roots).ravel())
+  return np.concatenate(numbers).astype(np.int32)
