@@ -21,6 +21,7 @@ from ps_cfr_spiel.commands.user_input import (
 )
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import BOTS, Played, evaluate_match, table
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.walking import LIMIT
 
@@ -68,10 +69,10 @@ def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError(f"--opponent is empty; name one of {', '.join([*BOTS, SEARCH])}, or a file.")
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit)
-  policy = None if name in (*BOTS, SEARCH) else load_saved_policy(name, values.limit)
+  policy = None if name in (*BOTS, SEARCH) else load_opponent(name, values.limit)
   print(f"Opponent: {name}; --opponent= chooses another.")
   state = table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
-  if state.is_terminal() and policy is not None:
+  if state.is_terminal() and isinstance(policy, TreePolicy):
     with user_errors():
       record = Played(1 - values.seat, tuple(state.history()))
       theirs = evaluate_match(game, [record], policy, limit=values.limit).mean
