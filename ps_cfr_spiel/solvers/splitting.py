@@ -36,7 +36,7 @@ class SplittingSolver(IterativeSolver):
     return jax.tree.map(np.asarray, self._state.parts)
 
   def _compile_step(self):
-    """An iteration whose result is dropped, for splits are made on the host; tables that grow compile again."""
+    """One iteration, whose result is dropped: splits are made on the host, and grown tables compile again."""
     with precision(self.dtype):
       jax.block_until_ready(self._step(self._state, 1))
 
