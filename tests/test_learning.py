@@ -31,7 +31,7 @@ def learned(name):
 def test_values_sum_to_zero_whatever_the_weights():
   key = jax.random.key(1)
   network = ValueNetwork(5, (3, 4), 16, 2, key)
-  noisy = jax.tree.map(lambda x: x + jax.random.normal(key, x.shape), network)
+  noisy = jax.tree.map(lambda x: x + 1, network)
   random = np.random.default_rng(2)
   ranges = tuple(jnp.asarray(random.dirichlet(np.ones(m), 50), jnp.float32) for m in (3, 4))
   values = noisy(jnp.asarray(random.integers(5, size=50)), ranges)
