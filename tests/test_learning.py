@@ -37,7 +37,7 @@ def test_values_sum_to_zero_whatever_the_weights():
   values = noisy(jnp.asarray(random.integers(5, size=50)), ranges)
   total = sum((r * v).sum(1) for r, v in zip(ranges, values, strict=True))
   assert float(jnp.abs(values[0]).max()) > 1
-  assert float(jnp.abs(total).max()) < 1e-5
+  assert float(jnp.abs(total).max()) < 2e-6 * float(jnp.abs(jnp.concatenate(values, 1)).max())
 
 
 def test_the_last_layer_leaves_solutions_alone():

@@ -93,7 +93,7 @@ class LearnedValues:
     file = storage.read(path)
     header = dict(file.header)
     if header["kind"] != "values":
-      raise ValueError(f"{path} holds a {header['kind']}, not learned values.")
+      raise ValueError(f"{path} holds {header['kind']}, not learned values.")
     if header["features"] != FEATURES:
       raise ValueError(
         f"{path}: the network wants the features {header['features']!r}; this version has {FEATURES!r}."
