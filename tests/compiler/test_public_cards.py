@@ -269,7 +269,8 @@ def test_a_river_of_many_bet_sizes_is_refused_too():
   numbers = sum(
     len(form.types[state.player]) * len(state.children) for state in river.public_states if state.player >= 0
   )
-  assert memory.memory_needs(form, 1, 4)["for strategies, averages and regrets"] == 4 * 8 * numbers
+  needs = memory.memory_needs(form, 1, 4)["for strategies, averages and regrets"]
+  assert needs == 4 * (memory.COPIES + memory.PASSES) * numbers
   with pytest.raises(ValueError, match=r"needs about .* MB of memory .*, and 10 MB are allowed. Fewer hands"):
     PSCFRSolver(river, memory=10e6)
 
