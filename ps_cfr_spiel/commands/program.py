@@ -17,6 +17,7 @@ from ps_cfr_spiel.commands import (
   evaluate,
   explore,
   generate,
+  learn,
   play,
   resolve,
   show,
@@ -35,7 +36,20 @@ USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 
 COMMANDS = tuple(
   module.COMMAND
-  for module in (solve, train, show, explore, evaluate, compare, resolve, play, summary, check, generate)
+  for module in (
+    solve,
+    train,
+    show,
+    explore,
+    evaluate,
+    compare,
+    resolve,
+    play,
+    summary,
+    check,
+    generate,
+    learn,
+  )
 )
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")

@@ -16,11 +16,12 @@ from ps_cfr_spiel.commands.flags import (
   exploitability_facts,
   say,
 )
+from ps_cfr_spiel.commands.learn import load_learning
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.search import ROUND, CFRValues
+from ps_cfr_spiel.search import ROUND, CFRValues, ValueFunction
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import GADGETS
 from ps_cfr_spiel.views import unit_of, with_unit
@@ -35,6 +36,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("lookahead", None, _HELP["lookahead"], **into)
   flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
   flags.DEFINE_list("actions", None, _HELP["actions"], **into)
+  flags.DEFINE_string("values", None, _HELP["values"], **into)
   define_rule(values)
   flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
   flags.DEFINE_string("output", None, _HELP["output"], **into)
@@ -52,6 +54,7 @@ _HELP = {
   "the game).",
   "value_iterations": "With --lookahead: the value function solves what lies beyond in this many iterations "
   "(default: 20).",
+  "values": "With --lookahead: a file of learn, whose network says what lies beyond.",
   "actions": "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
   "output": "Folder for policy.npz, which show, evaluate and play take (default: runs/, the game's name and "
   "-resolving).",
@@ -62,6 +65,8 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if values.value_iterations is not None and values.lookahead is None:
     raise UserError("--value_iterations is for --lookahead; without it searches go to the end.")
+  if values["values"].present and (values.lookahead is None or values.value_iterations is not None):
+    raise UserError("--values is for --lookahead, and not beside --value_iterations.")
   if values.public_states == "none":
     raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
   game = load_game(words, values)
@@ -75,7 +80,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       values.rule,
       values.gadget,
       _lookahead(values.lookahead),
-      None if values.lookahead is None else CFRValues(values.value_iterations or 20),
+      _value_function(values),
       _actions(values.actions),
       dtype=values.dtype,
       public_states=values.public_states,
@@ -117,6 +122,13 @@ def _lookahead(word: str | None) -> int | str | None:
   if not word.isdecimal() or not int(word):
     raise UserError(f"--lookahead={word}: expected a number of decisions, 1 or more, or {ROUND}.")
   return int(word)
+
+
+def _value_function(values: flags.FlagValues) -> ValueFunction | None:
+  """What lies beyond the lookahead."""
+  if values["values"].present:
+    return load_learning().LearnedValues.load(values["values"].value)
+  return None if values.lookahead is None else CFRValues(values.value_iterations or 20)
 
 
 def _actions(words: Sequence[str] | None) -> list[int] | None:

@@ -93,7 +93,7 @@ class LearnedValues:
     file = storage.read(path)
     header = dict(file.header)
     if header["kind"] != "values":
-      raise ValueError(f"{path} holds a {header['kind']}, not learned values.")
+      raise ValueError(f"{path} holds {header['kind']}, not learned values.")
     if header["features"] != FEATURES:
       raise ValueError(
         f"{path}: the network wants the features {header['features']!r}; this version has {FEATURES!r}."
@@ -102,7 +102,7 @@ class LearnedValues:
     shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
     leaves, structure = jax.tree.flatten(shape)
     single = np.dtype(np.float32)
-    expected = {f"parameter{k}": (leaf.shape, single) for k, leaf in enumerate(leaves)}
+    expected: dict[str, Any] = {f"parameter{k}": (leaf.shape, single) for k, leaf in enumerate(leaves)}
     expected["scale"] = ((places,), single)
     expected["public_states"] = ((places,), np.dtype(np.int64))
     expected["losses"] = ((header.pop("measured"), 3), np.dtype(np.float64))

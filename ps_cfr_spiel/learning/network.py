@@ -18,7 +18,7 @@ class ValueNetwork(eqx.Module):
   Attributes:
     places: [K, width], a vector for each public state.
     ranges: for each player [M, width].
-    inner: ([width, width], [width]) for each layer.
+    inner: ([width, width], [1, width]) for each layer.
     last: for each player ([width, M], [K, M]): values are a linear map and an offset of the public state.
   """
 
@@ -33,7 +33,7 @@ class ValueNetwork(eqx.Module):
     normal = lambda *shape: jax.random.normal(next(draw), shape, jnp.float32)  # noqa: E731
     self.places = normal(places, width) / jnp.sqrt(2.0)
     self.ranges = (normal(slots[0], width), normal(slots[1], width))
-    self.inner = [(normal(width, width) * jnp.sqrt(2 / width), jnp.zeros(width)) for _ in range(layers)]
+    self.inner = [(normal(width, width) * jnp.sqrt(2 / width), jnp.zeros((1, width))) for _ in range(layers)]
     first, second = ((normal(width, m) * 0.1 / jnp.sqrt(width), jnp.zeros((places, m))) for m in slots)
     self.last = (first, second)
 

@@ -91,7 +91,7 @@ class Situations:
     file = storage.read(path)
     header = dict(file.header)
     if header["kind"] != "examples":
-      raise ValueError(f"{path} holds a {header['kind']}, not situations.")
+      raise ValueError(f"{path} holds {header['kind']}, not situations.")
     n, k, slots = header.pop("count"), header.pop("places"), header.pop("slots")
     single, whole, flag = (np.dtype(t) for t in (np.float32, np.int32, bool))
     expected: dict[str, Any] = {"public_states": ((k,), np.dtype(np.int64)), "place": ((n,), whole)}

@@ -190,4 +190,4 @@ def _measure(network: ValueNetwork, data: _Tensors) -> Progress:
   total = (data.ranges[0] * errors[0]).sum(1)
   absolute = sum(jnp.abs(e).sum() for e in errors) / count
   totals = jnp.abs((data.ranges[0] * data.values[0]).sum(1)).mean()
-  return Progress(_loss(network, data), absolute / size, jnp.abs(total).mean() / totals)
+  return Progress(_loss(network, data), absolute / size, jnp.abs(total).mean() / totals)  # pyright: ignore

@@ -1,0 +1,139 @@
+"""The room of learned values, on games whose situations are solved in no time."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.learning import LearnedValues, Situations, generate, train
+from ps_cfr_spiel.learning.network import ValueNetwork, normalised, zero_sum
+from ps_cfr_spiel.learning.places import Slots, frontier_states
+
+CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
+
+
+@functools.cache
+def solved(name, draws=40):
+  return generate(pyspiel.load_game(name), draws, iterations=50, progress=False)
+
+
+@functools.cache
+def learned(name):
+  return train(solved(name), steps=400, batch=64, width=32, layers=1, progress=False)
+
+
+def test_values_sum_to_zero_whatever_the_weights():
+  key = jax.random.key(1)
+  network = ValueNetwork(5, (3, 4), 16, 2, key)
+  noisy = jax.tree.map(lambda x: x + 1, network)
+  random = np.random.default_rng(2)
+  ranges = tuple(jnp.asarray(random.dirichlet(np.ones(m), 50)) for m in (3, 4))
+  values = noisy(jnp.asarray(random.integers(5, size=50)), ranges)
+  total = sum((r * v).sum(1) for r, v in zip(ranges, values, strict=True))
+  assert float(jnp.abs(values[0]).max()) > 1
+  assert float(jnp.abs(total).max()) < 1e-9
+
+
+def test_the_last_layer_leaves_solutions_alone():
+  situations = solved("kuhn_poker")
+  with precision("float32"):
+    values = zero_sum(situations.values, situations.ranges)
+  for before, after in zip(situations.values, values, strict=True):
+    np.testing.assert_allclose(before, after, atol=1e-6)
+
+
+def test_ranges_are_normalised_and_zeros_are_not_divided_by():
+  possible = jnp.array([[True, True, False], [True, True, False], [False, False, False]])
+  range_, total = normalised(jnp.array([[1.0, 3.0, 8.0], [0.0, 0.0, 5.0], [1.0, 1.0, 1.0]]), possible)
+  assert range_.tolist() == [[0.25, 0.75, 0], [0.5, 0.5, 0], [0, 0, 0]]
+  assert total.tolist() == [[4], [0], [0]]
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", CHASE])
+def test_situations_are_what_the_teacher_says(name):
+  """A situation, put back where it came from, has the values that `CFRValues` gives."""
+  situations = solved(name)
+  subgames = Subgames.of(pyspiel.load_game(name))
+  most = tuple(r.shape[1] for r in situations.ranges)
+  for group in frontier_states(subgames):
+    cut = subgames.cut(group)
+    slots = Slots.of(cut, group, len(group), most)
+    rows = [
+      np.flatnonzero(
+        (situations.place == np.searchsorted(situations.public_states, s)) & (situations.draw == 7)
+      )
+      for s in group
+    ]
+    assert {len(r) for r in rows} == {1}
+    rows = np.concatenate(rows)
+    ranges = []
+    for i, player in enumerate(cut.tree.players):
+      flat = np.zeros(player.roots * player.types + 1, np.float32)
+      flat[slots.index[i]] = situations.ranges[i][rows]
+      ranges.append(flat[:-1].reshape(player.roots, player.types))
+    with precision("float32"):
+      bound = to_device(CFRValues(50).bind(subgames, group), "float32")
+      for i in (0, 1):
+        values = np.append(np.asarray(jax.jit(bound.__call__, static_argnums=0)(i, tuple(ranges))), 0)
+        np.testing.assert_allclose(values[slots.index[i]], situations.values[i][rows], atol=2e-5)
+
+
+def test_draws_depend_on_the_seed_and_their_number():
+  game, whole = pyspiel.load_game("kuhn_poker"), solved("kuhn_poker")
+  again = Situations.join(
+    [generate(game, n, first=first, iterations=50, progress=False) for first, n in ((0, 10), (10, 30))]
+  )
+  order, other = (np.lexsort((s.place, s.draw)) for s in (whole, again))
+  for i in (0, 1):
+    np.testing.assert_array_equal(whole.ranges[i][order], again.ranges[i][other])
+    np.testing.assert_allclose(whole.values[i][order], again.values[i][other], atol=1e-6)
+
+
+def test_a_file_holds_all_of_it(tmp_path):
+  values, situations = learned("kuhn_poker"), solved("kuhn_poker")
+  values.save(tmp_path / "values.npz")
+  situations.save(tmp_path / "shard.npz")
+  again, shard = LearnedValues.load(tmp_path / "values.npz"), Situations.load(tmp_path / "shard.npz")
+  for a, b in zip(jax.tree.leaves(values.network), jax.tree.leaves(again.network), strict=True):
+    np.testing.assert_array_equal(a, b)
+  assert again.card["error"] == values.card["error"] and shard.card == situations.card
+  np.testing.assert_array_equal(shard.values[1], situations.values[1])
+
+
+def test_it_learns_and_searches_use_it():
+  values, game = learned("kuhn_poker"), pyspiel.load_game("kuhn_poker")
+  assert values.losses[-1, 2] < values.losses[0, 2] and values.card["error"] < 0.5
+  search = ContinualResolving(game, 300, lookahead=1, value_function=values)
+  assert ps_cfr_spiel.exploitability(game, search.tabularise()) < 0.15
+
+
+def test_bad_input(tmp_path):
+  values, situations = learned("kuhn_poker"), solved("kuhn_poker")
+  with pytest.raises(ValueError, match=r"These values are of kuhn_poker.*, not of"):
+    ContinualResolving(pyspiel.load_game(CHASE), 1, lookahead=1, value_function=values).start(0)
+  path = tmp_path / "values.npz"
+  values.save(path)
+  path.write_bytes(path.read_bytes()[:300])
+  with pytest.raises(ValueError, match=r"values.npz is truncated or not a file of ps_cfr_spiel"):
+    LearnedValues.load(path)
+  situations.save(path)
+  with pytest.raises(ValueError, match="holds examples, not learned values"):
+    LearnedValues.load(path)
+  other = generate(pyspiel.load_game("kuhn_poker"), 2, seed=1, iterations=50, progress=False)
+  other.save(tmp_path / "other.npz")
+  with pytest.raises(ValueError, match="Shard 1 is of another data set"):
+    Situations.load(path, tmp_path / "other.npz")
+  situations.values[0][3, 1], kept = np.nan, situations.values[0][3, 1]
+  try:
+    with pytest.raises(ValueError, match="Situation 3: a value of player 0 is not finite"):
+      train(situations)
+  finally:
+    situations.values[0][3, 1] = kept
+  with pytest.raises(ValueError, match="too few draws"):
+    train(generate(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False))
