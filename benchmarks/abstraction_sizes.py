@@ -202,11 +202,11 @@ def percent(result: dict[str, Any]) -> float:
 
 def mean(values: Sequence[float]) -> str:
   """The mean, and half the width of Student's 95% interval for it."""
-  text = f"{np.mean(values):,.4g}"
+  text = f"{np.mean(values):,.1f}"
   if len(values) < 2:
     return text
   half = scipy.stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
-  return f"{text} ± {half:,.2g}"
+  return f"{text} ± {half:,.1f}"
 
 
 def groups(results: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
@@ -254,6 +254,20 @@ SIZES = ("map", "words", "kept", "peak", "policy")
 WIDTHS = (6, 17, 7, 11, 8, 16, 15, 7, 8, 9, 11, 12, 10)
 
 
+def draw(results: list[dict[str, Any]], target: float, path: str) -> None:
+  """NashConv against the share of sets, a line for each run."""
+  from ps_cfr_spiel.pictures import abstraction_sizes
+
+  panels: dict[str, dict[str, list]] = {}
+  for r in results:
+    share = percent({**r, "sets": 1})
+    curve = [(share * sets, nash_conv) for _, nash_conv, _, sets in r["points"]]
+    panels.setdefault(r["game"], {}).setdefault(r["method"], []).append(curve)
+  marks = {g: {m: x[g.split("+")[0]] for m, x in PAPER.items() if g.split("+")[0] in x} for g in panels}
+  abstraction_sizes(panels, marks=marks, level=target).savefig(path)
+  print(f"Drawn in {path}")
+
+
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--games", nargs="+", default=["GS5", "GP5", "P222"], choices=list(GAMES))
@@ -272,7 +286,8 @@ def main() -> None:
   path = pathlib.Path(options.output) if options.output else None
   results = [json.loads(text) for text in path.read_text().splitlines()] if path and path.exists() else []
   known = {(r["game"], r["method"], r["seed"]) for r in results}
-  for name in (*options.games, *(LARGE if options.large else ())):
+  options.games += LARGE if options.large else ()
+  for name in options.games:
     if name.startswith("GP") and not options.graph:
       print(f"{name} is left out: it needs --graph")
       continue
@@ -288,19 +303,11 @@ def main() -> None:
           with path.open("a") as file:
             file.write(json.dumps(results[-1]) + "\n")
       begun.cache_clear()
+  results = [r for r in results if r["game"] in options.games and r["method"] in options.methods]
   report(results, options.target)
   report_marks(results)
   if options.plot:
-    from ps_cfr_spiel.pictures import abstraction_sizes
-
-    panels: dict[str, dict[str, list]] = {}
-    for r in results:
-      share = percent({**r, "sets": 1})
-      curve = [(share * sets, nash_conv) for _, nash_conv, _, sets in r["points"]]
-      panels.setdefault(r["game"], {}).setdefault(r["method"], []).append(curve)
-    marks = {g: {m: x[g.split("+")[0]] for m, x in PAPER.items() if g.split("+")[0] in x} for g in panels}
-    abstraction_sizes(panels, marks=marks, level=options.target).savefig(options.plot)
-    print(f"Drawn in {options.plot}")
+    draw(results, options.target, options.plot)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import pyspiel
 from machine import describe
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
 
-from ps_cfr_spiel.evaluation.matches import wilson
+from ps_cfr_spiel.evaluation.match_results import wilson
 
 MATCHES = {
   "half deck, 6 cards each (the paper's)": "cheat",

@@ -131,7 +131,8 @@ def outcome(copy: Path, tests: list[str], seconds: int) -> str:
   def limited() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
-  environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+  own = {"PYTHONPATH": copy, "PYTHONDONTWRITEBYTECODE": 1, "JAX_COMPILATION_CACHE_DIR": copy / "compiled"}
+  environment = {**os.environ, **{name: str(value) for name, value in own.items()}}
   words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
   result = subprocess.run(words, cwd=copy, env=environment, capture_output=True, preexec_fn=limited)
   if result.returncode in (-signal.SIGKILL, -signal.SIGXCPU):

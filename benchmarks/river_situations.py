@@ -1,10 +1,6 @@
 """Random river situations for the benchmarks: boards and ranges as data, so that nothing compiles twice.
 
-Boards are uniform. Ranges are of one of two kinds:
-  even     every hand has a weight of its own, uniform between 0 and 1: neither player is far ahead.
-  halves   as DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
-           stronger half of the hands share the probability at random, and so on down to single hands.
-           Often one player is far ahead.
+They are drawn as `RandomRivers` draws them.
 """
 
 import dataclasses
@@ -13,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 from ps_cfr_spiel.games.poker import cards
+from ps_cfr_spiel.games.poker.ranking import strengths
+from ps_cfr_spiel.games.poker.situations import KINDS as KINDS
+from ps_cfr_spiel.games.poker.situations import RandomRivers
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.compiler import build_tree
@@ -41,39 +40,13 @@ class Situation(NamedTuple):
 
 def draw(seed: int, count: int, kind: str) -> list[Situation]:
   """So many random situations, with ranges of one of `KINDS`."""
-  rng, situations = np.random.default_rng(seed), []
-  for _ in range(count):
-    board = cards.card_names(rng.choice(52, cards.BOARD_SIZE, replace=False).tolist())
-    parsed = cards.parse_board(board)
-    strength = cards.strength(parsed, cards.parse_range("", parsed).cards)
-    first, second = (KINDS[kind](rng, strength)[None] for _ in (0, 1))
-    situations.append(Situation(board, strength, (first, second)))
+  situations = []
+  for river in RandomRivers(count, seed, kind=kind):
+    (live,) = (~np.isin(cards.ALL_HANDS, river.board).any(1)).nonzero()
+    strength = strengths(np.array(river.board), cards.ALL_HANDS[live])
+    first, second = (own[None, live] for own in river.ranges)
+    situations.append(Situation(cards.card_names(river.board), strength, (first, second)))
   return situations
-
-
-def _even(rng: np.random.Generator, strength: np.ndarray) -> np.ndarray:
-  """[H], a range; see the module's docstring."""
-  weights = rng.random(len(strength))
-  return weights / weights.sum()
-
-
-def _halves(rng: np.random.Generator, strength: np.ndarray) -> np.ndarray:
-  """[H], a range; see the module's docstring."""
-  probability = np.empty(len(strength))
-
-  def share(hands: np.ndarray, mass: float) -> None:
-    if len(hands) == 1:
-      probability[hands] = mass
-      return
-    part, middle = mass * rng.random(), len(hands) // 2
-    share(hands[:middle], part)
-    share(hands[middle:], mass - part)
-
-  share(np.argsort(strength, kind="stable"), 1.0)
-  return probability
-
-
-KINDS = {"even": _even, "halves": _halves}
 
 
 def levels(situations: list[Situation]) -> int:

@@ -62,7 +62,7 @@ def execute(path: pathlib.Path, folder: pathlib.Path, timeout: int = 600) -> nbf
   notebook.metadata = nbformat.from_dict(METADATA)
   for cell in notebook.cells:
     if cell.cell_type == "code":
-      cell.outputs = _joined(cell.outputs)
+      cell.outputs = [output for output in _joined(cell.outputs) if not _is_cleared(output)]
   return notebook
 
 
@@ -75,6 +75,13 @@ def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]
     else:
       joined.append(output)
   return joined
+
+
+def _is_cleared(output: nbformat.NotebookNode) -> bool:
+  """Whether an output was a bar or a notice for who waited, which cleared itself away."""
+  return (
+    output.get("name") == "stderr" and "\r" in output.text and not output.text.rpartition("\r")[2].strip()
+  )
 
 
 def main() -> None:

@@ -23,8 +23,16 @@ from ps_cfr_spiel.compiler import Report, build_tree, check_game
 # Modules that notebooks and examples know by these names.
 from ps_cfr_spiel.device import dtype as precision
 from ps_cfr_spiel.device import join, keep_compiled_code, use_cores
+from ps_cfr_spiel.evaluation import (
+  LocalBestResponseBot,
+  evaluate_match,
+  evaluate_policy,
+  exploitability,
+  local_best_response,
+  online_runs,
+  sampling_runs,
+)
 from ps_cfr_spiel.evaluation import comparison as comparison
-from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, online_runs, sampling_runs
 from ps_cfr_spiel.evaluation import matches as matches
 from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation  # pyright: ignore
@@ -38,6 +46,7 @@ from ps_cfr_spiel.solvers import (
   FPIRASolver,
   OnlineOutcomeSampling,
   OutcomeSamplingSolver,
+  PlayedMCCFRSolver,
   PSCFRSolver,
   VRMCCFRSolver,
   load_policy,
@@ -63,12 +72,14 @@ __all__ = [
   "ExternalSamplingSolver",
   "FPIRASolver",
   "FictitiousPlaySolver",
+  "LocalBestResponseBot",
   "NRMPlus",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PCFRPlus",
   "PDCFRPlus",
   "PSCFRSolver",
+  "PlayedMCCFRSolver",
   "PostProcessing",
   "PublicTree",
   "RMPlus",
@@ -86,12 +97,14 @@ __all__ = [
   "abstraction_loss",
   "build_tree",
   "check_game",
+  "evaluate_match",
   "evaluate_policy",
   "exploitability",
   "join",
   "keep_compiled_code",
   "load_policy",
   "load_solver",
+  "local_best_response",
   "online_runs",
   "post_process",
   "river",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tqdm import tqdm as text_bar
 from tqdm.auto import tqdm
 
 COLUMN = 21  # where facts begin
@@ -50,7 +51,8 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
   def tell() -> None:
     if done.wait(PATIENCE):
       return
-    with tqdm(desc=what, bar_format="{desc} ... {elapsed}", leave=False) as bar:
+    # Text in notebooks too: widgets want no threads.
+    with text_bar(desc=what, bar_format="{desc} ... {elapsed}", leave=False) as bar:
       bar.start_t = start
       while not done.wait(TICK):
         bar.refresh()

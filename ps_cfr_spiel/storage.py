@@ -58,7 +58,7 @@ def _is_string(value: Any) -> bool:
 
 
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
-  "kind": (lambda value: value in ("solver", "policy", "batch"), "'solver', 'policy' or 'batch'"),
+  "kind": (lambda value: value in NEEDED, "'solver', 'policy', 'batch', 'examples' or 'values'"),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),
@@ -77,11 +77,23 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
   "work": (_is_string, "a string"),
   "situations": (_is_string, "a string"),
+  "features": (_is_string, "a string"),
+  "teacher": (_is_string, "a string"),
+  **{
+    name: (lambda value: _is_count(value) and value < 2**31, "an integer of at least 0")
+    for name in ("count", "places", "width", "layers", "measured")
+  },
+  "slots": (
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)),
+    "two integers of at least 0",
+  ),
 }
 NEEDED = {  # by kind
   "solver": ("game", "solver", "options", "iteration"),
   "policy": ("game",),
   "batch": ("work", "situations"),
+  "examples": ("game", "teacher", "count", "places", "slots"),
+  "values": ("game", "features", "places", "slots", "width", "layers", "measured"),
 }
 
 Shape = tuple[tuple[int, ...], np.dtype]
@@ -132,7 +144,7 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
 
   Args:
     path: where; its folder must exist.
-    kind: what the file holds, "solver", "policy" or "batch".
+    kind: what the file holds, one of `NEEDED`.
     header: JSON values; `version` is added, that of this package, unless it is there.
     arrays: arrays by name.
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDER = ROOT / "colab"
-NAMES = ("quickstart", "compare_with_openspiel", "variance_reduction", "re_solving", "cheat")
+NAMES = ("quickstart", "compare_with_openspiel", "variance_reduction", "re_solving", "cheat", "turn")
 LARGEST = 1_000_000  # bytes: what GitHub still shows at once
 LONGEST = 10  # lines of a cell; what is longer belongs into the package
 MACHINE = re.compile(r"/(tmp|home|root|work|usr|opt|Users)/|site-packages|[A-Z]:\\")

@@ -24,7 +24,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
   ("compiler",),
   ("policy", "mccfr", "subgames"),
   ("search", "abstraction", "batches", "playing"),
-  ("solvers",),
+  ("solvers", "learning"),
   ("evaluation",),
   ("views",),
   ("pictures",),
@@ -32,7 +32,12 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FILES = {name for names in GROUND for name in names}
-KEEPERS = {"matplotlib": "pictures", "absl": "commands"}  # libraries that live in one room
+KEEPERS = {
+  "matplotlib": "pictures",
+  "absl": "commands",
+  "equinox": "learning",
+  "optax": "learning",
+}  # libraries that live in one room
 PUBLIC = {"_replace", "_fields", "_asdict", "os._exit"}  # public in spite of their names
 MOST_FILES = 16  # of a room, `__init__` not counted; a command has a file of its own
 

@@ -25,8 +25,6 @@ class PlayedCheat:
     keys: the index of what a player's strategy depends on.
   """
 
-  key_name = "hand, cards of each player, rank, claim"
-
   def __init__(self, rules: Rules, index: keys.Keys | None = None):
     """Counts the keys; ValueError if that cannot be done (`keys.index`)."""
     self.rules = rules

@@ -16,6 +16,7 @@ import pyspiel
 from . import betting, cards
 from .ranking import strengths
 
+MOST = 2**31 - 1  # chips, and rivers
 FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
@@ -137,7 +138,13 @@ def of_game(game: pyspiel.Game) -> Situation:
 
 @functools.lru_cache(maxsize=4096)
 def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, ...]:
-  """The lines of betting on a river."""
+  """The lines of betting on a river.
+
+  Raises:
+    ValueError: `river_subgame` does not allow it, or there are more than `MOST` chips.
+  """
+  if max(pot, stack) > MOST:
+    raise ValueError(f"pot={pot}, stack={stack}: must be at most {MOST}")
   return betting.public_tree(pot, stack, betting.parse_bets(bets))
 
 
@@ -192,8 +199,10 @@ class RandomRivers(Sequence):
   def __post_init__(self):
     if self.kind not in KINDS:
       raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
-    if not self.ratios or min(self.ratios) < 0:
-      raise ValueError(f"ratios={self.ratios!r}: must be one or more numbers of at least 0")
+    if not 0 <= self.count <= MOST:
+      raise ValueError(f"count={self.count!r}: must be from 0 to {MOST}")
+    if not self.ratios or not all(0 <= ratio <= MOST for ratio in self.ratios):
+      raise ValueError(f"ratios={self.ratios!r}: must be one or more numbers from 0 to {MOST}")
     for ratio in self.ratios:
       betting_tree(self.pot, self.stack(ratio), self.bets)
 

@@ -113,7 +113,9 @@ def solve_batch(
     strategies=check_flag("strategies", strategies),
     order=check_option("order", order_here() if order is None else order, ORDERS),
   )
-  size = CHUNKS[method.order] if chunk is None else check_count("chunk", chunk, 1)
+  usual = CHUNKS[method.order]
+  size = usual if chunk is None else check_count("chunk", chunk, 1)
+  size = min(size, max(usual, 1 << (len(situations) - 1).bit_length()))  # no room for more than there are
   folder = None if output is None else Path(output)
   if jax.process_count() > 1 and folder is None:
     raise ValueError("Several processes meet in files: give a folder as output, the same for all.")

@@ -16,11 +16,12 @@ from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
   load_game,
-  load_saved_policy,
+  load_opponent,
   user_errors,
 )
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.evaluation import BOTS, table
+from ps_cfr_spiel.evaluation import BOTS, Played, evaluate_match, table
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.walking import LIMIT
 
@@ -43,8 +44,8 @@ def define(values: flags.FlagValues) -> None:
 _HELP = {
   "seed": "Seed of chance and of the bots; the same seed repeats a game.",
   "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
-  "re-solving), or a file that solve or resolve saved, such as runs/glasses/run.npz (default: heuristic in "
-  "cheat, search where that is ready within seconds, else random).",
+  "re-solving), or a file that solve, resolve or train saved, such as runs/glasses/run.npz (default: "
+  "heuristic in cheat, search where that is ready within seconds, else random).",
 }
 
 
@@ -68,8 +69,14 @@ def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError(f"--opponent is empty; name one of {', '.join([*BOTS, SEARCH])}, or a file.")
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit)
+  policy = None if name in (*BOTS, SEARCH) else load_opponent(name, values.limit)
   print(f"Opponent: {name}; --opponent= chooses another.")
-  table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
+  state = table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
+  if state.is_terminal() and isinstance(policy, TreePolicy):
+    with user_errors():
+      record = Played(1 - values.seat, tuple(state.history()))
+      theirs = evaluate_match(game, [record], policy, limit=values.limit).mean
+    print(f"Without the luck in it (AIVAT) your play won {-theirs:.4g}.")
   return 0
 
 
@@ -108,7 +115,7 @@ def make_opponent(
     with user_errors():
       resolving = ContinualResolving(game, limit=limit)
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
-  policy = load_saved_policy(name, limit)
+  policy = load_opponent(name, limit)
   if str(policy.game) != str(game):
     raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")
   return lambda seat: PolicyBot(seat, rng, policy)

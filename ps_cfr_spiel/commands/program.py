@@ -22,6 +22,7 @@ from ps_cfr_spiel.commands import (
   show,
   solve,
   summary,
+  train,
 )
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
@@ -34,7 +35,7 @@ USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 
 COMMANDS = tuple(
   module.COMMAND
-  for module in (solve, show, explore, evaluate, compare, resolve, play, summary, check, generate)
+  for module in (solve, train, show, explore, evaluate, compare, resolve, play, summary, check, generate)
 )
 
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")

@@ -62,6 +62,13 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
+def refuse_sharing(values: flags.FlagValues) -> None:
+  """`UserError` for the flags of `define_sharing` where a single game is solved."""
+  for name in ("cores", "chunk"):
+    if values[name].present:
+      raise UserError(f"--{name} belongs to --situations; a single game is solved as it is.")
+
+
 def solve(
   values: flags.FlagValues, situations: Sequence[Any], folder: Path, options: dict[str, Any]
 ) -> tuple[Solutions, float]:

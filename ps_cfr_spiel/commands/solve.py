@@ -26,7 +26,7 @@ from ps_cfr_spiel.commands.run import (
   table_head,
   table_row,
 )
-from ps_cfr_spiel.commands.situations import define_sharing, solve_list
+from ps_cfr_spiel.commands.situations import define_sharing, refuse_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
@@ -49,6 +49,7 @@ from ps_cfr_spiel.solvers import (
   FPIRASolver,
   IterativeSolver,
   OutcomeSamplingSolver,
+  PlayedMCCFRSolver,
   PSCFRSolver,
   VRMCCFRSolver,
   load_solver,
@@ -131,6 +132,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if values.situations is not None:
     return solve_list(values, words)
+  refuse_sharing(values)
   pictures = _pictures(values.plot)
   run = _set_up(values, words)
   run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
@@ -229,7 +231,10 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
-    return load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
+    solver = load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
+  if isinstance(solver, PlayedMCCFRSolver):
+    raise UserError(f"{values.resume} is a run of the command train; resume it there.")
+  return solver
 
 
 def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:

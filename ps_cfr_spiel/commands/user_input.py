@@ -16,7 +16,7 @@ from ps_cfr_spiel import compiler
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import load_policy
+from ps_cfr_spiel.solvers import PlayedPolicy, load_policy
 
 DEFAULT_GAME = "river_subgame"
 
@@ -78,9 +78,17 @@ def load_saved_policy(path: str, limit: int) -> TreePolicy:
   """The policy in a file, whose game may have at most `limit` histories to walk.
 
   Raises:
-    UserError: the file is damaged or foreign, or its game too large.
+    UserError: the file is damaged or foreign, or its game too large; or it is of the command train.
     OSError: there is no such file.
   """
+  policy = load_opponent(path, limit)
+  if isinstance(policy, PlayedPolicy):
+    raise UserError(f"{path} holds an agent of train, whose game is not walked; the command play takes it.")
+  return policy
+
+
+def load_opponent(path: str, limit: int) -> TreePolicy | PlayedPolicy:
+  """Like `load_saved_policy`, but agents of the command train are welcome."""
   with user_errors(), quiet_stderr():
     return load_policy(path, limit)
 

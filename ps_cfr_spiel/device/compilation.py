@@ -38,20 +38,26 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
 
   def decorate(function: Callable) -> Callable:
     inside = jax.jit(function, **options)
+    compilations = 0
+
+    @functools.wraps(function)
+    def counted(*args, **kwargs):
+      nonlocal compilations
+      compilations += 1  # Python runs the body only while JAX traces it, to compile it
+      return function(*args, **kwargs)
 
     @functools.cache
     def outermost():
-      return jax.jit(function, compiler_options=compiler_options(), **options)
+      return jax.jit(counted, compiler_options=compiler_options(), **options)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
       traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
       if traced:
         return inside(*args, **kwargs)
-      compiled = outermost()
-      before = compiled._cache_size()
-      results = compiled(*args, **kwargs)
-      if compiled._cache_size() > before:
+      before = compilations
+      results = outermost()(*args, **kwargs)
+      if compilations > before:
         give_back()  # what compiling took
       return results
 

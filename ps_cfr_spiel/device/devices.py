@@ -7,16 +7,13 @@ import jax
 from ps_cfr_spiel.arguments import check_count
 
 
-def use_cores(count: int | None = None) -> int:
+def use_cores(count: int | None = None) -> None:
   """From now on JAX sees so many devices on a CPU, between which `solve_batch` divides its work.
 
-  Call it before JAX computes anything; other solvers go on with one device.
+  Call it before JAX computes anything, and before `join`; other solvers go on with one device.
 
   Args:
     count: how many; None for all cores that this process may use, if JAX has not started yet.
-
-  Returns:
-    The number of local devices.
 
   Raises:
     ValueError: `count` is not positive, or JAX has started with another number of devices.
@@ -29,7 +26,6 @@ def use_cores(count: int | None = None) -> int:
       raise ValueError(
         f"cores={count}: JAX has started already, with {jax.local_device_count()} device(s); say so first."
       ) from error
-  return jax.local_device_count()
 
 
 def _cores() -> int:
@@ -46,13 +42,16 @@ def join(coordinator: str, processes: int, process: int) -> None:
     process: which this is, from 0.
 
   Raises:
-    ValueError: there is no such process.
+    ValueError: there is no such process, or JAX has started already.
   """
   check_count("processes", processes, 1)
   if check_count("process", process, 0) >= processes:
     raise ValueError(f"process must be less than {processes}, the number of processes, got {process}.")
   jax.config.update("jax_cpu_collectives_implementation", "gloo")
-  jax.distributed.initialize(coordinator, processes, process)
+  try:
+    jax.distributed.initialize(coordinator, processes, process)
+  except RuntimeError as error:
+    raise ValueError(f"This process cannot join {processes - 1} others at {coordinator}: {error}") from error
 
 
 def meet(name: str) -> None:

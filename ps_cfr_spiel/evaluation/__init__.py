@@ -7,6 +7,12 @@ when; `comparison` sets this package's solvers beside OpenSpiel's.
 
 from ps_cfr_spiel.evaluation import comparison, matches, table
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
+from ps_cfr_spiel.evaluation.local_best_response import (
+  LocalBestResponse,
+  LocalBestResponseBot,
+  local_best_response,
+)
+from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.evaluation.matches import BOTS
 from ps_cfr_spiel.evaluation.online_runs import online_runs
 from ps_cfr_spiel.evaluation.points import Point, is_round, next_measurement, read_points, write_points
@@ -14,11 +20,17 @@ from ps_cfr_spiel.evaluation.sampling_runs import sampling_runs
 
 __all__ = [
   "BOTS",
+  "LocalBestResponse",
+  "LocalBestResponseBot",
+  "MatchResult",
+  "Played",
   "Point",
   "comparison",
+  "evaluate_match",
   "evaluate_policy",
   "exploitability",
   "is_round",
+  "local_best_response",
   "matches",
   "next_measurement",
   "online_runs",

@@ -2,8 +2,8 @@
 
 import builtins
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TextIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 import numpy as np
 import pyspiel
@@ -13,39 +13,10 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
+from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot  # pyright: ignore  (games/ is mapped)
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
-
-
-class Score(NamedTuple):
-  """How many games a player won, drew and lost."""
-
-  wins: int
-  draws: int
-  losses: int
-
-  @property
-  def games(self) -> int:
-    """How many were played."""
-    return self.wins + self.draws + self.losses
-
-  def __str__(self) -> str:
-    """The shares of wins, with their 95% interval, of draws and of losses."""
-    wins, draws, losses = (f"{100 * count / self.games:.1f}%" for count in self)
-    low, high = wilson(self.wins, self.games)
-    return (
-      f"won {wins} (95% interval {100 * low:.1f}% to {100 * high:.1f}%), drew {draws}, lost {losses} of "
-      f"{self.games:,} games"
-    )
-
-
-def wilson(wins: int, games: int) -> tuple[float, float]:
-  """95% interval of a probability (Wilson 1927), which is right near 0 and 1 too."""
-  from scipy import stats  # a third of a second, which only those pay who ask
-
-  low, high = stats.binomtest(wins, games).proportion_ci(0.95, method="wilson")
-  return float(low), float(high)
 
 
 def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:
@@ -65,15 +36,23 @@ def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:
   return lambda seat: make(seat, rng)
 
 
-def match(game: pyspiel.Game, first: Player, second: Player, games: int = 1000, seed: int = 0) -> Score:
-  """Plays games of two players, who change seats after each.
+def play_games(
+  game: pyspiel.Game,
+  first: Player,
+  second: Player,
+  games: int = 1000,
+  seed: int = 0,
+  mirrored: bool = False,
+) -> list[Played]:
+  """Plays and records games of two players, who change seats after each.
 
   Args:
     game: any sequential two-player game.
-    first: whose score is returned.
+    first: the agent of the records.
     second: the other.
     games: how many, at least 1.
     seed: of chance.
+    mirrored: deal every two games alike, so that each player has the other's luck once.
 
   Raises:
     ValueError: `games` is not positive.
@@ -81,12 +60,60 @@ def match(game: pyspiel.Game, first: Player, second: Player, games: int = 1000, 
   if games < 1:
     raise ValueError(f"games must be at least 1, got {games!r}.")
   pairs = ((first(0), second(1)), (second(0), first(1)))
-  counts = {1: 0, 0: 0, -1: 0}
+  records = []
   for number in range(games):
-    seat = number % 2
-    returns = pyspiel.evaluate_bots(game.new_initial_state(), list(pairs[seat]), seed + number)
-    counts[int(np.sign(returns[seat]))] += 1
-  return Score(counts[1], counts[0], counts[-1])
+    deal = number // 2 if mirrored else number
+    state = _play_one(game, pairs[number % 2], np.random.default_rng([seed, deal]))
+    records.append(Played(number % 2, tuple(state.history()), deal))
+  return records
+
+
+def _play_one(game: pyspiel.Game, bots: Sequence[pyspiel.Bot], chance: np.random.Generator) -> pyspiel.State:
+  """The end of a game; chance's outcomes depend on their number in it and on nothing that players do."""
+  state = game.new_initial_state()
+  for bot in bots:
+    bot.restart_at(state)
+  while not state.is_terminal():
+    player = state.current_player()
+    if state.is_chance_node():
+      actions, odds = zip(*state.chance_outcomes(), strict=True)
+      action = actions[int(np.searchsorted(np.cumsum(odds) / sum(odds), chance.random(), "right"))]
+    else:
+      action = bots[player].step(state)
+    for seat, bot in enumerate(bots):
+      if seat != player:
+        bot.inform_action(state, player, action)
+    state.apply_action(action)
+  return state
+
+
+def match(
+  game: pyspiel.Game,
+  first: Player,
+  second: Player,
+  games: int = 1000,
+  seed: int = 0,
+  mirrored: bool = False,
+  agent: Any = None,
+  **evaluation: Any,
+) -> MatchResult:
+  """Plays games and says what the first player won: `play_games`, then `evaluate_match`.
+
+  Args:
+    game: see `play_games`.
+    first: likewise.
+    second: likewise.
+    games: likewise.
+    seed: likewise.
+    mirrored: likewise.
+    agent: the policy of the first player, if it is known: luck is then taken out of the result.
+    **evaluation: of `evaluate_match`.
+
+  Raises:
+    ValueError: see `play_games` and `evaluate_match`.
+  """
+  records = play_games(game, first, second, games, seed, mirrored)
+  return evaluate_match(game, records, agent, **evaluation)
 
 
 def play(

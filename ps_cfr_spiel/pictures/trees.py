@@ -46,11 +46,10 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       if named:
         name = HIDDEN if state.action < 0 else action_name(game, labels, number)
         style = {"ha": "center", "va": "bottom", "rotation": 30}
-        behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
-        axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=behind, zorder=1.5, **style)
+        axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=BEHIND, zorder=1.5, **style)
     if named and (note := _note(labels, number)):
       below: Any = {"xytext": (0, -8), "textcoords": "offset points", "ha": "center", "va": "top"}
-      axes.annotate(note, (x, -y), fontsize=7.5, color=INK, **below)
+      axes.annotate(note, (x, -y), fontsize=7.5, color=INK, bbox=BEHIND, zorder=1.5, **below)
   for name, player, color in MOVERS:
     dots = [place[n] for n in place if labels.public_states[n].player == player]
     if dots:
@@ -85,6 +84,7 @@ def payoffs_text(payoffs: Sequence[float]) -> str:
 MOST_DOTS, MOST_NAMES = 20_000, 80
 MOST_PAYOFFS = 3  # written one by one
 HIDDEN = "(hidden)"
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
 MOVERS = (
   ("chance", CHANCE, FAINT),
   ("player 0", 0, LINES[1]),

@@ -5,11 +5,12 @@ May use: mccfr and what is below it. `played_game` says what is asked of a game;
 """
 
 from ps_cfr_spiel.playing.estimates import Corrected, Estimate, Learned
-from ps_cfr_spiel.playing.loop import PlayingState, init, solve
+from ps_cfr_spiel.playing.loop import MILLION, PlayingState, init, solve
 from ps_cfr_spiel.playing.played_game import PlayedGame
 from ps_cfr_spiel.playing.trajectories import Trajectories, table_size
 
 __all__ = [
+  "MILLION",
   "Corrected",
   "Estimate",
   "Learned",

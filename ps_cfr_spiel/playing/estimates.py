@@ -67,8 +67,8 @@ class Corrected:
 class Learned:
   """The learned values alone, which follow the trajectories' ends: biased, of little variance.
 
-  No bound holds: learned values lag behind the strategies, contain the traverser's exploration, and weights
-  are cut. In Cheat it learns incomparably faster than `Corrected` (docs/sampling.md).
+  For long games with many moves. No bound holds: learned values lag behind the strategies and contain the
+  traverser's exploration, and weights are cut.
 
   Attributes:
     most_weight: at least 1, where weights are cut.

@@ -54,3 +54,7 @@ class PlayedGame(Protocol):
   def utility(self, state: Any) -> jax.Array:
     """[B] to player 0; anything before the end."""
     ...
+
+  def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:
+    """On the host: the first cell of the player to move, and the actions of the cells from there on."""
+    ...

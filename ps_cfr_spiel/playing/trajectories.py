@@ -92,8 +92,8 @@ class Trajectories:
       and the last states.
     """
     turns = -(-game.longest // len(game.widths))
-    none = self.step(game, start, jnp.ones_like(game.utility(start)), regrets, traverser, key, 1)[0]
-    empty = jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), none)
+    numbers = jnp.zeros((turns, len(game.actor(start))), jnp.int32)
+    empty = Step(numbers, numbers, numbers, numbers, numbers.astype(regrets.dtype))
 
     def turn(carry):
       number, state, weight, path = carry
@@ -107,7 +107,7 @@ class Trajectories:
     def unfinished(carry):
       return (carry[0] < turns) & running(game, carry[1]).any()
 
-    begin = (jnp.int32(0), start, jnp.ones_like(none.weight), (empty,) * len(game.widths))
+    begin = (jnp.int32(0), start, jnp.ones_like(empty.weight[0]), (empty,) * len(game.widths))
     number, end, _, path = jax.lax.while_loop(unfinished, turn, begin)
     return path, number, end
 

@@ -23,7 +23,7 @@ from ps_cfr_spiel.policy.post_processing import (
   purification,
   thresholding,
 )
-from ps_cfr_spiel.policy.reach import Reach, reaches
+from ps_cfr_spiel.policy.reach import Reach, choice_probabilities, reaches
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
@@ -43,6 +43,7 @@ __all__ = [
   "betting_class",
   "cautious_purification",
   "check_turn",
+  "choice_probabilities",
   "find_action",
   "find_one_action",
   "find_public_state",

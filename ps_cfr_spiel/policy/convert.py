@@ -1,5 +1,6 @@
 """Any OpenSpiel policy as strategies of a public tree."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,19 @@ from ps_cfr_spiel.policy.tree_policy import TreePolicy
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 
 
-def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tuple[np.ndarray, ...], ...]:
+def strategies_of(
+  tree: PublicTree, game: pyspiel.Game, policy: Any, decisions: Collection[Decision] | None = None
+) -> tuple[tuple[np.ndarray, ...], ...]:
   """Any OpenSpiel policy as strategies of the tree.
 
   Args:
     tree: the compiled game.
     game: the game, to make states for policies that want one.
     policy: a `TreePolicy`, `pyspiel.Policy`, Python `TabularPolicy` or any Python `Policy`.
+    decisions: the policy is asked for these rows alone; for all by default.
 
   Returns:
-    For each player float64 [A, rows, H] for each block.
+    For each player float64 [A, rows, H] for each block, zeros where the policy is not asked.
 
   Raises:
     ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
@@ -37,7 +41,7 @@ def strategies_of(tree: PublicTree, game: pyspiel.Game, policy: Any) -> tuple[tu
     return policy.strategies
   look_up = _lookup(labels, game, policy)
   strategies = tuple(tuple(np.zeros(shape) for shape in blocks) for blocks in shapes)
-  for decision, h, name in labels.infostates():
+  for decision, h, name in labels.infostates(decisions):
     column = _column(look_up, decision, h, name)
     strategies[decision.player][decision.block][:, decision.row, h] = column
   return strategies

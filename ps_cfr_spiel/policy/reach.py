@@ -7,7 +7,7 @@ import numpy as np
 
 from ps_cfr_spiel.compiler import Deals
 from ps_cfr_spiel.tree import Decision, Labels
-from ps_cfr_spiel.walking import Walked, layers
+from ps_cfr_spiel.walking import Histories, Walked, layers
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 
@@ -71,10 +71,9 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
   return [found[n] for n in range(len(labels.decisions))]
 
 
-def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
-  """In a walked game: down its histories, then summed over those of each infostate."""
-  histories = source.histories
-  probability = np.ones(len(histories.parent))  # that the action which leads here is chosen by its player
+def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:
+  """float64[N]: how likely the action that leads to each history is for its player; 1 after chance's."""
+  probability = np.ones(len(histories.parent))
   for player in (0, 1):
     tables = np.zeros((len(histories.names[player]), max(map(len, histories.legal_sets))))
     for decision in labels.decisions:
@@ -86,6 +85,12 @@ def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> lis
     chosen = np.flatnonzero((histories.parent >= 0) & (histories.player[histories.parent] == player))
     above = histories.parent[chosen]
     probability[chosen] = tables[histories.infostate[player][above], histories.rank[chosen]]
+  return probability
+
+
+def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
+  """In a walked game: down its histories, then summed over those of each infostate."""
+  histories, probability = source.histories, choice_probabilities(labels, source.histories, strategies)
   own = np.ones((2, len(histories.parent)))
   for here in layers(histories.depth)[1:]:
     above = histories.parent[here]

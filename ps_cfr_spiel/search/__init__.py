@@ -4,7 +4,7 @@ May use: subgames and what is below it. `searcher` runs the searches; `value_fun
 their lookahead, and a new value function goes there or into your own code.
 """
 
-from ps_cfr_spiel.search.levels import ROUND, Lookahead
+from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Search
 from ps_cfr_spiel.search.searcher import Searcher, Settings
 from ps_cfr_spiel.search.value_functions import CFRValues, SolvedValues, ValueFunction
@@ -12,10 +12,12 @@ from ps_cfr_spiel.search.value_functions import CFRValues, SolvedValues, ValueFu
 __all__ = [
   "ROUND",
   "CFRValues",
+  "Levels",
   "Lookahead",
   "Search",
   "Searcher",
   "Settings",
   "SolvedValues",
   "ValueFunction",
+  "by_row",
 ]

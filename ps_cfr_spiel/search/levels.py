@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.subgames import Fit, Subgames
-from ps_cfr_spiel.tree import CHANCE, Labels
+from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 Lookahead = int | str | None
 ROUND = "round"
@@ -92,6 +92,15 @@ class Levels:
   def frontier(self, player: int, horizon: float) -> tuple[int, ...]:
     """Where a lookahead to a horizon ends; nowhere if it goes to the end of the game."""
     return tuple(np.flatnonzero(self.station[player] & (self.passed[player] == horizon)).tolist())
+
+
+def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarray]:
+  """Numbers of public states, int[P], as those of a player's rows: int[rows] for each block."""
+  found = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
+  for d in tree.names.decisions:
+    if d.player == player:
+      found[d.block][d.row] = numbers[d.public_state]
+  return found
 
 
 class Fits(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.device import check_finite, precision, to_device
-from ps_cfr_spiel.search.levels import OWN, Fits, Levels, Lookahead, count_fits
+from ps_cfr_spiel.search.levels import OWN, Fits, Levels, Lookahead, by_row, count_fits
 from ps_cfr_spiel.search.promises import Promises, Search, Table
 from ps_cfr_spiel.search.value_functions import ValueFunction
 from ps_cfr_spiel.subgames import BoundValues, Fit, Gadget, Subgame, Subgames, unsafe
@@ -68,20 +68,13 @@ class Searcher:
     self.levels = Levels.of(subgames.labels, settings.lookahead)
     self.promises = Promises(subgames, settings.actions, settings.dtype)
     self.fits = {kind: self._fits(kind[0], states) for kind, states in self.levels.kinds().items()}
-    self._passed = (self._rows_passed(0), self._rows_passed(1))
+    first, second = (by_row(subgames.tree, i, self.levels.passed[1 - i]) for i in (0, 1))
+    self._passed = (first, second)  # stations of the other player above
 
   def _fits(self, player: int, states: Sequence[int]) -> Fits:
     """Counted for all public states of a kind, so that no search's shape depends on those before it."""
     asked = [states for states, _ in self.promises.asked(states)]
     return count_fits(self.subgames, self.levels, player, states, asked, self.settings.actions)
-
-  def _rows_passed(self, player: int) -> list[np.ndarray]:
-    """int[rows] for each block of a player: how many stations of the other player are above the row."""
-    passed = [np.zeros(rows, int) for _, rows, _ in self.subgames.tree.players[player].block_shapes]
-    for d in self.subgames.labels.decisions:
-      if d.player == player:
-        passed[d.block][d.row] = self.levels.passed[1 - player][d.public_state]
-    return passed
 
   def start(self, player: int) -> Search:
     """Solves the game from its start, as far as the player's lookahead goes."""

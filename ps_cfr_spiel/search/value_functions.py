@@ -88,11 +88,23 @@ class BoundCFR:
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """See `BoundValues`."""
+    return self._of(player, *self._solve(ranges))
+
+  def both(self, ranges: Ranges) -> tuple[Array, Array]:
+    """The values of both players, by one solve."""
+    tree, average = self._solve(ranges)
+    return self._of(0, tree, average), self._of(1, tree, average)
+
+  def _solve(self, ranges: Ranges) -> tuple[PublicTree, list[list[Array]]]:
+    """The tree with the ranges at its roots, and both players' average strategies."""
     leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
     tree = dataclasses.replace(self.tree, leaves=leaves)
     state = cfr.init(tree, self.rule, str(ranges[0].dtype))
     state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
-    average = [cfr.average_strategy(p) for p in state.players]
+    return tree, [cfr.average_strategy(p) for p in state.players]
+
+  def _of(self, player: int, tree: PublicTree, average: Sequence[Sequence[Array]]) -> Array:
+    """A player's values at the roots when both follow the averages; see `CFRValues.values`."""
     if self.values == "best-response":
       return best_response_values(tree, player, average[1 - player])[1]
     reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-import jax
 import pyspiel
 
 from ps_cfr_spiel import cfr
@@ -91,12 +90,6 @@ class CFRPlusIRASolver(SplittingSolver):
   def name(self):
     """See `IterativeSolver`."""
     return f"CFR+IRA B{self.refinement.bound}H{self.refinement.heuristic}"
-
-  def compile(self) -> None:
-    """Compiles what the first iteration and `evaluation` need; tables that grow compile again."""
-    with precision(self.dtype):
-      jax.block_until_ready(cfr_ira.iterate(self._setting, self._state, 1).players)
-    self.evaluation()
 
   def _step(self, state, iterations):
     return cfr_ira.iterate(self._setting, state, iterations)

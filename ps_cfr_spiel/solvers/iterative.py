@@ -113,8 +113,12 @@ class IterativeSolver(abc.ABC):
     """Compiles what `run` needs, once."""
     if not self._compiled:
       with waiting(f"Compiling {self.name}", progress):
-        self._advance(0)
+        self._compile_step()
       self._compiled = True
+
+  def _compile_step(self) -> None:
+    """Compiles `_step`."""
+    self._advance(0)
 
   def evaluate_and_update_policy(self) -> None:
     """One iteration, as OpenSpiel's solvers call it; `run` is faster for many, and watches the numbers."""
@@ -358,7 +362,7 @@ def _holds(file: storage.Stored) -> str:
   return file.header["solver"] if file.header["kind"] == "solver" else file.header["kind"]
 
 
-def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy:
+def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
   """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file.
 
   Args:

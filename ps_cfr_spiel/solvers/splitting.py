@@ -35,6 +35,11 @@ class SplittingSolver(IterativeSolver):
     """Both players' sets, on the host."""
     return jax.tree.map(np.asarray, self._state.parts)
 
+  def _compile_step(self):
+    """One iteration, whose result is dropped: splits are made on the host, and grown tables compile again."""
+    with precision(self.dtype):
+      jax.block_until_ready(self._step(self._state, 1))
+
   def _arrays(self):
     return to_arrays(self._start)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -127,9 +127,9 @@ class Labels:
   histories: int
   source: Source
 
-  def infostates(self) -> Iterator[tuple[Decision, int, str]]:
-    """All decision infostates: (row, type, information state string)."""
-    for decision in self.decisions:
+  def infostates(self, decisions: Iterable[Decision] | None = None) -> Iterator[tuple[Decision, int, str]]:
+    """All decision infostates, or those of some rows: (row, type, information state string)."""
+    for decision in self.decisions if decisions is None else decisions:
       for h, name in enumerate(decision.infostates):
         if name is not None:
           yield decision, h, name

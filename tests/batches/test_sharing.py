@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ps_cfr_spiel import RandomRivers, solve_batch, use_cores
+from ps_cfr_spiel import RandomRivers, join, solve_batch, use_cores
 
 COUNT, CHUNK = 14, 4
 PROGRAM = """
@@ -88,8 +88,13 @@ def test_killed_while_writing(alone, tmp_path):
 
 
 def test_cores_are_chosen_before_jax_starts(alone):
-  assert use_cores() == use_cores(1) == 1
+  use_cores()  # no more than is left to it
+  use_cores(1)
   with pytest.raises(ValueError, match=r"cores=3: JAX has started already, with 1 device"):
     use_cores(3)
   with pytest.raises(ValueError, match="cores must be an integer of at least 1"):
     use_cores(0)
+  with pytest.raises(ValueError, match=r"cannot join 1 others at localhost:1: .*before any JAX"):
+    join("localhost:1", 2, 0)
+  with pytest.raises(ValueError, match="process must be less than 2"):
+    join("localhost:1", 2, 2)

@@ -265,7 +265,7 @@ def test_mistakes_are_named_by_number(given, message):
     ({"hands": "some"}, "Unknown hands 'some'"),
     ({"order": "zip"}, "Unknown order 'zip'"),
     ({"chunk": 0}, "chunk must be"),
-    ({"rule": "cfr"}, "Unknown rule"),
+    ({"rule": "no rule"}, "Unknown rule"),
   ],
 )
 def test_wrong_options(option, message):

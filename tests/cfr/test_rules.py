@@ -159,6 +159,16 @@ def test_bad_rules_are_named():
     RM(gamma=math.nan)
 
 
+def test_the_default_rule_takes_what_its_theorem_does():
+  """docs/regret_rules.md: kappa > 0, 0 <= fade <= gamma, 0 <= phi < 1; averages may be uniform."""
+  for allowed in ({"fade": 0, "gamma": 0}, {"fade": 1, "gamma": 1}, {"phi": 0}, {"phi": 0.9}, {"tau": 1e12}):
+    strategies = steps(NRMPlus(**allowed), [[4, -2, 0], [-3, 4, 1]])
+    np.testing.assert_allclose(np.sum(strategies, axis=1), 1, atol=1e-12)
+  for refused in ({"kappa": 0}, {"fade": -1}, {"fade": 3, "gamma": 2}, {"phi": 1}, {"gamma": -1}):
+    with pytest.raises(ValueError, match=f"NRMPlus: {next(iter(refused))} must be a number from"):
+      NRMPlus(**refused)
+
+
 @dataclasses.dataclass(frozen=True)
 class Stubborn:
   """A rule without state, which always plays uniformly; `shape` of a state that is of no use."""

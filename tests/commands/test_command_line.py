@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import json
 import os
 import re
 import signal
@@ -185,6 +186,14 @@ def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
   assert "300 iterations of ExternalSamplingSolver" in capfd.readouterr().out
 
 
+def test_a_local_best_response_is_below_the_best(solved):
+  facts = json.loads(program("evaluate", solved[0] / "run.npz", "--lbr", "--json")[0])
+  pairs = zip(facts["local_best_responses"], facts["best_responses"], strict=True)
+  assert all(local <= best + 1e-9 for local, best in pairs)
+  out, _ = program("evaluate", solved[0] / "run.npz", "--lbr", "--lbr_actions=0,1;0,1,2")
+  assert re.search(r"local responses: +\S+ for player 0, \S+ for player 1", out)
+
+
 def test_a_search_is_evaluated_saved_and_shown(tmp_path):
   words = ["resolve", "kuhn_poker", "--iterations=300", "--lookahead=1", "--value_iterations=50"]
   out, _ = program(*words, f"--output={tmp_path}", "--quiet")
@@ -249,6 +258,8 @@ def spoil(folder):
     ("solve|--resume={run}|--rule=rm", "leave out --rule"),
     ("solve|--resume={run}|kuhn_poker", "leave out 'kuhn_poker'"),
     ("evaluate", "evaluate needs a file"),
+    ("evaluate|{run}|--lbr_actions=0,1", "--lbr_actions is for --lbr"),
+    ("evaluate|{run}|--lbr|--lbr_actions=0,call", "--lbr_actions must be numbers of actions"),
     ("evaluate|{tmp}", "Is a directory"),
     ("evaluate|{run}|{tmp}/none.npz", "none.npz: No such file or directory"),
     ("show", "show needs one file"),
@@ -271,6 +282,12 @@ def spoil(folder):
       "--lookahead=0: expected a number of decisions, 1 or more, or round",
     ),
     ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead; without it"),
+    ("solve|kuhn_poker|--lock=raise", "--lock=raise: expected LINE=FILE or LINE=ACTION"),
+    ("solve|kuhn_poker|--lock=raise=bet", "Unknown action 'raise' at the start"),
+    ("solve|kuhn_poker|--lock=pass=bet|--lock=pass=pass", "'pass' is locked twice"),
+    ("solve|kuhn_poker|--solver=vr-mccfr|--lock=pass=bet", "--solver=vr-mccfr has no --lock"),
+    ("show|{run}|--save={tmp}/part.npz", "--part and --save belong together"),
+    ("show|{run}|--part=limp|--save={tmp}/part.npz", "Unknown action 'limp' at the start"),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),

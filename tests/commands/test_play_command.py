@@ -354,3 +354,15 @@ def test_the_command(monkeypatch, capsys):
 def test_mistakes(monkeypatch, capsys, words, message):
   with pytest.raises(UserError, match=message):
     run(monkeypatch, capsys, words, [])
+
+
+def test_what_a_game_is_worth_without_luck(tmp_path, monkeypatch, capsys):
+  game, path = pyspiel.load_game("kuhn_poker"), tmp_path / "run.npz"
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver.run(500)
+  solver.save(path)
+  _, out, *_ = run(
+    monkeypatch, capsys, ["kuhn_poker", "--seat=1", "--seed=2", f"--opponent={path}"], "Pass\nPass\n"
+  )
+  worth = float(re.search(r"Without the luck in it \(AIVAT\) your play won (\S+)\.", out)[1])
+  assert abs(worth) < 2 and worth <= 1 / 18 + 0.01  # the game's value to player 1; mistakes cost

@@ -269,7 +269,8 @@ def test_a_river_of_many_bet_sizes_is_refused_too():
   numbers = sum(
     len(form.types[state.player]) * len(state.children) for state in river.public_states if state.player >= 0
   )
-  assert memory.memory_needs(form, 1, 4)["for strategies, averages and regrets"] == 4 * 8 * numbers
+  needs = memory.memory_needs(form, 1, 4)["for strategies, averages and regrets"]
+  assert needs == 4 * (memory.COPIES + memory.PASSES) * numbers
   with pytest.raises(ValueError, match=r"needs about .* MB of memory .*, and 10 MB are allowed. Fewer hands"):
     PSCFRSolver(river, memory=10e6)
 
@@ -278,8 +279,8 @@ def test_batches_and_sampling_tables_that_do_not_fit_are_refused():
   kuhn, river = pyspiel.load_game("kuhn_poker"), pyspiel.load_game("river_subgame")
   with pytest.raises(ValueError, match=r"with batch=4,000,000,000 needs about .* GB for a batch of traj"):
     OutcomeSamplingSolver(kuhn, batch=4_000_000_000)
-  with pytest.raises(ValueError, match=r"for regrets and averages.* 20 MB are allowed. Choose a smaller"):
-    VRMCCFRSolver(river, memory=20e6, trajectories="public")
+  with pytest.raises(ValueError, match=r"for regrets and averages.* 2 MB are allowed. Choose a smaller"):
+    VRMCCFRSolver(river, memory=2e6, trajectories="public")
 
 
 @pytest.mark.parametrize("solver", [OutcomeSamplingSolver, VRMCCFRSolver, ExternalSamplingSolver])

@@ -8,7 +8,8 @@ from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.evaluation.matches import Score
+from ps_cfr_spiel.evaluation import evaluate_match
+from ps_cfr_spiel.evaluation.match_results import Score, wilson
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4,first_player=0)"
 
@@ -25,8 +26,8 @@ def test_a_score_in_words():
 
 
 def test_intervals_at_the_ends():
-  assert matches.wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
-  assert matches.wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-3)
+  assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
+  assert wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-3)
 
 
 def test_players_change_seats(cheat):
@@ -48,10 +49,10 @@ def test_players_change_seats(cheat):
 
 
 def test_a_match_is_from_the_first_players_view(cheat):
-  ours = matches.match(cheat, matches.player("heuristic"), matches.player("random", 1), 200, 5)
+  ours = matches.match(cheat, matches.player("heuristic"), matches.player("random", 1), 200, 5).score
   assert ours.games == 200
   assert ours.wins > 2 * ours.losses
-  theirs = matches.match(cheat, matches.player("random", 1), matches.player("heuristic"), 200, 5)
+  theirs = matches.match(cheat, matches.player("random", 1), matches.player("heuristic"), 200, 5).score
   assert theirs.losses > 2 * theirs.wins
 
 
@@ -61,8 +62,13 @@ def test_a_solved_policy_loses_to_nobody(cheat):
   assert solver.exploitability() < 0.01
   agent = matches.player(solver.average_policy(), 3)
   for name in ("naive", "heuristic"):
-    score = matches.match(cheat, agent, matches.player(name, 4), 600, 7)
+    records = matches.play_games(cheat, agent, matches.player(name, 4), 600, 7)
+    chips = evaluate_match(cheat, records)
+    score = chips.score
     assert score.wins - score.losses > -60, score  # 3.5 standard deviations around zero are 0.14 a game
+  result = evaluate_match(cheat, records[:100], solver.average_policy())
+  assert result.mean > -0.02
+  assert result.standard_error < evaluate_match(cheat, records[:100]).standard_error
 
 
 def test_players_by_name():

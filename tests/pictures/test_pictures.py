@@ -17,7 +17,7 @@ from ps_cfr_spiel.evaluation.sampling_runs import Runs
 from ps_cfr_spiel.pictures import hands, style, trees
 from ps_cfr_spiel.pictures.style import tick_text
 from ps_cfr_spiel.tree import TERMINAL
-from ps_cfr_spiel.views import grouped, spot
+from ps_cfr_spiel.views import chance_moves, grouped, spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
 MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 16 a;1,stack=100000,ranges=AA KQs;TT 87s)"
@@ -220,3 +220,36 @@ def test_no_global_state_of_matplotlib_is_touched():
 )
 def test_ticks(number, text):
   assert tick_text(number) == text
+
+
+@pytest.fixture(scope="module")
+def turn():
+  return random_policy("holdem_subgame(stack=300,ranges=AA KQs 8h6h;TT 87s)")
+
+
+def test_a_card_has_a_bar_of_its_actions(turn):
+  """All 48 rivers, each bar as wide as the frequencies, and the share of bets in words."""
+  figure = pictures.card_chart(turn, "x x")
+  spots = chance_moves(turn, "x x")
+  assert len(spots) == 48
+  cells, *bars = figure.axes[0].collections
+  assert len(cells.get_paths()) == 48
+  for number, boxes in enumerate(bars):
+    widths = [box.get_extents().width for box in boxes.get_paths()]
+    np.testing.assert_allclose(
+      widths, [hands.SIDE * here.frequencies()[number] for here in spots.values()], atol=1e-9
+    )
+  share = 100 * spots["Deal 2c"].frequencies()[1:].sum()
+  shown = texts(figure)
+  assert f"{share:.0f}%" in shown
+  assert {"A♠", "2♣"} <= set(shown)
+  assert "Player 0 (OOP), on each card after Check, Check" in shown
+  assert_nothing_cut_off(figure)
+
+
+@pytest.mark.parametrize("path", ["", "x", "x x 2c"])
+def test_no_cards_to_draw(turn, policy, path):
+  with pytest.raises(ValueError, match="No public card comes"):
+    pictures.card_chart(turn, path)
+  with pytest.raises(ValueError, match="No public card comes"):
+    pictures.card_chart(policy, "")

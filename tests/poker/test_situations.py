@@ -101,5 +101,9 @@ def test_mistakes(given, message):
 def test_bad_generators():
   with pytest.raises(ValueError, match="kind='odd'"):
     RandomRivers(1, kind="odd")
-  with pytest.raises(ValueError, match="ratios"):
-    RandomRivers(1, ratios=())
+  for ratios in ((), (-1.0,), (float("nan"),), (float("inf"),)):
+    with pytest.raises(ValueError, match=r"ratios=.*must be one or more numbers from 0"):
+      RandomRivers(1, ratios=ratios)
+  for more in ({"count": 10**20}, {"count": -1}, {"count": 1, "pot": 10**20}):
+    with pytest.raises(ValueError, match=r"must be (from 0|at most)"):
+      RandomRivers(**more)

@@ -68,8 +68,8 @@ def test_everything_of_a_player_locked():
   """Then the other's best response is all there is to find, OpenSpiel's too."""
   policy = random_policy("kuhn_poker")
   solver = locked("kuhn_poker", ["pass", "bet"], policy)
-  tabular = policy.to_pyspiel()  # OpenSpiel's best response keeps only a pointer to it
-  best = pyspiel.TabularBestResponse(load("kuhn_poker"), 0, tabular)
+  table = policy.to_pyspiel()  # which TabularBestResponse does not keep alive
+  best = pyspiel.TabularBestResponse(load("kuhn_poker"), 0, table)
   value = best.value_from_state(load("kuhn_poker").new_initial_state())
   assert solver.value() == pytest.approx(value, abs=1e-3)
 

@@ -5,20 +5,14 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import TURN as DEEPER
 
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, build_tree
 from ps_cfr_spiel.subgames import Subgames
 
-TURN = DEEPER.replace("stack=300", "stack=200")
-AHEAD = {"value_function": CFRValues(3)}
-SEARCHES = [
-  {},
-  {"gadget": "unsafe"},
-  {"lookahead": 1, **AHEAD},
-  {"lookahead": "round", **AHEAD},
-]
+# No showdown of these hands is a tie: where regrets are exactly zero, rounding decides what is played.
+TURN = "holdem_subgame(deck=6x2,board=3c6d2d4c,stack=200,ranges=7d6c 7d3d;5c4d 6c5c)"
+ROUND = {"lookahead": "round", "value_function": CFRValues(3)}
 
 
 @functools.cache
@@ -35,7 +29,7 @@ def played(made):
   }
 
 
-@pytest.mark.parametrize("options", SEARCHES, ids=str)
+@pytest.mark.parametrize("options", [{}, ROUND], ids=["end", "round"])
 def test_searched_as_the_walked_game(options, monkeypatch):
   """In all public states, ten iterations; the walked tree has no boards, and a row for each infostate."""
   made = ContinualResolving(load(TURN), 10, dtype="float64", **options)
@@ -50,12 +44,9 @@ def test_searched_as_the_walked_game(options, monkeypatch):
       np.testing.assert_allclose(found[key][0], strategy, atol=1e-6)
 
 
-@pytest.mark.parametrize("lookahead", [None, "round"])
-def test_exploitability_falls(lookahead):
-  values = {} if lookahead is None else {"lookahead": lookahead, "value_function": CFRValues(50)}
+def test_exploitability_falls():
   few, many = (
-    ps_cfr_spiel.exploitability(load(TURN), ContinualResolving(load(TURN), n, **values).tabularise())
-    for n in (5, 300)
+    ps_cfr_spiel.exploitability(load(TURN), ContinualResolving(load(TURN), n).tabularise()) for n in (5, 300)
   )
   assert -1e-4 <= many < 0.2 * few
   assert many < 0.02 * 200  # of the pot

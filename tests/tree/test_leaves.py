@@ -56,7 +56,7 @@ def test_equals_brute_force(name, player, kind):
 def test_there_may_be_no_showdown(kind):
   leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), kind).leaves
   folds = len(leaves.constant)
-  fewer = leaves.take([np.zeros(0, int), np.arange(folds)], (0, folds))
+  fewer = leaves.take([np.zeros((1, 0), int), np.arange(folds)[None]])
   rng = np.random.default_rng(3)
   hands = len(pyspiel.load_game(GAMES["other ranges"]).bayesian_form().types[1])
   reach = [rng.random((n, hands)) for n in (len(leaves.stake), folds)]

@@ -154,7 +154,9 @@ def test_some_of_the_leaves():
   form, stake, constant, reach = some_leaves("many leaves")
   leaves = NativeLeaves.create(form, stake, constant)
   chosen, sizes = [np.array([30, 2, 3]), np.array([69])], (5, 4)
-  fewer = leaves.take(chosen, sizes)
+  fewer = leaves.take([
+    np.pad(c, (0, size - len(c)), constant_values=-1)[None] for c, size in zip(chosen, sizes, strict=True)
+  ])  # fmt: skip
   given = [np.ones((size, reach[0][0].shape[1])) for size in sizes]
   for rows, part, c in zip(given, reach[0], chosen, strict=True):
     rows[: len(c)] = part[c]

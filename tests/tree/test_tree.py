@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel.tree import Link, make_forest
+from ps_cfr_spiel.tree import Link, make_forest, max_actions, sum_actions
 
 
 def test_default_river_has_the_papers_sizes():
@@ -62,3 +62,11 @@ def test_games_that_cannot_be_compiled_are_named():
     ps_cfr_spiel.build_tree(pyspiel.load_game("matrix_pd"))
   with pytest.raises(ValueError, match="3 player"):
     ps_cfr_spiel.build_tree(pyspiel.load_game("kuhn_poker(players=3)"))
+
+
+@pytest.mark.parametrize("actions", [1, 3, 200, 201, 250])
+def test_sums_and_maxima_over_actions(actions):
+  """NumPy's, for as many actions as are added one by one and for more."""
+  x = np.random.default_rng(actions).normal(size=(actions, 2, 3)).astype(np.float32)
+  np.testing.assert_allclose(sum_actions(jnp.asarray(x)), x.sum(0, keepdims=True), rtol=1e-4, atol=1e-5)
+  np.testing.assert_array_equal(max_actions(jnp.asarray(x)), x.max(0, keepdims=True))

@@ -1,0 +1,223 @@
+"""The command `ps-cfr-spiel train`: learns a game too large to walk by playing it, and saves the agent."""
+
+import csv
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+from tqdm.auto import tqdm
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_json, say
+from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
+from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
+from ps_cfr_spiel.evaluation import matches
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.solvers import ESTIMATES, PlayedMCCFRSolver
+
+RUN, MARKS = "run.npz", "training.csv"
+INTERRUPTED = 130  # exit code
+_OWN = (
+  "estimate",
+  "exploration",
+  "decay",
+  "most_weight",
+  "batch",
+  "seed",
+)  # of the solver; fixed on resuming
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags, in the order in which `--help` lists them."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_integer("iterations", 1000, "Iterations; with --resume, how many more.", 1, **into)
+  flags.DEFINE_integer("every", None, _HELP["every"], 1, **into)
+  flags.DEFINE_integer("games", 200, _HELP["games"], 1, **into)
+  flags.DEFINE_string("output", None, _HELP["output"], **into)
+  flags.DEFINE_string("resume", None, "Continue this run.npz, with the settings that it began with.", **into)
+  flags.DEFINE_float("checkpoint_seconds", 60.0, "Save about this often while running.", 0, **into)
+  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
+  flags.DEFINE_enum("estimate", "learned", list(ESTIMATES), _HELP["estimate"], **into)
+  flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
+  flags.DEFINE_float("decay", 0.05, "Weight of the newest value in a learned one.", **into)
+  flags.DEFINE_float("most_weight", 5.0, "Where the weights of trajectories are cut ('learned').", **into)
+  flags.DEFINE_integer(
+    "batch", 4096, "Games under one strategy; an iteration plays twice as many.", 1, **into
+  )
+  flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
+  define_json(values)
+
+
+_HELP = {
+  "every": "Iterations between two rows of the table (default: a tenth of the run).",
+  "games": "Games in a match against each opponent, for a row of the table.",
+  "output": "Folder for the results; made if needed (default: runs/ and the game's name, or that of the "
+  "resumed run).",
+  "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
+  "unbiased, with more noise.",
+}
+
+
+def train(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command; returns its exit code."""
+  solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  folder = make_folder(_folder(values, solver))
+  with user_errors():
+    end = solver.end_of(values.iterations)
+  opponents = ONLY_IN_CHEAT if solver.game.get_type().short_name == "cheat" else ("random",)
+  quiet = values.quiet or values.json
+  if not quiet:
+    print(report({"game": solver.game, "method": solver.description}) + "\n")
+    print(_head(opponents), flush=True)
+  rows = _read(folder / MARKS, solver.iteration) if values.resume is not None else []
+  try:
+    scores = _learn(solver, values, end, folder, rows, opponents)
+  except KeyboardInterrupt:
+    print(f"\nInterrupted; iteration {solver.iteration:,} is saved in {folder / RUN}.", file=sys.stderr)
+    return INTERRUPTED
+  lines = {
+    **{f"against {name}": score for name, score in scores.items()},
+    "saved": f"{RUN}, {MARKS} in {folder}",
+    "play it": f"ps-cfr-spiel play '{solver.game}' --opponent={folder / RUN}",
+  }
+  say(values, {"game": str(solver.game), **rows[-1], "saved": str(folder / RUN)}, lines)
+  return 0
+
+
+def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedMCCFRSolver:
+  if not words:
+    raise UserError("train needs a game, such as cheat.")
+  game = load_game(words)
+  with user_errors():
+    return PlayedMCCFRSolver(game, **{name: values[name].value for name in _OWN})
+
+
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedMCCFRSolver:
+  fixed = [f"--{name}" for name in _OWN if values[name].present]
+  if words or fixed:
+    what = ", ".join([*map(repr, words), *fixed])
+    raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
+  with user_errors():
+    return PlayedMCCFRSolver.load(values.resume)
+
+
+def _folder(values: flags.FlagValues, solver: PlayedMCCFRSolver) -> Path:
+  if values.output is not None:
+    return Path(values.output)
+  if values.resume is not None:
+    return Path(values.resume).parent
+  return Path("runs") / solver.game.get_type().short_name
+
+
+def _learn(
+  solver: PlayedMCCFRSolver,
+  values: flags.FlagValues,
+  end: int,
+  folder: Path,
+  rows: list[dict[str, Any]],
+  opponents: Sequence[str],
+) -> dict[str, matches.Score]:
+  """Runs to the end and adds rows to the table, after matches on the way; the last matches."""
+  quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
+  seconds, scores = float(rows[-1]["seconds"]) if rows else 0.0, {}
+  with tqdm(total=end, initial=solver.iteration, unit="it", disable=True if quiet else None) as bar:
+
+    def tick(_) -> None:
+      bar.update(solver.iteration - bar.n)
+
+    while solver.iteration < end:
+      started, mark = time.perf_counter(), min((solver.iteration // every + 1) * every, end)
+      solver.run(
+        mark - solver.iteration,
+        every=1,
+        callback=tick,
+        checkpoint=folder / RUN,
+        checkpoint_seconds=values.checkpoint_seconds,
+      )
+      seconds += time.perf_counter() - started
+      scores = _scores(solver, opponents, values.games)
+      rows.append(_row(solver, seconds, scores))
+      _write(folder / MARKS, rows)
+      bar.clear()
+      if not quiet:
+        print(_line(rows[-1]), flush=True)
+      bar.refresh()
+  return scores
+
+
+def _scores(solver: PlayedMCCFRSolver, opponents: Sequence[str], games: int) -> dict[str, matches.Score]:
+  """Matches of the average policy, seats alternating, by opponent."""
+  policy = solver.average_policy()
+  return {
+    name: matches.match(solver.game, matches.player(policy), matches.player(name), games)
+    for name in opponents
+  }
+
+
+def _row(solver: PlayedMCCFRSolver, seconds: float, scores: dict[str, matches.Score]) -> dict[str, Any]:
+  """A row of the table; the last columns are shares of games won."""
+  return {
+    "iteration": solver.iteration,
+    "games": solver.plays,
+    "nodes": solver.nodes,
+    "cells": solver.average_policy().cells(),
+    "seconds": round(seconds, 3),
+    **{f"won_{name}": score.wins / score.games for name, score in scores.items()},
+  }
+
+
+def _head(opponents: Sequence[str]) -> str:
+  names = "".join(f"{f'won: {name}':>17}" for name in opponents)
+  return f"{'iteration':>10}{'games':>14}{'nodes':>16}{'cells':>12}{'seconds':>10}{names}"
+
+
+def _line(row: dict[str, Any]) -> str:
+  won = "".join(f"{100 * share:>16.1f}%" for name, share in row.items() if name.startswith("won_"))
+  return (
+    f"{row['iteration']:>10,}{row['games']:>14,}{row['nodes']:>16,}{row['cells']:>12,}"
+    f"{row['seconds']:>10.1f}{won}"
+  )
+
+
+def _read(path: Path, iteration: int) -> list[dict[str, Any]]:
+  """The rows that an earlier run left, up to an iteration; none if there is no file."""
+  if not path.exists():
+    return []
+  try:
+    with open(path, newline="") as file:
+      rows = list(csv.DictReader(file))
+    return [row for row in rows if int(row["iteration"]) <= iteration and float(row["seconds"]) >= 0]
+  except (KeyError, TypeError, ValueError, csv.Error) as error:
+    raise UserError(f"{path} is not a table of this program; move it away to resume.") from error
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+  """Writes the table; an earlier one is replaced only by a complete one."""
+  part = path.with_suffix(".part")
+  with open(part, "w", newline="") as file:
+    writer = csv.DictWriter(file, list(rows[-1]))
+    writer.writeheader()
+    writer.writerows(rows)
+  part.replace(path)
+
+
+COMMAND = Command(
+  name="train",
+  arguments="[GAME]",
+  summary="Learn a game too large to walk by playing it",
+  text="GAME is cheat, for two, in quotes if it has parameters. The agent sees what Yi and Kaneko's does: "
+  "its hand, the numbers of cards, the rank, and the claim. On the way it plays matches against the naive "
+  "and the heuristic player. Saves run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends "
+  "the run early and keeps what it reached.",
+  examples=(
+    "train cheat",
+    "train cheat --iterations=20 --every=10 --output=agent",
+    "train --resume=agent/run.npz --iterations=5000",
+    "play cheat --opponent=agent/run.npz",
+  ),
+  define=define,
+  run=train,
+)

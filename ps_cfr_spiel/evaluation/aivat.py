@@ -1,0 +1,238 @@
+"""What recorded games are worth to an agent whose policy is known, with less luck in it than in the chips.
+
+The opponent is not known, but has perfect recall, and their *sequences* are all that matters: between one of
+their choices and what they know at the next, chance and the agent move, by known probabilities. Let V(s) be
+the agent's expected utility after sequence s, with a guess u(I) of what it is at the opponent's next
+infostate I, and exact where the game ends before:
+
+  V(s) = E[utility; the game ends | s] + sum over next infostates I of P(I | s) u(I)
+  estimate = V(empty) + sum over the opponent's choices (I, a) of V(I, a) - u(I).
+
+Given the game up to s, the mean of the u(I) that is taken off next is what V(s) counted for it, whatever u
+is, so the estimate is unbiased. This is AIVAT (Burch et al. 2018; Schmid 2021, Section 21.6.2), which
+averages over histories that the opponent cannot tell apart, with the coarsest classes that allow it. Its
+numbers are those of the solver: the weight of infostates, leaf values, and a pass up the opponent's forest.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.policy import choice_probabilities, reaches
+from ps_cfr_spiel.tree import (
+  CHANCE,
+  Array,
+  Decision,
+  PublicTree,
+  action_values,
+  sequence_reach,
+  sequence_values,
+  sum_actions,
+)
+from ps_cfr_spiel.walking import Histories, walked
+
+Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
+Guess = Callable[[int, str], float]
+IMPOSSIBLE = "the agent's policy never plays so"
+
+
+class Choice(NamedTuple):
+  """One choice of the opponent in a game: a row, the number of the action, and the type."""
+
+  decision: Decision
+  action: int
+  type: int
+
+
+class Game(NamedTuple):
+  """A game as estimators see it.
+
+  Attributes:
+    actions: OpenSpiel actions from the start to the end, chance's too.
+    choices: the opponent's.
+    utility: to the agent.
+  """
+
+  actions: Sequence[int]
+  choices: Sequence[Choice]
+  utility: float
+
+
+class Estimator(Protocol):
+  """The worth of a game to the agent in one seat; ValueError if the agent cannot have played it."""
+
+  def __call__(self, game: Game) -> float:
+    """An estimate of the agent's expected utility."""
+    ...
+
+
+def chips(game: Game) -> float:
+  """What the agent won: the estimator that knows nothing."""
+  return game.utility
+
+
+class Sequences:
+  """What the opponent's sequences are worth to an agent, and how often they occur, but for their own choices.
+
+  Attributes:
+    opponent: their seat.
+    weight: [rows, H] for each block: probability that chance and the agent play to an infostate.
+  """
+
+  def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
+    """Strategies of both players, of which the opponent's are not looked at."""
+    self.opponent = 1 - agent
+    self.weight = [np.zeros((n, h)) for _, n, h in tree.players[self.opponent].block_shapes]
+    for decision, reach in zip(tree.names.decisions, reaches(tree.names, strategies), strict=True):
+      if decision.player == self.opponent:
+        self.weight[decision.block][decision.row] = reach.others
+    with precision("float64"):
+      self._tree, strategy = to_device((tree, list(strategies[agent])), "float64")
+      self._leaves = _leaf_values(self._tree, strategy, opponent=self.opponent)
+
+  def push(self, rows: Sequence[np.ndarray], leaves: bool) -> tuple[list[np.ndarray], float]:
+    """Adds [rows, H] of infostates, and the opponent's leaf values, up in the sequences before them.
+
+    Returns:
+      [A, rows, H] for each block, and the sum at the empty sequences.
+    """
+    with precision("float64"):
+      below = self._leaves if leaves else [0 * values for values in self._leaves]
+      values, root = _push(self._tree, below, to_device(list(rows), "float64"), opponent=self.opponent)
+    return [np.asarray(v) for v in values], float(root.sum())
+
+
+class Aivat:
+  """See the module."""
+
+  def __init__(self, sequences: Sequences, guesses: Sequence[np.ndarray]):
+    """`guesses` are the agent's expected utilities at the opponent's infostates, [rows, H] for each block."""
+    self._weight, self._guesses = sequences.weight, guesses
+    worth = [-w * u for w, u in zip(sequences.weight, guesses, strict=True)]
+    values, root = sequences.push(worth, leaves=True)
+    self._start, self._values = -root, [-v for v in values]
+
+  def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
+    total = self._start
+    for decision, action, h in game.choices:
+      weight = self._weight[decision.block][decision.row, h]
+      if weight <= 0:
+        raise ValueError(IMPOSSIBLE)
+      value = self._values[decision.block][action, decision.row, h] / weight
+      total += value - self._guesses[decision.block][decision.row, h]
+    return float(total)
+
+
+class Imaginary:
+  """The mean over all games that end after the same choices of the opponent: imaginary observations.
+
+  Bowling et al. 2008; Schmid 2021, Section 21.6.1.
+  """
+
+  def __init__(self, sequences: Sequences):
+    """Divides what the ends of games are worth by how likely they are."""
+    values, root = sequences.push([0 * w for w in sequences.weight], leaves=True)
+    later, first = sequences.push(sequences.weight, leaves=False)
+    self._start = (-root, 1 - first)
+    self._ends = [(-v, w - after) for v, w, after in zip(values, sequences.weight, later, strict=True)]
+
+  def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
+    value, weight = self._start
+    if game.choices:
+      decision, action, h = game.choices[-1]
+      value, weight = (x[action, decision.row, h] for x in self._ends[decision.block])
+    if weight <= 0:
+      raise ValueError(IMPOSSIBLE)
+    return float(value / weight)
+
+
+class Mivat:
+  """Chips, less the luck of chance as a profile values it (White and Bowling 2009; Section 21.6.1).
+
+  The one estimator that needs nothing of the agent but a guess, and single histories.
+  """
+
+  def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
+    """Values of all histories when both go on by the strategies; ValueError if the tree was not walked."""
+    source = walked(tree.names)
+    if source is None:
+      raise ValueError(
+        f"method='mivat' needs values of single histories, and {tree.names.game} was compiled without "
+        f"walking them; choose 'aivat', 'imaginary' or 'chips'"
+      )
+    self._histories, self._sign = source.histories, 1 - 2 * agent
+    choice = choice_probabilities(tree.names, source.histories, strategies)
+    self._values = _history_values(source.histories, choice)
+    span = int(source.histories.action.max(initial=0)) + 1
+    keys = source.histories.parent.astype(np.int64) * span + source.histories.action
+    self._order, self._span = np.argsort(keys, kind="stable"), span
+    self._keys = keys[self._order]
+
+  def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
+    here, luck = 0, 0.0
+    for action in game.actions:
+      child = int(self._order[np.searchsorted(self._keys, here * self._span + action)])
+      if self._histories.player[here] == CHANCE:
+        luck += self._values[child] - self._values[here]
+      here = child
+    return game.utility - self._sign * float(luck)
+
+
+def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:
+  """float64[N]: expected utility to player 0 at each history, from the probabilities of players' choices."""
+  values, above = histories.utility.copy(), histories.parent
+  chance = np.where(above >= 0, histories.chance / histories.chance[above], 1.0)
+  for here in reversed(histories.layers[1:]):
+    np.add.at(values, above[here], choice[here] * chance[here] * values[here])
+  return values
+
+
+def guesses_of(
+  tree: PublicTree, sequences: Sequences, strategies: Strategies, values: Guess | None
+) -> list[np.ndarray]:
+  """What the agent is guessed to win at the opponent's infostates, [rows, H] for each block.
+
+  Args:
+    tree: the compiled game, on the host.
+    sequences: of the opponent.
+    strategies: of both players: of the agent, and of the opponent as they are guessed to be.
+    values: (opponent, information state string) -> the guess, instead of what the strategies would win.
+  """
+  opponent, guesses = sequences.opponent, []
+  if values is not None:
+    guesses = [np.zeros_like(weight) for weight in sequences.weight]
+    for decision, h, name in tree.names.infostates():
+      if decision.player == opponent:
+        guesses[decision.block][decision.row, h] = values(opponent, name)
+    return guesses
+  with precision("float64"):
+    found = _row_values(*to_device((tree, tuple(map(list, strategies))), "float64"), player=opponent)
+  for value, weight in zip(found, sequences.weight, strict=True):
+    guesses.append(np.divide(-np.asarray(value), weight, out=np.zeros_like(weight), where=weight > 0))
+  return guesses
+
+
+@jit(static_argnames="opponent")
+def _leaf_values(tree: PublicTree, agent: Any, opponent: int) -> Any:
+  """The opponent's values of the leaves against the agent's strategy."""
+  other = tree.players[1 - opponent]
+  return tree.leaves(opponent, other.leaf.pull(sequence_reach(other, agent)))
+
+
+@jit(static_argnames="opponent")
+def _push(tree: PublicTree, leaves: Any, rows: Any, opponent: int) -> tuple[list[Array], Array]:
+  """See `Sequences.push`: a pass up the forest in which each row has a value already."""
+  return sequence_values(tree.players[opponent], leaves, lambda k, _: rows[k][None])
+
+
+@jit(static_argnames="player")
+def _row_values(tree: PublicTree, strategies: Any, player: int) -> list[Array]:
+  """Counterfactual values [rows, H] of a player's infostates."""
+  reach = [sequence_reach(p, s) for p, s in zip(tree.players, strategies, strict=True)]
+  values = action_values(tree, player, strategies[player], reach)[0]
+  return [sum_actions(s * v)[0] for s, v in zip(strategies[player], values, strict=True)]

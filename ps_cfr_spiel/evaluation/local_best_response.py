@@ -1,0 +1,109 @@
+"""Local best response: how much a short search wins from a policy, a lower bound on its exploitability.
+
+Lisý and Bowling 2017; Schmid 2021, Section 18.1.2. At each decision the searcher knows the opponent's range,
+by the opponent's policy and Bayes' rule, tries every action that it may take, and plays the best. It looks
+at its own next `depth` decisions, with the opponent's policy in between; beyond, both follow a *rollout*.
+On a compiled game that is a table, whose value is exact.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_player
+from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
+from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.solvers import SolvingBot
+
+
+class LocalBestResponse(NamedTuple):
+  """What local best responses win.
+
+  Attributes:
+    values: to player 0, and to player 1, when they respond to the other's policy.
+    policy: the responses of both, each to the policy of the other.
+  """
+
+  values: tuple[float, float]
+  policy: TreePolicy
+
+  @property
+  def exploitability(self) -> float:
+    """The mean of both: at most the policy's exploitability."""
+    return sum(self.values) / 2
+
+
+def local_best_response(
+  game: pyspiel.Game,
+  policy: Any,
+  actions: Actions = None,
+  depth: int | None = 1,
+  rollout: Any = None,
+  **options: Any,
+) -> LocalBestResponse:
+  """The exact value of a local best response to a policy, from both seats.
+
+  Args:
+    game: any that `build_tree` takes, with public states.
+    policy: any OpenSpiel policy of both players.
+    actions: OpenSpiel actions that the searcher may take: one collection, or a sequence with one for each
+      round (None for all), of which the last counts for all later rounds. A round begins where chance moves
+      after players have. By default all.
+    depth: own decisions that a search looks at; None for all, which makes it a best response with these
+      actions.
+    rollout: how both players go on beyond. "call": both check or call, and the last answer of the opponent
+      that is looked at counts as a fold or a call, as in the paper. "uniform": at random. Or any policy of
+      both players. By default "call" where the game's moves have these names, else "uniform".
+    **options: of `build_tree`.
+
+  Returns:
+    The values, and the responses as a policy.
+
+  Raises:
+    ValueError: an argument is not one of the allowed, or the game has no public states.
+    TypeError: `policy` or `rollout` is not a policy.
+  """
+  search = LocalSearch.of(game, actions, depth, rollout, **options)
+  strategies = strategies_of(search.tree, game, policy)
+  tables = [search.response(player, strategies[1 - player]) for player in (0, 1)]
+  values = [search.value(player, table, strategies) for player, table in enumerate(tables)]
+  info = {**search.options, "policy": "local best response"}
+  return LocalBestResponse((values[0], values[1]), TreePolicy(game, search.tree.names, tables, info))
+
+
+class LocalBestResponseBot(SolvingBot):
+  """A local best response in play, to policies that answer too slowly for a table of all they would do.
+
+  It asks the policy only about the way to each of its own decisions, and the answers to its actions there.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    policy: Any,
+    player: int,
+    actions: Actions = None,
+    depth: int | None = 1,
+    rollout: Any = None,
+    **options: Any,
+  ):
+    """Plays `player` against `policy`; see `local_best_response` for the arguments and errors."""
+    super().__init__(check_player(player), seed=0)  # nothing is drawn: one action has probability 1
+    self._game, self._policy = game, policy
+    self._search = LocalSearch.of(game, actions, depth, rollout, **options)
+    self._strategy = [np.zeros(shape) for shape in self._search.tree.players[1 - player].block_shapes]
+    self._known: set[tuple[int, int]] = set()  # (block, row) of what was asked
+
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """The action that the search finds, with probability 1."""
+    search, player = self._search, self.player
+    decision, h = search.tree.names.find(player, state.information_state_string(player))
+    asked = [d for d in search.asked(decision) if (d.block, d.row) not in self._known]
+    answers = strategies_of(search.tree, self._game, self._policy, asked)[1 - player]
+    for d in asked:
+      self._strategy[d.block][:, d.row] = answers[d.block][:, d.row]
+      self._known.add((d.block, d.row))
+    level = int(search.levels.level[player][decision.public_state])
+    choice = search.choices(player, self._strategy, level)[decision.block][:, decision.row, h]
+    return dict(zip(decision.legal_actions, choice.tolist(), strict=True))

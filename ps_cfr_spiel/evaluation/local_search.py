@@ -1,0 +1,229 @@
+"""The searches of a local best response, all infostates of a level at once; see `local_best_response`.
+
+A search of the infostates at one level of the searcher's decisions (`search.Levels`) looks at the decisions
+before number `ahead`, which is that level plus the depth. In them the searcher maximises and the opponent
+plays their policy; what comes later is by the rollout. Who decided what before which decision is known from
+the public states, so the opponent's strategy in such a search is a table: by their policy in rows with fewer
+than `ahead` decisions of the searcher above, by the rollout in the others. One pass of reach and one of
+values then give the worth of every action at that level.
+"""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_count, check_list, check_option, is_integer
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.policy import action_names, strategies_of
+from ps_cfr_spiel.search import Levels, by_row
+from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.tree import (
+  CHANCE,
+  Array,
+  Decision,
+  Labels,
+  PublicTree,
+  evaluate,
+  max_actions,
+  sequence_reach,
+  sequence_values,
+  sum_actions,
+)
+
+CALL, FOLD = (re.compile(rf"\b({words})\b", re.IGNORECASE) for words in ("call|check", "fold"))
+Actions = Collection[int] | Sequence[Collection[int] | None] | None
+Table = list[np.ndarray]  # of a player, an array for each block
+Tables = tuple[Table, Table]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LocalSearch:
+  """What is the same in all searches of a game, whoever the opponent is.
+
+  Attributes:
+    tree: the compiled game.
+    levels: its public states, by decisions of each player above.
+    depth: own decisions that a search looks at; more than there are if there is no limit.
+    allowed: for each player bool[A, rows, 1] for each block, what the searcher may do.
+    rollout: for each player [A, rows, H] for each block.
+    kept: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last
+      answer that a search looks at; the others count as the rollout.
+    options: of `build_tree`.
+  """
+
+  tree: PublicTree
+  levels: Levels
+  depth: int
+  allowed: Tables
+  rollout: Tables
+  kept: Tables
+  options: dict[str, Any]
+
+  @classmethod
+  def of(cls, game: pyspiel.Game, actions: Actions, depth: int | None, rollout: Any, **options: Any):
+    """See `local_best_response`."""
+    subgames = Subgames.of(game, **options)
+    tree, levels = subgames.tree, Levels.of(subgames.labels, None)
+    depth = len(subgames.labels.public_states) if depth is None else check_count("depth", depth, 1)
+    tables, kept = _rollout(game, tree, rollout)
+    return cls(tree, levels, depth, _allowed(tree, actions), tables, kept, dict(subgames.options))
+
+  @functools.cached_property
+  def _device(self) -> Any:
+    """Tree, allowed actions and rollout where they are computed with."""
+    with precision("float64"):
+      return to_device((self.tree, self.allowed, self.rollout), "float64")
+
+  @functools.cached_property
+  def _above(self) -> list[Tables]:
+    """[player][other]: int[rows] for each block, how many decisions of `other` are above a player's row."""
+    return [_pair(by_row(self.tree, i, self.levels.level[j]) for j in (0, 1)) for i in (0, 1)]
+
+  def response(self, player: int, opponent: Sequence[np.ndarray]) -> Table:
+    """The whole strategy of a searcher against a strategy of the opponent, [A, rows, H] for each block."""
+    table = [np.zeros(shape) for shape in self.tree.players[player].block_shapes]
+    for level in range(self.levels.count(player)):
+      found = self.choices(player, opponent, level)
+      for k, above in enumerate(self._above[player][player]):
+        table[k][:, above == level] = found[k][:, above == level]
+    return table
+
+  def value(self, player: int, table: Table, strategies: Sequence[Sequence[np.ndarray]]) -> float:
+    """What a player's table wins against the other's strategy."""
+    profile = [table if i == player else list(strategies[i]) for i in (0, 1)]
+    with precision("float64"):
+      value = evaluate(self._device[0], to_device(profile, "float64")).value
+    return float(value) * (1 - 2 * player)
+
+  def choices(self, player: int, opponent: Sequence[np.ndarray], level: int) -> Table:
+    """What the searches from one level choose, 1 for the action and 0 for others; in other rows anything."""
+    ahead = level + self.depth
+    searched = [above < ahead for above in self._above[player][player]]
+    tree, allowed, rollout = self._device
+    with precision("float64"):
+      mixed = to_device(self._opponent(1 - player, opponent, ahead), "float64")
+      values = _action_values(tree, mixed, searched, allowed[player], rollout[player], player=player)
+    table = []
+    for value, may in zip(values, self.allowed[player], strict=True):
+      best = np.where(may, np.asarray(value), -np.inf).argmax(0)
+      table.append((np.arange(len(value))[:, None, None] == best).astype(float))
+    return table
+
+  def _opponent(self, opponent: int, strategy: Sequence[np.ndarray], ahead: int) -> Table:
+    """The opponent's strategy in searches that look at the searcher's decisions before number `ahead`."""
+    mixed, rollout, kept = [], self.rollout[opponent], self.kept[opponent]
+    for own, after, keep, above in zip(
+      strategy, rollout, kept, self._above[opponent][1 - opponent], strict=True
+    ):
+      answer = own * keep
+      answer = answer + (1 - answer.sum(0)) * after
+      row = above[:, None]  # for all types
+      mixed.append(np.where(row < ahead, own, np.where(row == ahead, answer, after)))
+    return mixed
+
+  def asked(self, decision: Decision) -> list[Decision]:
+    """The opponent's rows that a search from one of the searcher's needs: on the way to it, and answers."""
+    labels, above = self.tree.names, self.levels.level[decision.player]
+    states, here, last = (
+      labels.public_states,
+      decision.public_state,
+      above[decision.public_state] + self.depth,
+    )
+    below, wanted = [here], []
+    while below:
+      near = [child for child in labels.children[below.pop()] if above[child] <= last]
+      below += near
+      wanted += near
+    while here >= 0:
+      wanted.append(here)
+      here = states[here].parent
+    opponent = 1 - decision.player
+    return [labels.decisions[n] for s in wanted if states[s].player == opponent for n in states[s].decisions]
+
+
+@jit(static_argnames="player")
+def _action_values(
+  tree: PublicTree, opponent: Any, searched: Any, allowed: Any, rollout: Any, player: int
+) -> list[Array]:
+  """Counterfactual action values [A, rows, H]: in rows of `searched` the best is played, else the rollout."""
+  other = tree.players[1 - player]
+  leaf_values = tree.leaves(player, other.leaf.pull(sequence_reach(other, opponent)))
+
+  def backup(k: int, values: Array) -> Array:
+    best = max_actions(jnp.where(allowed[k], values, -jnp.inf))
+    return jnp.where(searched[k][:, None], best, sum_actions(rollout[k] * values))
+
+  return sequence_values(tree.players[player], leaf_values, backup)[0]
+
+
+def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables, Tables]:
+  """`LocalSearch.rollout` and `kept`."""
+  shapes = [player.block_shapes for player in tree.players]
+  everything = _pair([np.ones((a, rows, 1), bool) for a, rows, _ in blocks] for blocks in shapes)
+  if rollout is not None and not isinstance(rollout, str):
+    return _pair(list(blocks) for blocks in strategies_of(tree, game, rollout)), everything
+  if rollout is not None:
+    check_option("rollout", rollout, ("call", "uniform"))
+  uniform = _pair([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
+  if rollout == "uniform":
+    return uniform, everything
+  calls = _pair([np.zeros(shape) for shape in blocks] for blocks in shapes)
+  folds = _pair([np.zeros((a, rows, 1), bool) for a, rows, _ in blocks] for blocks in shapes)
+  for d in tree.names.decisions:
+    names = action_names(game, tree.names, d)
+    found = [a for a, name in enumerate(names) if CALL.search(name)]
+    if len(found) != 1:
+      if rollout is None:
+        return uniform, everything
+      raise ValueError(
+        f"rollout='call': {len(found)} of the moves {names} in {tree.names.game} check or call."
+      )
+    calls[d.player][d.block][found, d.row] = 1
+    folds[d.player][d.block][:, d.row, 0] = [bool(FOLD.search(name)) for name in names]
+  return calls, folds
+
+
+def _allowed(tree: PublicTree, actions: Actions) -> Tables:
+  """`LocalSearch.allowed`; ValueError if these are not OpenSpiel actions, or none is legal somewhere."""
+  given = [None] if actions is None else check_list("actions", actions)
+  rounds: list[Any] = [given] if given and all(map(is_integer, given)) else given
+  if not rounds or not all(r is None or _are_actions(r) for r in rounds):
+    raise ValueError(f"actions must be OpenSpiel actions, or a list of them for each round, got {actions!r}.")
+  numbers = _round_numbers(tree.names)
+  allowed = _pair([np.ones((a, n, 1), bool) for a, n, _ in player.block_shapes] for player in tree.players)
+  for d in tree.names.decisions:
+    may = rounds[min(numbers[d.public_state], len(rounds) - 1)]
+    if may is not None:
+      here = [action in may for action in d.legal_actions]
+      if not any(here):
+        known = next(filter(None, d.infostates))
+        raise ValueError(f"actions: none of {sorted(may)} is legal at {known!r}, {d.legal_actions} are.")
+      allowed[d.player][d.block][:, d.row, 0] = here
+  return allowed
+
+
+def _are_actions(value: Any) -> bool:
+  return isinstance(value, Collection) and len(value) > 0 and all(map(is_integer, value))
+
+
+def _round_numbers(labels: Labels) -> list[int]:
+  """For each public state how often chance has moved since a player first acted; a flop counts once."""
+  states, numbers, begun = labels.public_states, [], []
+  for state in states:
+    above = state.parent
+    follows = above >= 0 and begun[above]
+    deals = follows and states[above].player == CHANCE and state.player != CHANCE
+    numbers.append((numbers[above] if above >= 0 else 0) + deals)
+    begun.append(follows or state.player in (0, 1))
+  return numbers
+
+
+def _pair(tables: Iterable[Table]) -> Tables:
+  first, second = tables
+  return first, second

@@ -1,0 +1,202 @@
+"""What games between two players say about who is better: mean, standard error, and the worth of each game.
+
+Games are recorded with all moves (`Played`), so that they can be evaluated later, from any source. Where the
+agent's policy is known, `aivat` takes luck out of them.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.arguments import check_list, check_option, check_player, is_integer
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.evaluation import aivat
+from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.tree import PublicTree
+
+METHODS = ("chips", "mivat", "imaginary", "aivat")
+
+
+class Played(NamedTuple):
+  """A game that was played to its end.
+
+  Attributes:
+    seat: of the agent, 0 or 1.
+    actions: OpenSpiel actions from the start, those of chance among them: `state.history()`.
+    deal: a number that games have in common whose luck is the same, such as mirrored ones; None if no other
+      has it.
+  """
+
+  seat: int
+  actions: tuple[int, ...]
+  deal: int | None = None
+
+
+class MatchResult(NamedTuple):
+  """What an agent won.
+
+  Attributes:
+    values: float64[games], what each game is worth to the agent, in the game's utility.
+    standard_error: of their mean; games of one deal count as one observation. nan if there is only one.
+    score: how many games the agent won, drew and lost.
+    method: of `METHODS`.
+  """
+
+  values: np.ndarray
+  standard_error: float
+  score: "Score"
+  method: str
+
+  @property
+  def mean(self) -> float:
+    """For a game, in the game's utility."""
+    return float(self.values.mean())
+
+  def __str__(self) -> str:
+    """The score, and the mean with its 95% interval."""
+    how = "" if self.method == "chips" else f" by {self.method}"
+    return f"{self.score}; {self.mean:.4g} ± {1.96 * self.standard_error:.2g} a game{how} (95% interval)"
+
+
+class Score(NamedTuple):
+  """How many games a player won, drew and lost."""
+
+  wins: int
+  draws: int
+  losses: int
+
+  @property
+  def games(self) -> int:
+    """How many were played."""
+    return self.wins + self.draws + self.losses
+
+  def __str__(self) -> str:
+    """The shares of wins, with their 95% interval, of draws and of losses."""
+    wins, draws, losses = (f"{100 * count / self.games:.1f}%" for count in self)
+    low, high = wilson(self.wins, self.games)
+    return (
+      f"won {wins} (95% interval {100 * low:.1f}% to {100 * high:.1f}%), drew {draws}, lost {losses} of "
+      f"{self.games:,} games"
+    )
+
+
+def wilson(wins: int, games: int) -> tuple[float, float]:
+  """95% interval of a probability (Wilson 1927), which is right near 0 and 1 too."""
+  from scipy import stats  # a third of a second, which only those pay who ask
+
+  low, high = stats.binomtest(wins, games).proportion_ci(0.95, method="wilson")
+  return float(low), float(high)
+
+
+def evaluate_match(
+  game: pyspiel.Game,
+  games: Iterable[Played],
+  agent: Any = None,
+  values: Any = None,
+  method: str | None = None,
+  **options: Any,
+) -> MatchResult:
+  """What an agent won in recorded games, and how sure that is.
+
+  All methods have the same mean over many games, the agent's expected utility, if `agent` is the policy by
+  which the agent chose, whatever `values` are; good values make it less noisy.
+
+  Args:
+    game: the game; for other methods than "chips" one that `build_tree` takes.
+    games: such as `matches.play_games` records.
+    agent: the agent's OpenSpiel policy, asked about all that might have been dealt. A search must be the same
+      when it is asked again, as those of `ContinualResolving` are; `tabularise` makes it quick to ask.
+    values: a guess of what is to come: a policy of the opponent's, by default the agent's; for "aivat" also a
+      function (player, information state string of the opponent) -> utility that the agent may expect.
+    method: "chips": the utility. "mivat": less the luck of chance (White and Bowling 2009); of walked games.
+      "imaginary": the mean over all that the agent might have held (Bowling et al. 2008). "aivat": less the
+      luck of chance and of the agent's own choices, averaged likewise (Burch et al. 2018). By default "aivat"
+      with an agent, "chips" without.
+    **options: of `build_tree`.
+
+  Returns:
+    The result.
+
+  Raises:
+    ValueError: an argument is not one of the allowed, or a game is not over or cannot have been played.
+    TypeError: `agent` or `values` is of another kind.
+  """
+  method = check_option("method", method or ("chips" if agent is None else "aivat"), METHODS)
+  if agent is None and method != "chips":
+    raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
+  played = check_list("games", games)
+  if not played:
+    raise ValueError("There are no games to evaluate.")
+  estimators: dict[int, aivat.Estimator] = {}
+  tree = None
+  if method != "chips":
+    if isinstance(agent, TreePolicy):
+      options = {**agent.tree_options, **options}
+    tree = build_tree(game, **options)
+  worth, utilities = [], []
+  for number, record in enumerate(played):
+    seat = check_player(record.seat)
+    if seat not in estimators:
+      estimators[seat] = aivat.chips if tree is None else _estimator(game, tree, agent, values, method, seat)
+    try:
+      seen = _replay(game, tree, seat, record.actions)
+      worth.append(estimators[seat](seen))
+    except ValueError as error:
+      raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
+    utilities.append(seen.utility)
+  signs = np.sign(utilities)
+  score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
+  deals = [("alone", n) if record.deal is None else record.deal for n, record in enumerate(played)]
+  return MatchResult(np.array(worth), standard_error(worth, deals), score, method)
+
+
+def standard_error(values: Sequence[float], groups: Sequence[Any]) -> float:
+  """Of the mean of values that depend on each other within groups; nan of a single group."""
+  number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
+  if len(number) < 2:
+    return float("nan")
+  centred = np.asarray(values) - np.mean(values)
+  sums = np.bincount([number[group] for group in groups], centred)
+  return float(np.sqrt((sums**2).sum() * len(number) / (len(number) - 1)) / len(centred))
+
+
+def _replay(game: pyspiel.Game, tree: PublicTree | None, seat: int, actions: Sequence[int]) -> aivat.Game:
+  """A recorded game as estimators see it; ValueError if it is none."""
+  state, choices = game.new_initial_state(), []
+  for action in actions:
+    if state.is_terminal() or not is_integer(action) or action not in state.legal_actions():
+      raise ValueError(f"{action!r} is not legal after {state.history()}")
+    player = state.current_player()
+    if tree is not None and player == 1 - seat:
+      decision, h = tree.names.find(player, state.information_state_string(player))
+      choices.append(aivat.Choice(decision, decision.legal_actions.index(action), h))
+    state.apply_action(action)
+  if not state.is_terminal():
+    raise ValueError("it is not over")
+  return aivat.Game(actions, choices, state.returns()[seat])
+
+
+def _estimator(
+  game: pyspiel.Game, tree: PublicTree, agent: Any, values: Any, method: str, seat: int
+) -> aivat.Estimator:
+  """The estimator of a method for one seat of the agent."""
+  decisions = tree.names.decisions
+  guess: Any = None
+  if values is not None and not isinstance(values, openspiel_policy.Policy | pyspiel.Policy):
+    if not callable(values) or method != "aivat":
+      raise TypeError(f"values must be a policy, or for 'aivat' a function, got {type(values).__name__}.")
+    guess = values
+  strategies = []
+  for player in (0, 1):
+    policy = agent if player == seat or values is None or guess is not None else values
+    asked = [] if player != seat and guess is not None else [d for d in decisions if d.player == player]
+    strategies.append(strategies_of(tree, game, policy, asked)[player])
+  if method == "mivat":
+    return aivat.Mivat(tree, strategies, seat)
+  sequences = aivat.Sequences(tree, strategies, seat)
+  if method == "imaginary":
+    return aivat.Imaginary(sequences)
+  return aivat.Aivat(sequences, aivat.guesses_of(tree, sequences, strategies, guess))

@@ -1,0 +1,74 @@
+"""Situations that users write, and the table of what was found."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from ps_cfr_spiel.games.poker import cards
+
+from ps_cfr_spiel.batches import Solution, read_list, write_list
+
+ROWS = (
+  {"board": "Ks7d2c5h9s", "pot": 20, "stack": 30, "bets": "a", "ranges": "AA KQs;TT+"},
+  {"board": "Qs7d2c5h9s", "pot": 40, "stack": 60, "bets": "0.5 a", "ranges": "uniform"},
+)
+
+
+def csv_text(rows):
+  lines = [",".join(ROWS[0]), *(",".join(map(str, row.values())) for row in rows)]
+  return "\n".join(lines) + "\n"
+
+
+def test_both_kinds_of_file_say_the_same(tmp_path):
+  table, lines = tmp_path / "spots.CSV", tmp_path / "spots.jsonl"
+  table.write_text("\ufeff" + csv_text(ROWS), encoding="utf-8")
+  lines.write_text("\n\n".join(map(json.dumps, ROWS)))
+  (rivers, ranges), (others, _) = read_list(table), read_list(lines)
+  assert ranges == ["AA KQs;TT+", "uniform"]
+  for mine, other, row in zip(rivers, others, ROWS, strict=True):
+    assert mine[:4] == other[:4] and np.array_equal(mine.ranges, other.ranges)
+    assert (cards.card_names(mine.board), mine.pot, mine.stack, mine.bets) == tuple(row.values())[:4]
+
+
+def test_only_the_board_is_needed(tmp_path):
+  path = tmp_path / "boards.csv"
+  path.write_text("board\n9s7c5s4h3c\n")
+  ((river,), _) = read_list(path)
+  assert (river.pot, river.stack, river.bets) == (200, 20000, "fcpa") and (river.ranges > 0).sum() == 2162
+
+
+@pytest.mark.parametrize(
+  ("name", "text", "message"),
+  [
+    ("x.csv", csv_text([*ROWS, {**ROWS[0], "board": "9s9s"}]), r"x\.csv, line 4: board='9s9s'"),
+    ("x.csv", csv_text(ROWS) + "9s7c5s4h3c,20\n", r"line 4: has not as many fields"),
+    ("x.csv", "board,blind\n9s7c5s4h3c,2\n", r"line 2: unknown field 'blind'"),
+    ("x.csv", "board\n", "there is no situation"),
+    ("x.jsonl", '{"board": "9s7c5s4h3c"}\n{"board": ', r"line 2: not JSON"),
+    ("x.jsonl", "[1]", r"line 1: must be an object"),
+    ("x.jsonl", '{"board": "9s7c5s4h3c", "pot": "x"}', r"line 1: pot='x'"),
+    ("x.txt", "", r"must end in \.csv"),
+  ],
+)
+def test_mistakes_are_named_by_line(tmp_path, name, text, message):
+  (tmp_path / name).write_text(text)
+  with pytest.raises(ValueError, match=message):
+    read_list(tmp_path / name)
+
+
+def test_table(tmp_path):
+  lines = tmp_path / "spots.jsonl"
+  lines.write_text("\n".join(map(json.dumps, ROWS)))
+  rivers, ranges = read_list(lines)
+  values = (np.zeros(1326), np.zeros(1326))
+  found = [Solution(-(k + 1) / 3, (k, 0.25), 0.5, 10 + k, values, None, None) for k in (0, 1)]
+  write_list(tmp_path / "found.csv", rivers, ranges, found)
+  with open(tmp_path / "found.csv", newline="") as file:
+    rows = list(csv.DictReader(file))
+  assert [{name: row[name] for name in ROWS[0]} for row in rows] == [
+    {name: str(value) for name, value in row.items()} for row in ROWS
+  ]
+  assert [row["value"] for row in rows] == ["-0.333333", "-0.666667"]
+  assert [row["percent_of_pot"] for row in rows] == ["2.5", "1.25"]
+  assert [row["iterations"] for row in rows] == ["10", "11"]

@@ -1,0 +1,78 @@
+"""Many rivers on the command line: `solve --situations` and `generate`."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from ps_cfr_spiel import RandomRivers
+from ps_cfr_spiel.commands import program
+
+SPOTS = """board,pot,stack,bets,ranges
+9s7c5s4h3c,20,30,a,AA KK QQ JJ;TT 99 88 AKs
+KhKd8c4s2h,20,30,a,AA KK QQ JJ;TT 99 88 AKs
+"""
+RIVERS = ["--count=3", "--seed=1", "--pot=20", "--ratios=1", "--bets=a"]
+
+
+def run(capsys, *words):
+  code = program.run(words)
+  return (code, *capsys.readouterr())
+
+
+def test_a_list_becomes_a_table(tmp_path, capsys):
+  path = tmp_path / "spots.csv"
+  path.write_text(SPOTS)
+  words = [f"--situations={path}", f"--output={tmp_path / 'out'}", "--chunk=4", "--target=0.5%"]
+  code, out, _ = run(capsys, "solve", *words, "--json")
+  facts = json.loads(out)
+  assert code == 0 and facts["situations"] == 2
+  assert 0 < facts["largest_exploitability_percent_of_pot"] <= 0.5
+  with open(facts["table"], newline="") as file:
+    rows = list(csv.DictReader(file))
+  assert [row["board"] for row in rows] == ["9s7c5s4h3c", "KhKd8c4s2h"]
+  assert max(float(row["percent_of_pot"]) for row in rows) == pytest.approx(
+    facts["largest_exploitability_percent_of_pot"], rel=1e-5
+  )
+  code, out, _ = run(capsys, "solve", *words)  # taken up: what people read
+  assert code == 0 and "situations.csv" in out and "2 from" in out
+
+
+def test_data_are_read_by_numpy_alone(tmp_path, capsys):
+  code, out, _ = run(
+    capsys, "generate", *RIVERS, "--iterations=30", "--chunk=4", f"--output={tmp_path}", "--json"
+  )
+  assert code == 0 and json.loads(out)["rivers"] == 3
+  with np.load(tmp_path / "000000.npz") as file:
+    data, header = dict(file), json.loads(str(file["header"]))
+  drawn = RandomRivers(3, seed=1, pot=20, ratios=(1.0,), bets="a")
+  assert header["situations"] == repr(drawn) and header["method"]["iterations"] == 30
+  assert set(header["arrays"]) == set(data) - {"header"}
+  for k, river in enumerate(drawn):
+    assert tuple(data["board"][k].tolist()) == river.board and data["stack"][k] == 30
+    np.testing.assert_allclose(data["ranges"][k], river.ranges, rtol=1e-6)
+    q, v = data["ranges"][k].astype(float), data["values"][k].astype(float)
+    np.testing.assert_allclose((q[0] * v[0]).sum(), -(q[1] * v[1]).sum(), rtol=1e-4, atol=1e-5)
+  assert ((data["exploitability"] >= 0) & (data["exploitability"] < 2)).all()
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    (["solve", "--situations=none.csv"], "none.csv: No such file"),
+    (["solve", "--situations=x.txt"], "must end in .csv"),
+    (["solve", "kuhn_poker", "--situations=x.csv"], "leave out 'kuhn_poker'"),
+    (["solve", "--situations=x.csv", "--solver=vr-mccfr", "--board=x"], "leave out --solver, --board"),
+    (["solve", "kuhn_poker", "--cores=2"], "--cores belongs to --situations"),
+    (["generate", "kuhn_poker"], "takes flags only, got 'kuhn_poker'"),
+    (["generate", "--ratios=1,much"], "--ratios=1,much: expected numbers"),
+    (["generate", "--pot=21"], "positive even"),
+    (["generate", "--coordinator=localhost:1"], "belong together"),
+    (["generate", "--bets=big"], "unknown bet size"),
+  ],
+)
+def test_mistakes(words, message, capsys, tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  code, _, error = run(capsys, *words)
+  assert code == 2 and message in error and error.count("\n") == 1

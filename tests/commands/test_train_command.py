@@ -1,0 +1,69 @@
+"""The command train: its table and files, resumed runs, mistakes; and agents in other commands."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from ps_cfr_spiel import load_solver
+from ps_cfr_spiel.commands import program
+
+SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
+QUICK = ("--batch=16", "--games=5")
+
+
+def rows(folder):
+  with open(folder / "training.csv", newline="") as file:
+    return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+  folder = tmp_path_factory.mktemp("agent")
+  assert program.run(["train", SMALL, "--iterations=4", "--every=2", f"--output={folder}", *QUICK]) == 0
+  return folder
+
+
+def test_the_table_and_the_run(trained):
+  found = rows(trained)
+  assert [int(row["iteration"]) for row in found] == [2, 4]
+  assert [int(row["games"]) for row in found] == [64, 128]
+  assert all(0 <= float(row[f"won_{name}"]) <= 1 for row in found for name in ("naive", "heuristic"))
+  assert load_solver(trained / "run.npz").iteration == 4
+
+
+def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
+  words = [SMALL, "--iterations=2", "--quiet", f"--output={tmp_path}", *QUICK]
+  assert program.run(["train", *words]) == 0
+  assert program.run(["train", f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--games=5"]) == 0
+  assert "play cheat" in capsys.readouterr().out.replace("'", "")
+  policies = [load_solver(folder / "run.npz").average_policy() for folder in (trained, tmp_path)]
+  np.testing.assert_array_equal(policies[0].table, policies[1].table)
+  assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3, 4]
+
+
+def test_agents_play(trained, capsys, monkeypatch):
+  monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+  assert program.run(["play", SMALL, f"--opponent={trained / 'run.npz'}", "--seed=1"]) == 0
+  assert "you are player 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    (["train"], "train needs a game, such as cheat"),
+    (["train", "kuhn_poker"], "kuhn_poker() has no played_form()"),
+    (["train", "cheat(players=3)"], "players=3: keys are counted for two players only"),
+    (["train", "cheat(ranks=13)"], "ranks=13, suits=4"),
+    (["train", "cheat", "--decay=3"], "decay must be a number from 0 to 1, got 3.0"),
+    (["train", "--resume={run}", "--batch=3"], "leave out --batch"),
+    (["solve", "--resume={run}"], "is a run of the command train; resume it there"),
+    (["evaluate", "{run}"], "holds an agent of train, whose game is not walked"),
+    (["show", "{run}"], "holds an agent of train, whose game is not walked"),
+    (["play", "cheat", "--opponent={run}"], "holds a policy for cheat("),
+  ],
+)
+def test_mistakes(trained, capsys, words, message):
+  assert program.run([word.format(run=trained / "run.npz") for word in words]) == program.USER_ERROR
+  assert message in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""The program on a turn: a target and a lock, cards in words and drawn, a part saved, rows, a search."""
+
+import csv
+import io
+
+import pytest
+
+from ps_cfr_spiel import load_policy, load_solver
+from ps_cfr_spiel.commands import program as command_line
+from ps_cfr_spiel.views import spot
+
+TURN = "holdem_subgame(deck=6x2,board=3c6d2d4c,stack=300,ranges=7d6c 7d3d;5c4d 6c5c)"
+
+
+def run(capsys, *words):
+  """What the program prints, in this process."""
+  assert command_line.run([str(word) for word in words]) == 0
+  return capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  return tmp_path_factory.mktemp("turn")
+
+
+@pytest.fixture(scope="module")
+def solved(folder):
+  """A run that stops at 2% of the pot, after which player 1 always folds to the first bet."""
+  words = [TURN, "--target=2%", "--iterations=2000", "--lock=bet 200=fold", "--noplot", "--quiet"]
+  assert command_line.run(["solve", *words, f"--output={folder}"]) == 0
+  return folder / "run.npz"
+
+
+def test_it_stops_at_the_target_and_keeps_the_lock(solved):
+  policy = load_policy(solved)
+  assert 0 < policy.info["iteration"] < 2000
+  here = spot(policy, "bet 200")
+  assert here.actions[0] == "Fold" and (here.probability[0] == 1).all()
+  assert "locked" in load_solver(solved).description
+
+
+def test_cards_in_words_and_drawn(solved, folder, capsys):
+  out = run(capsys, "show", solved, "--at=check, check", f"--png={folder / 'cards.png'}")
+  assert "Deal 8c" not in out and "Deal 5d" in out
+  assert (folder / "cards.png").read_bytes().startswith(b"\x89PNG")
+  assert "Deal 5d" in run(capsys, "show", solved, "--at=check, check, 5d", "--hand=7d6c")
+
+
+def test_a_part_is_saved(solved, folder, capsys):
+  run(capsys, "show", solved, "--part=check, check, 5d ...", f"--save={folder / 'part.npz'}")
+  part, whole = load_policy(folder / "part.npz"), load_policy(solved)
+  for path in ("", "check", "check, check, 5d", "check, check, 5d, check"):
+    assert (spot(part, path).probability == spot(whole, path).probability).all()
+  assert (spot(part, "bet 200").probability == 1 / len(spot(part, "bet 200").ids)).all()
+  assert "public states, uniform elsewhere" in run(capsys, "show", folder / "part.npz")
+
+
+def test_rows_of_all_cards(solved, folder, capsys):
+  run(capsys, "show", solved, f"--csv={folder / 'rows.csv'}")
+  with open(folder / "rows.csv", newline="", encoding="utf-8") as file:
+    rows = list(csv.DictReader(file))
+  policy = load_policy(solved)
+  assert len(rows) == sum(len(d.legal_actions) for d, _, _ in policy.labels.infostates())
+  assert {row["line"].split(", ")[2] for row in rows if row["line"].count(",") >= 2} >= {"Deal 5d", "Deal 7c"}
+
+
+def test_a_person_plays_against_a_search(capsys, monkeypatch):
+  monkeypatch.setattr("sys.stdin", io.StringIO("check\n" * 9))
+  out = run(capsys, "play", TURN.replace("300", "200"), "--opponent=search", "--seat=0", "--seed=1")
+  assert "Opponent: search" in out

@@ -1,0 +1,226 @@
+import functools
+
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel import matches
+from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy
+from ps_cfr_spiel.evaluation.match_results import standard_error
+
+GLASSES = "glasses(turns=2)"
+DICE = "liars_dice(dice_sides=2)"
+METHODS = ("chips", "mivat", "imaginary", "aivat")
+LEDUC = "leduc_poker(suit_isomorphism=true)"  # fewer histories, and the same games
+NAMES = ("kuhn_poker", LEDUC, GLASSES, DICE)
+
+
+@functools.cache
+def load(name):
+  game = pyspiel.load_game(name)
+  return game, ps_cfr_spiel.build_tree(game)
+
+
+def drawn(name, seed, pure=False):
+  """A policy of random probabilities, or choices."""
+  game, tree = load(name)
+  rng = np.random.default_rng(seed)
+  blocks = [[rng.random(shape) for shape in player.block_shapes] for player in tree.players]
+  if pure:
+    blocks = [[(b == b.max(0)).astype(float) for b in player] for player in blocks]
+  return ps_cfr_spiel.TreePolicy(game, tree.names, blocks)
+
+
+@functools.cache
+def solved(name, iterations=300):
+  game, _ = load(name)
+  solver = ps_cfr_spiel.PSCFRSolver(game, dtype="float64")
+  solver.run(iterations)
+  return solver.average_policy()
+
+
+def all_games(name, pair):
+  """Every way in which a game may go: (actions, probability), where `pair` play."""
+  found = []
+
+  def walk(state, probability):
+    if state.is_terminal():
+      found.append((tuple(state.history()), probability))
+    elif probability > 0:
+      chance = state.is_chance_node()
+      policy = None if chance else pair[state.current_player()]
+      odds = state.chance_outcomes() if chance else policy.action_probabilities(state).items()
+      for action, p in odds:
+        walk(state.child(action), probability * p)
+
+  walk(load(name)[0].new_initial_state(), 1.0)
+  return [(actions, p) for actions, p in found if p > 0]
+
+
+def moments(name, agent, opponent, seat, method, values=None):
+  """Exact mean and standard deviation of an estimator."""
+  game, _ = load(name)
+  actions, odds = zip(*all_games(name, (agent, opponent) if seat == 0 else (opponent, agent)), strict=True)
+  records = [Played(seat, a) for a in actions]
+  worth = evaluate_match(game, records, agent, values, method).values
+  odds = np.array(odds)
+  assert odds.sum() == pytest.approx(1, abs=1e-12)
+  mean = odds @ worth
+  return mean, np.sqrt(odds @ (worth - mean) ** 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seat", [0, 1])
+def test_unbiased_whatever_is_guessed(name, seat):
+  game, tree = load(name)
+  agent, opponent = drawn(name, 1), drawn(name, 2)
+  tables = [None, None]
+  tables[seat], tables[1 - seat] = agent.strategies[seat], opponent.strategies[1 - seat]
+  exact = float(evaluate_policy(game, ps_cfr_spiel.TreePolicy(game, tree.names, tables)).value) * (
+    1 - 2 * seat
+  )
+  rng = np.random.default_rng(3)
+  huge = {name: 1e3 * rng.standard_normal() for _, _, name in tree.names.infostates()}
+  guesses = {
+    "chips": [None],
+    "mivat": [None, drawn(name, 4)],
+    "imaginary": [None],
+    "aivat": [None, drawn(name, 5), lambda _, infostate: huge[infostate]],
+  }
+  for method in METHODS:
+    for values in guesses[method]:
+      mean, _ = moments(name, agent, opponent, seat, method, values)
+      assert mean == pytest.approx(exact, abs=1e-10 if callable(values) else 1e-12), (method, values)
+
+
+def test_a_wrong_probability_breaks_the_mean():
+  played, logged = drawn("kuhn_poker", 1), drawn("kuhn_poker", 9)
+  game, _ = load("kuhn_poker")
+  actions, odds = zip(*all_games("kuhn_poker", (played, played)), strict=True)
+  records = [Played(0, a) for a in actions]
+  means = [np.array(odds) @ evaluate_match(game, records, agent).values for agent in (played, logged)]
+  assert abs(means[0] - means[1]) > 0.01
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", LEDUC])
+def test_nothing_is_left_to_luck_where_all_is_known(name):
+  agent, opponent = solved(name), drawn(name, 7, pure=True)
+  _, spread = moments(name, agent, opponent, 0, "aivat", opponent)
+  assert spread < 1e-12
+
+
+def test_aivat_is_the_least_noisy():
+  spreads = {}
+  for name in ("kuhn_poker", LEDUC):
+    agent = solved(name)
+    found = {method: moments(name, agent, agent, 0, method)[1] for method in METHODS}
+    assert found["aivat"] < found["mivat"] < found["chips"]
+    assert found["aivat"] < found["imaginary"] < found["chips"]
+    spreads[name] = found["aivat"] / found["chips"]
+  assert spreads[LEDUC] < 0.06 and spreads["kuhn_poker"] < 0.01
+
+
+def test_leduc_as_single_histories_have_it():
+  """MIVAT by its definition, chance node by chance node, from values found by walking states."""
+  name = LEDUC
+  game, _ = load(name)
+  agent = drawn(name, 1)
+
+  @functools.cache
+  def value(history):
+    state = game.new_initial_state()
+    for action in history:
+      state.apply_action(action)
+    if state.is_terminal():
+      return state.returns()[1]
+    chance = state.is_chance_node()
+    odds = state.chance_outcomes() if chance else agent.action_probabilities(state).items()
+    return sum(p * value((*history, action)) for action, p in odds)
+
+  actions = [a for a, _ in all_games(name, (agent, agent))][::97]
+  worth = evaluate_match(game, [Played(1, a) for a in actions], agent, method="mivat").values
+  for history, found in zip(actions, worth, strict=True):
+    state, total = game.new_initial_state(), value(history)
+    for n, action in enumerate(history):
+      if state.is_chance_node():
+        total += value(history[:n]) - value(history[: n + 1])
+      state.apply_action(action)
+    assert found == pytest.approx(total, abs=1e-12)
+
+
+def test_rivers_by_sampling():
+  name = "river_subgame(ranges=QQ TT 76s;JJ TT 87s)"
+  game, policy = load(name)[0], drawn(name, 6)
+  games = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), 300, seed=3)
+  chips = evaluate_match(game, games)
+  for method in ("imaginary", "aivat"):
+    result = evaluate_match(game, games, policy, method=method)
+    assert abs(result.mean) < 4 * result.standard_error + 1e-9  # both have the same seats equally often
+    assert result.standard_error < chips.standard_error
+    assert result.score == chips.score
+  with pytest.raises(ValueError, match="'mivat' needs values of single histories"):
+    evaluate_match(game, games, policy, method="mivat")
+
+
+def test_mirrored_games_share_their_deals():
+  game, _ = load(LEDUC)
+  policy = drawn(LEDUC, 1)
+  games = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), 20, 4, mirrored=True)
+  assert [g.deal for g in games] == [n // 2 for n in range(20)]
+  assert [g.seat for g in games] == [n % 2 for n in range(20)]
+  assert all(a.actions[:2] == b.actions[:2] for a, b in zip(games[::2], games[1::2], strict=True))
+  assert len({g.actions[:2] for g in games}) > 4
+  again = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), 20, 4, mirrored=True)
+  assert again == games
+
+
+def test_standard_errors():
+  values = [1.0, 4.0, 2.0, -3.0]
+  assert standard_error(values, range(4)) == pytest.approx(np.std(values, ddof=1) / 2)
+  pairs = [2.5, -0.5]
+  assert standard_error(values, [0, 0, 1, 1]) == pytest.approx(np.std(pairs, ddof=1) / np.sqrt(2))
+  assert np.isnan(standard_error([1.0, 2.0], [0, 0]))
+
+
+def test_in_words():
+  game, _ = load("kuhn_poker")
+  games = [Played(0, (2, 1, 0, 0)), Played(1, (2, 1, 1, 1)), Played(0, (1, 2, 1, 0))]
+  result = evaluate_match(game, games)
+  assert result.values.tolist() == [1, -2, 1] and result.mean == 0
+  assert str(result) == (
+    "won 66.7% (95% interval 20.8% to 93.9%), drew 0.0%, lost 33.3% of 3 games; 0 ± 2 a game (95% interval)"
+  )
+
+
+@pytest.mark.parametrize(
+  ("games", "options", "message"),
+  [
+    ([], {}, "There are no games to evaluate"),
+    ([Played(0, (2, 1, 0))], {}, r"Game 0 \(\[2, 1, 0\]\): it is not over"),
+    ([Played(0, (2, 1, 7))], {}, "7 is not legal after"),
+    ([Played(2, (2, 1, 0, 0))], {}, "player must be 0 or 1, got 2"),
+    ([Played(0, (2, 1, 0, 0))], {"method": "luck"}, "Unknown method 'luck'"),
+    ([Played(0, (2, 1, 0, 0))], {"method": "aivat"}, "method='aivat' needs the agent's policy"),
+  ],
+)
+def test_bad_input(games, options, message):
+  with pytest.raises(ValueError, match=message):
+    evaluate_match(load("kuhn_poker")[0], games, **options)
+
+
+def test_a_game_that_the_agent_cannot_have_played():
+  game, _ = load("kuhn_poker")
+  agent = drawn("kuhn_poker", 3, pure=True)
+  possible = {actions for actions, _ in all_games("kuhn_poker", (agent, drawn("kuhn_poker", 1)))}
+  first = next(iter(possible))[:2]
+  played = [a for a, _ in all_games("kuhn_poker", (drawn("kuhn_poker", 2), drawn("kuhn_poker", 1)))]
+  refused = 0
+  for actions in played:
+    try:
+      evaluate_match(game, [Played(0, actions)], agent)
+    except ValueError as error:
+      refused += "the agent's policy never plays so" in str(error)
+  assert refused > 0, first
+  with pytest.raises(TypeError, match="values must be a policy, or for 'aivat' a function, got int"):
+    evaluate_match(game, [Played(0, played[0])], agent, values=3)

@@ -1,0 +1,103 @@
+"""The solver of played games: runs, files and matches; and that it converges where that can be known."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import exploitability
+
+from ps_cfr_spiel import PlayedMCCFRSolver, load_policy, load_solver
+from ps_cfr_spiel.evaluation.matches import match, player
+
+SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
+
+
+@pytest.fixture(scope="module")
+def trained():
+  solver = PlayedMCCFRSolver(pyspiel.load_game(SMALL), batch=64, seed=1)
+  solver.run(300)
+  return solver
+
+
+def test_counts(trained):
+  assert (trained.iteration, trained.plays) == (300, 300 * 2 * 64)
+  assert 2 * trained.plays <= trained.nodes <= 8 * trained.plays
+  assert 0 < trained.average_policy().cells() <= trained.game.played_form().cells
+
+
+def test_a_run_in_parts_through_a_file_is_the_run(trained, tmp_path):
+  """To the last bit."""
+  first = PlayedMCCFRSolver(trained.game, batch=64, seed=1)
+  first.run(100)
+  first.save(tmp_path / "run.npz")
+  second = load_solver(tmp_path / "run.npz")
+  assert isinstance(second, PlayedMCCFRSolver)
+  second.run(200)
+  for average in ("average_policy", "current_policy"):
+    np.testing.assert_array_equal(getattr(second, average)().table, getattr(trained, average)().table)
+  assert second.nodes == trained.nodes
+  loaded = load_policy(tmp_path / "run.npz")
+  np.testing.assert_array_equal(loaded.table, first.average_policy().table)
+
+
+def test_it_beats_a_random_player(trained):
+  policy = trained.average_policy()
+  score = match(trained.game, player(policy), player("random"), 400)
+  assert score.wins > 3 * score.losses
+
+
+def test_probabilities_are_of_the_legal_actions(trained):
+  policy = trained.average_policy()
+  state = trained.game.new_initial_state()
+  rng = np.random.default_rng(0)
+  while not state.is_terminal():
+    if not state.is_chance_node():
+      found = policy.action_probabilities(state)
+      assert list(found) == state.legal_actions()
+      assert sum(found.values()) == pytest.approx(1)
+    state.apply_action(int(rng.choice(state.legal_actions())))
+  with pytest.raises(ValueError):
+    policy.action_probabilities(state)
+
+
+def test_double_precision():
+  solver = PlayedMCCFRSolver(pyspiel.load_game(SMALL), batch=8, dtype="float64")
+  solver.run(2)
+  assert solver.average_policy().table.dtype == np.float64
+
+
+@pytest.mark.parametrize("estimate", ["learned", "corrected"])
+def test_exploitability_falls(estimate):
+  """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=2)")
+  uniform = exploitability.exploitability(game, openspiel_policy.UniformRandomPolicy(game))
+  solver = PlayedMCCFRSolver(game, estimate, batch=64)
+  solver.run(400)
+  assert exploitability.exploitability(game, solver.average_policy()) < uniform / 4
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"estimate": "exact"}, "Unknown estimate 'exact'; choose one of 'learned', 'corrected'"),
+    ({"exploration": 0}, "exploration must be a number above 0"),
+    ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
+    ({"most_weight": 0.5}, "most_weight must be a finite number of at least 1, got 0.5"),
+    ({"batch": 0}, "batch must be an integer from 1"),
+  ],
+)
+def test_wrong_options(options, message):
+  with pytest.raises(ValueError, match=message):
+    PlayedMCCFRSolver(pyspiel.load_game(SMALL), **options)
+
+
+def test_games_that_cannot_be_played():
+  with pytest.raises(ValueError, match=r"kuhn_poker\(\) has no played_form"):
+    PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"))
+  with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
+    PlayedMCCFRSolver(pyspiel.load_game("cheat(players=3)"))
+
+
+def test_there_is_no_exact_evaluation(trained):
+  with pytest.raises(ValueError, match="is played, not walked"):
+    trained.evaluation()
