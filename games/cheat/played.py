@@ -72,7 +72,7 @@ class PlayedCheat:
     """See `PlayedGame`."""
     code, own, other = self._hand(state)
     discards, count = self.keys.discard(code, jnp.maximum(other, 1))
-    answers = self.keys.answer(code, own, state.laid.sum(0), other)
+    answers = self.keys.answer(code, own, state.laid.sum(0, dtype=jnp.int32), other)
     lays = state.asked == 0
     return jnp.where(lays, discards, answers), jnp.where(lays, count, keys.ANSWERS)
 
@@ -89,10 +89,10 @@ class PlayedCheat:
   def _hand(self, state: arrays.Games) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Code of the hand of the player to move, its number of cards, and that of the other's: int32[B] each."""
     own = (state.discarder + state.asked) % 2
-    sizes = state.hands.sum(1)
+    sizes = state.hands.sum(1, dtype=jnp.int32)
     hand = jnp.where(own[None] == 0, state.hands[0], state.hands[1])
     weights = jnp.asarray(self.keys.weights)[arrays.rank(self.rules, state)]
-    code = (weights * hand.T).sum(1)
+    code = (weights * hand.T).sum(1, dtype=jnp.int32)
     return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
 
   def locate(self, state: "CheatState") -> tuple[int, list[int]]:

@@ -14,7 +14,7 @@ from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
-from ps_cfr_spiel.evaluation import matches
+from ps_cfr_spiel.evaluation import Score, matches
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import ESTIMATES, PlayedMCCFRSolver
 
@@ -92,7 +92,8 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedMCCFRSolver:
     raise UserError("train needs a game, such as cheat.")
   game = load_game(words)
   with user_errors():
-    return PlayedMCCFRSolver(game, **{name: values[name].value for name in _OWN})
+    options: dict[str, Any] = {name: values[name].value for name in _OWN}
+    return PlayedMCCFRSolver(game, **options)
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedMCCFRSolver:
@@ -119,7 +120,7 @@ def _learn(
   folder: Path,
   rows: list[dict[str, Any]],
   opponents: Sequence[str],
-) -> dict[str, matches.Score]:
+) -> dict[str, Score]:
   """Runs to the end and adds rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
   seconds, scores = float(rows[-1]["seconds"]) if rows else 0.0, {}
@@ -148,16 +149,16 @@ def _learn(
   return scores
 
 
-def _scores(solver: PlayedMCCFRSolver, opponents: Sequence[str], games: int) -> dict[str, matches.Score]:
+def _scores(solver: PlayedMCCFRSolver, opponents: Sequence[str], games: int) -> dict[str, Score]:
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
   return {
-    name: matches.match(solver.game, matches.player(policy), matches.player(name), games)
+    name: matches.match(solver.game, matches.player(policy), matches.player(name), games).score
     for name in opponents
   }
 
 
-def _row(solver: PlayedMCCFRSolver, seconds: float, scores: dict[str, matches.Score]) -> dict[str, Any]:
+def _row(solver: PlayedMCCFRSolver, seconds: float, scores: dict[str, Score]) -> dict[str, Any]:
   """A row of the table; the last columns are shares of games won."""
   return {
     "iteration": solver.iteration,

@@ -12,7 +12,7 @@ from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponseBot,
   local_best_response,
 )
-from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
+from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.matches import BOTS
 from ps_cfr_spiel.evaluation.online_runs import online_runs
 from ps_cfr_spiel.evaluation.points import Point, is_round, next_measurement, read_points, write_points
@@ -25,6 +25,7 @@ __all__ = [
   "MatchResult",
   "Played",
   "Point",
+  "Score",
   "comparison",
   "evaluate_match",
   "evaluate_policy",

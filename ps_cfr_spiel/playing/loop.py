@@ -42,7 +42,8 @@ def init(game: PlayedGame, seed: int, dtype: str) -> PlayingState:
   table: Any = np.zeros(table_size(game), dtype)
   key: Any = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
   iteration: Any = np.zeros((), np.int32)
-  return to_device(PlayingState(iteration, key, table, table, table, np.zeros(2, np.int32)), dtype)
+  nodes: Any = np.zeros(2, np.int32)
+  return to_device(PlayingState(iteration, key, table, table, table, nodes), dtype)
 
 
 @jit(static_argnames=("sampler", "batch", "decay"))

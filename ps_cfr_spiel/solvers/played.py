@@ -145,6 +145,10 @@ class PlayedMCCFRSolver(IterativeSolver):
   def _strategies(self, average):
     raise ValueError(f"{self.game} is played, not walked: there are no rows of a public tree.")
 
+  def average_policy(self) -> Any:
+    """The average policy so far, a copy: a `PlayedPolicy`."""
+    return self._policy(average=True)
+
   def _policy(self, average) -> Any:  # not one over rows of a public tree
     table = np.array(self._state.average if average else self._state.regrets)
     info = {**self._header(), "policy": "average" if average else "current"}

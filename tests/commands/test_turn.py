@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def solved(folder):
   """A run that stops at 2% of the pot, after which player 1 always folds to the first bet."""
-  words = [TURN, "--target=2%", "--iterations=2000", "--lock=bet 200=fold", "--noplot", "--quiet"]
+  words = [TURN, "--target=2%", "--iterations=2000", "--lock=all-in 200=fold", "--noplot", "--quiet"]
   assert command_line.run(["solve", *words, f"--output={folder}"]) == 0
   return folder / "run.npz"
 
@@ -34,7 +34,7 @@ def solved(folder):
 def test_it_stops_at_the_target_and_keeps_the_lock(solved):
   policy = load_policy(solved)
   assert 0 < policy.info["iteration"] < 2000
-  here = spot(policy, "bet 200")
+  here = spot(policy, "all-in 200")
   assert here.actions[0] == "Fold" and (here.probability[0] == 1).all()
   assert "locked" in load_solver(solved).description
 
@@ -51,7 +51,7 @@ def test_a_part_is_saved(solved, folder, capsys):
   part, whole = load_policy(folder / "part.npz"), load_policy(solved)
   for path in ("", "check", "check, check, 5d", "check, check, 5d, check"):
     assert (spot(part, path).probability == spot(whole, path).probability).all()
-  assert (spot(part, "bet 200").probability == 1 / len(spot(part, "bet 200").ids)).all()
+  assert (spot(part, "all-in 200").probability == 1 / len(spot(part, "all-in 200").ids)).all()
   assert "public states, uniform elsewhere" in run(capsys, "show", folder / "part.npz")
 
 

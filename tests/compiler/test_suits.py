@@ -94,7 +94,7 @@ def test_a_file_is_of_the_whole_game(tmp_path, monkeypatch):
   solver.run(5)
   solver.save(tmp_path / "run.npz")
   monkeypatch.setattr(ps_cfr, "fold_suits", lambda tree: None)
-  without = load_solver(tmp_path / "run.npz")
+  without = PSCFRSolver.load(tmp_path / "run.npz")
   monkeypatch.undo()
   assert without._folded is None
   np.testing.assert_allclose(

@@ -42,7 +42,7 @@ def test_a_run_in_parts_through_a_file_is_the_run(trained, tmp_path):
 
 def test_it_beats_a_random_player(trained):
   policy = trained.average_policy()
-  score = match(trained.game, player(policy), player("random"), 400)
+  score = match(trained.game, player(policy), player("random"), 400).score
   assert score.wins > 3 * score.losses
 
 
