@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from ps_cfr_spiel.device.freed import give_back
 
@@ -52,7 +53,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-      traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
+      traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs)))
       if traced:
         return inside(*args, **kwargs)
       before = compilations

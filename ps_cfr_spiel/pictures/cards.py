@@ -36,7 +36,7 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   line = ", ".join(first.history[:-1])
   who = seat_of(policy.game, first.player)
   draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, on each card after {line}")
-  played = sum(spot.probability @ spot.weight for spot in spots.values())
+  played = np.sum([spot.probability @ spot.weight for spot in spots.values()], axis=0)
   note = "each card: the share of every action over all hands, and how often the player bets or raises"
   draw_legend(figure, first.actions, played / np.sum(played), note)
   return figure
