@@ -17,7 +17,9 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("name, lines, some", PARTS, ids=str)
+@pytest.mark.parametrize(
+  "name, lines, some", PARTS, ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value)
+)
 def test_what_is_kept(name, lines, some, tmp_path):
   policy = random_policy(name)
   policy.save(tmp_path / "all.npz")

@@ -4,7 +4,9 @@ For longer: `pytest tests/properties --hypothesis-profile=hour`.
 """
 
 import dataclasses
+import itertools
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -16,7 +18,18 @@ from reference import sequence_form_value
 import ps_cfr_spiel
 from ps_cfr_spiel import RULES, PSCFRSolver, TreePolicy, build_tree
 
+EXAMPLES = itertools.count(1)
 LEAST = 1e-9  # relative to the scale of utilities
+
+
+def load(shape):
+  """The game of a shape. Compiled code of earlier ones is forgotten now and then.
+
+  Each program that XLA compiles takes some of the process's 65,530 memory maps.
+  """
+  if next(EXAMPLES) % 100 == 0:
+    jax.clear_caches()
+  return game_of(shape)
 
 
 def trees_of(game):
@@ -58,7 +71,7 @@ def scale_of(tree):
 @given(shapes(), st.integers(0, 2**31))
 def test_all_leaf_forms_are_worth_the_same(shape, seed):
   """As OpenSpiel says, where it takes the game."""
-  game = game_of(shape)
+  game = load(shape)
   results = []
   for tree in trees_of(game):
     policy = TreePolicy(game, tree.names, random_strategies(tree, seed))
@@ -77,7 +90,7 @@ def test_all_leaf_forms_are_worth_the_same(shape, seed):
 
 @given(shapes(4), st.sampled_from(sorted(set(RULES) - {"nrm"})), st.booleans())
 def test_solvers_find_the_value_of_the_lp(shape, rule, alternating):
-  game = game_of(shape)
+  game = load(shape)
   solver = PSCFRSolver(game, rule, alternating, "float64", public_states="none")
   scale = scale_of(solver.tree)
   start = solver.exploitability()
@@ -95,7 +108,7 @@ def test_solvers_find_the_value_of_the_lp(shape, rule, alternating):
 @given(shapes(4), st.sampled_from(["VRMCCFRSolver", "OutcomeSamplingSolver", "ExternalSamplingSolver"]))
 def test_sampling_goes_the_same_way_in_parts(shape, name):
   """A run in two parts equals a run in one; strategies are distributions."""
-  game = game_of(shape)
+  game = load(shape)
   one, two = (
     getattr(ps_cfr_spiel, name)(game, dtype="float64", public_states="none", seed=shape.seed) for _ in (0, 1)
   )
@@ -112,7 +125,7 @@ def test_sampling_goes_the_same_way_in_parts(shape, name):
 @given(shapes(3))
 def test_re_solving_is_not_worse_than_uniform_play(shape):
   """Searches with and without a lookahead, in games that have public states."""
-  game = game_of(shape)
+  game = load(shape)
   try:
     tree = build_tree(game)
   except ValueError as error:
