@@ -224,7 +224,7 @@ def spoil(folder):
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ("slove", "Unknown command 'slove'; choose one of solve, show, explore, evaluate, compare"),
+    ("slove", "Unknown command 'slove'; choose one of solve, train, show, explore, evaluate, compare"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
     ("solve|river_subgame(", "Missing closing bracket"),
@@ -232,7 +232,7 @@ def spoil(folder):
     ("solve|river_subgame(ranges=AA)", "ranges='AA'"),
     ("solve|kuhn_poker(players=3)", "two-player zero-sum"),
     ("solve|one|two", "Expected one game, got 'one' and 'two'"),
-    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm|nrm+>"),
+    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm|nrm+|cfr|cfr+>"),
     ("solve|--dtype=float16", "value should be one of <float32|float64>"),
     ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
     ("solve|--iterations=-1", "-1 is not a non-negative integer"),
@@ -297,8 +297,8 @@ def spoil(folder):
     ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967295]"),
     (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967295]"),
     ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, search, or"),
-    ("play|hearts", "cannot be played here"),
-    ("play|liars_dice_ir", "cannot be played here"),
+    ("play|backgammon", "cannot be played here: it has no strings for what players know"),
+    ("play|blotto", "cannot be played here: its players move at the same time"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
   ],
 )

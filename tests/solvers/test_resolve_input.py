@@ -45,7 +45,7 @@ def dealt(name):
     ({"actions": []}, r"actions must be among 0..1 of kuhn_poker\(\), got \[\]"),
     ({"actions": [0, "1"]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[0, '1'\]"),
     ({"actions": [True]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[True\]"),
-    ({"rule": "cfr"}, "Unknown rule 'cfr'"),
+    ({"rule": "nrn"}, "Unknown rule 'nrn'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'"),
     ({"public_states": "none"}, "Subgames need public states"),
     ({"public_states": "mine"}, "Unknown public_states 'mine'"),
