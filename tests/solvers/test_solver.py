@@ -199,7 +199,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
 @pytest.mark.parametrize(
   "options, message",
   [
-    ({"rule": "cfr"}, "Unknown rule 'cfr'"),
+    ({"rule": "nrn"}, "Unknown rule 'nrn'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'; choose one of 'float32', 'float64'"),
     ({"leaves": "fast"}, "Unknown leaves 'fast'"),
     ({"skip": -1}, "skip must be an integer of at least 0, got -1"),
