@@ -58,7 +58,7 @@ def _is_string(value: Any) -> bool:
 
 
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
-  "kind": (lambda value: value in NEEDED, "'solver', 'policy', 'batch', 'examples' or 'values'"),
+  "kind": (lambda value: value in list(NEEDED), "'solver', 'policy', 'batch', 'examples' or 'values'"),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),

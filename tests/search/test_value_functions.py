@@ -169,8 +169,8 @@ def test_bad_iterations(iterations):
 
 
 def test_bad_rule_and_strategies():
-  with pytest.raises(ValueError, match="Unknown rule 'cfr'"):
-    CFRValues(20, "cfr")
+  with pytest.raises(ValueError, match="Unknown rule 'nrn'"):
+    CFRValues(20, "nrn")
   with pytest.raises(ValueError, match="Unknown values 'best'; choose one of 'average', 'best-response'"):
     CFRValues(20, values="best")
   _, subgames, _, tables, _ = load("kuhn_poker")
