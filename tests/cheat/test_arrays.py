@@ -84,7 +84,7 @@ def test_the_deal_is_hypergeometric():
     first, second = np.frombuffer(pair, np.uint8).reshape(2, 3)
     ways = math.prod(math.comb(2, f) * math.comb(2 - f, s) for f, s in zip(first, second, strict=True))
     assert count / batch == pytest.approx(ways / total, abs=5 * math.sqrt(ways / total / batch))
-  assert len(found) == 3 * 3 + 3 * 3  # the hands that a hand leaves: 3 beside a pair, 3 beside two ranks
+  assert len(found) == 3 * 3 + 3 * 4  # the hands that a hand leaves: 3 beside a pair, 4 beside two ranks
   assert np.asarray(games.discarder).mean() == pytest.approx(0.5, abs=0.02)
 
 

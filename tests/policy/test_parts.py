@@ -13,7 +13,7 @@ PARTS = [
   ("kuhn_poker", ["pass"], {(), ("Pass",)}),
   ("kuhn_poker", ["pass ..."], {(), ("Pass",), ("Pass", "Bet")}),
   (TURN, ["check, check, 6c, check"], {(), ("Check",), ("Check", "Check", "Deal 6c")}),
-  (TURN, ["bet 200, call, 6d ...", "check"], {(), ("Bet 200",), ("Check",)}),
+  (TURN, ["all-in, call, 6d ...", "check"], {(), ("All-in 200",), ("Check",)}),
 ]
 
 
