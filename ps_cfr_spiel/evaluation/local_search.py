@@ -176,6 +176,9 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
   calls = _pair([np.zeros(shape) for shape in blocks] for blocks in shapes)
   folds = _pair([np.zeros((a, rows, 1), bool) for a, rows, _ in blocks] for blocks in shapes)
   for d in tree.names.decisions:
+    if all(infostate is None for infostate in d.infostates):  # the board holds a card of every hand
+      calls[d.player][d.block][:, d.row] = 1 / len(d.legal_actions)
+      continue
     names = action_names(game, tree.names, d)
     found = [a for a, name in enumerate(names) if CALL.search(name)]
     if len(found) != 1:

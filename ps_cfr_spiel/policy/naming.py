@@ -14,8 +14,15 @@ def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_inde
 
 
 def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tuple[str, ...]:
-  """The legal actions of a row, as the game's `action_to_string` writes them."""
-  first = next(h for h, name in enumerate(decision.infostates) if name is not None)
+  """The legal actions of a row, as the game's `action_to_string` writes them.
+
+  Raises:
+    ValueError: the player cannot be there with any type: public cards have blocked all hands.
+  """
+  first = next((h for h, name in enumerate(decision.infostates) if name is not None), None)
+  if first is None:
+    place = ", ".join(line(game, labels, decision.public_state))
+    raise ValueError(f"After {place} player {decision.player} has no hand left: the cards block all of them.")
   state = make_state(labels, game, decision, first)
   return tuple(state.action_to_string(decision.player, action) for action in decision.legal_actions)
 

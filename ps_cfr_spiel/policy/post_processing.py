@@ -205,7 +205,7 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
     table = strategies[decision.player][decision.block][:, decision.row]
     # Types of a row have the same actions, but where time is hidden not the same number of earlier ones.
     groups = [types] if how.first_action else [[h] for h in types]
-    for group in groups:
+    for group in filter(None, groups):
       state = make_state(policy.labels, policy.game, decision, group[0])
       table[:, group] = how.at(state, decision.player, table[:, group])
   info = {**policy.info, "policy": f"rounded {policy.info.get('policy', 'average')}"}

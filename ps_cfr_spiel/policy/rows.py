@@ -60,16 +60,17 @@ def rows(
     number = decision.public_state
     if public_states is not None and number not in public_states:
       continue
+    alive = [h for h, infostate in enumerate(decision.infostates) if infostate is not None]
+    if not alive:  # the board holds a card of every hand
+      continue
     if number >= 0 and number not in lines:
       lines[number] = SEPARATOR.join(line(game, labels, number))
     place = (decision.player, number, lines[number]) if number >= 0 else (decision.player, None, None)
     actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
     types = labels.types[decision.player]
     strategy, worth, often = table(decision), worths.at(decision), reach(decision)
-    for h, infostate in enumerate(decision.infostates):
-      if infostate is None:
-        continue
-      type_ = types[h] or None
+    for h in alive:
+      infostate, type_ = decision.infostates[h], types[h] or None
       equity = None if often.equity is None else _number(often.equity[h])
       for a, action in enumerate(actions):
         values = float(strategy[a, h]), _number(worth.value[a, h]), _number(worth.best[a, h])

@@ -20,6 +20,7 @@ from ps_cfr_spiel.policy.post_processing import PostProcessedPolicy
 
 EXAMPLE = np.array([0.1, 0.25, 0.15, 0.15, 0.2, 0.15, 0, 0, 0])  # the third bet is the pot's
 KINDS = ["fold", "call", *["bet"] * 7]
+TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 5c3d)"  # 6c blocks some hands
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,bets=0.5 1 a,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 SEVERAL = np.random.default_rng(0).dirichlet(np.ones(9), 40).T
 
@@ -67,7 +68,7 @@ def test_nothing_is_changed_by_default():
 
 
 @pytest.mark.parametrize("how", ["purify", "threshold=0.3", "cautious"])
-@pytest.mark.parametrize("name", ["leduc_poker", RIVER])
+@pytest.mark.parametrize("name", ["leduc_poker", RIVER, TURN])
 def test_a_tree_policy_is_rounded_as_any_other_is(name, how):
   policy = random_policy(name)
   rounded, lazy = post_process(policy.game, policy, how), post_process(policy.game, plain(policy), how)
