@@ -226,7 +226,7 @@ class RandomRivers(Sequence):
     rng = np.random.default_rng((self.seed, number))
     board = tuple(rng.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE, replace=False).tolist())
     ratio = self.ratios[rng.integers(len(self.ratios))]
-    (live,) = (~np.isin(cards.ALL_HANDS, board).any(1)).nonzero()
+    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
     order = live[np.argsort(strengths(np.array(board), cards.ALL_HANDS[live]), kind="stable")]
     ranges = np.zeros((2, len(cards.ALL_HANDS)))
     for weights in ranges:
