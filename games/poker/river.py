@@ -4,7 +4,8 @@ OpenSpiel's game strings keep commas for themselves, so that ranges and sizes ha
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pyspiel
 
@@ -40,17 +41,21 @@ def river(
   both = [ranges] if isinstance(ranges, str) else list(ranges)
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
-  parameters = {
-    "board": _blanks(board),
-    "pot": pot,
-    "stack": stack,
-    "bets": _lone_twice(";".join(map(_sizes, sizes))),
-    "ranges": ";".join(map(_blanks, both)),
-  }
+  texts = {"board": board, "bets": ";".join(sizes), "ranges": ";".join(map(_blanks, both))}
+  parameters = {**plain(texts), "pot": pot, "stack": stack}
   try:
     return pyspiel.load_game("river_subgame", parameters)
   except pyspiel.SpielError as error:
     raise ValueError(str(error)) from error
+
+
+def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+  """Parameters of `river_subgame` that a poker player wrote, as game strings have them; only texts change."""
+  written = {name: value.strip() if isinstance(value, str) else value for name, value in parameters.items()}
+  for name, read in (("board", _blanks), ("bets", _sizes), ("ranges", _blanks)):
+    if isinstance(written.get(name), str):
+      written[name] = read(written[name])
+  return written
 
 
 def _blanks(text: str) -> str:
@@ -60,7 +65,9 @@ def _blanks(text: str) -> str:
 
 def _sizes(text: str) -> str:
   """Sizes of one or several bets, percents as fractions of the pot: "50%, 33.5%" as "0.5 0.335"."""
-  return re.sub(r"([0-9]*\.?[0-9]+) ?%", lambda found: _fraction(found[1]), _blanks(text))
+  sizes = re.sub(r"([0-9]*\.?[0-9]+) ?%", lambda found: _fraction(found[1]), _blanks(text))
+  # A lone number stands once more for later bets, since OpenSpiel would read it as a number.
+  return f"{sizes};{sizes}" if re.fullmatch(r"[0-9.]+", sizes) else sizes
 
 
 def _fraction(percent: str) -> str:
@@ -68,8 +75,3 @@ def _fraction(percent: str) -> str:
   whole, _, rest = percent.partition(".")
   digits = whole.rjust(3, "0")
   return f"{digits[:-2].lstrip('0') or '0'}.{digits[-2:]}{rest}".rstrip("0").rstrip(".")
-
-
-def _lone_twice(text: str) -> str:
-  """A lone number once more for later bets, since OpenSpiel would read it as a number."""
-  return f"{text};{text}" if re.fullmatch(r"[0-9.]+", text) else text

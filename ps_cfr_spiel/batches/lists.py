@@ -8,6 +8,7 @@ from typing import Any
 
 from ps_cfr_spiel.batches.solutions import Solution
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.river import plain  # pyright: ignore
 from ps_cfr_spiel.games.poker.situations import FIELDS, Situation, from_words  # pyright: ignore
 
 CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")
@@ -19,6 +20,7 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
 
   CSV has a first line with names, of `river_subgame`'s parameters: board, pot, stack, bets, ranges; of these
   only board is needed. JSON lines have an object with these fields in each line. Empty lines are passed over.
+  Texts may be as poker players write them, with commas and percents.
 
   Raises:
     OSError: there is no such file.
@@ -30,7 +32,7 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   situations, ranges = [], []
   for line, given in reader(path):
     try:
-      situations.append(from_words(given))
+      situations.append(from_words(plain(given)))
     except ValueError as error:
       raise ValueError(f"{path}, line {line}: {error}") from error
     ranges.append(str(given.get("ranges") or "uniform"))
