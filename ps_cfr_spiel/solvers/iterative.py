@@ -16,13 +16,14 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
+from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
+LOOK_SECONDS = 0.05  # least time between two looks at whether numbers are finite
 LEAST_CHUNK = 4  # iterations of a call, but for the first: copying and checking large tables takes long
 SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
 ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
@@ -176,7 +177,7 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     self._compile_run(progress)
-    next_call, saved_at = self.iteration + every, time.monotonic()
+    next_call, saved_at, looked = self.iteration + every, time.monotonic(), time.monotonic()
     progress = False if progress is None and callback else progress
     sound = self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
@@ -186,12 +187,14 @@ class IterativeSolver(abc.ABC):
         started, before = time.monotonic(), self.iteration
         goal = min(target, next_call) if callback else target
         self._advance(min(chunk, goal - before))
-        due = checkpoint is not None and time.monotonic() - saved_at >= checkpoint_seconds
-        sound = self._checked(sound)  # after every part, so that no third state is ever held
-        give_back()
+        now, stop = time.monotonic(), self.iteration in (next_call if callback else target, target)
+        due = checkpoint is not None and now - saved_at >= checkpoint_seconds
+        # Where tables are large every part takes longer than that, so that no third state is held.
+        if stop or due or now - looked >= LOOK_SECONDS:
+          sound, looked = self._checked(sound), now
         bar.update(self.iteration - before)
-        chunk = _next_chunk(chunk, time.monotonic() - started)
-        if callback and self.iteration in (next_call, target):
+        chunk = _next_chunk(chunk, now - started)
+        if callback and stop:
           next_call += every
           if callback(self):
             break
