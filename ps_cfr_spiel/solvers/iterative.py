@@ -16,7 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, game_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
@@ -192,6 +192,8 @@ class IterativeSolver(abc.ABC):
         # Where tables are large every part takes longer than that, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
           sound, looked = self._checked(sound), now
+        if now - started > 2 * CHUNK_SECONDS:
+          give_back()  # tables are so large that the least part takes long; their old copies are wanted back
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, now - started)
         if callback and stop:
