@@ -5,15 +5,18 @@ code; a notebook or program asks for it with `keep_compiled_code()`. The folder 
 what was used longest ago goes first, and JAX locks it, so that two processes can share it.
 """
 
+import contextlib
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import jax
 
 SWITCH = "PS_CFR_SPIEL_CACHE"  # in the environment: a folder, or "off"
 MOST_BYTES = 512 * 2**20
+STALE_SECONDS = 60  # an entry is written in far less
 LEAST_SECONDS = 0.2  # to compile; what takes less is not worth a file
 
 
@@ -49,7 +52,17 @@ def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:
       pass
   except OSError:
     return None
+  _sweep(chosen)
   jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
   jax.config.update("jax_persistent_cache_min_compile_time_secs", LEAST_SECONDS)
   jax.config.update("jax_compilation_cache_dir", str(chosen))
   return chosen
+
+
+def _sweep(folder: Path) -> None:
+  """Deletes entries of processes killed while writing: JAX would warn of them whenever it compiles."""
+  for entry in folder.glob("*-cache"):
+    with contextlib.suppress(OSError):
+      half = not entry.with_name(entry.name.removesuffix("-cache") + "-atime").exists()
+      if half and time.time() - entry.stat().st_mtime > STALE_SECONDS:
+        entry.unlink()

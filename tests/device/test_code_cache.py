@@ -83,3 +83,14 @@ def test_a_folder_that_cannot_be_written(tmp_path):
   (tmp_path / "file").write_text("")
   code = "import ps_cfr_spiel, sys; print(ps_cfr_spiel.keep_compiled_code(sys.argv[1]))"
   assert run(code, tmp_path / "file" / "below") == ["None"]
+
+
+def test_half_entries_of_the_killed_are_swept(tmp_path):
+  """JAX writes an entry and then its time of use; without that it would warn at every compilation."""
+  names = ("whole-cache", "whole-atime", "half-cache", "begun-cache")
+  for name in names:
+    (tmp_path / name).write_bytes(b"x")
+  for name in names[:3]:
+    os.utime(tmp_path / name, (0, 0))
+  code_cache._sweep(tmp_path)
+  assert sorted(path.name for path in tmp_path.iterdir()) == ["begun-cache", "whole-atime", "whole-cache"]
