@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
@@ -53,8 +54,9 @@ class PlayerState(NamedTuple):
 
   Attributes:
     strategy: [A, rows, H], the current strategy.
-    average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array.
-    excess: [A, rows, H], by how much rounding has made `average` too large (Kahan summation).
+    average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array, once
+      `excess` is taken away.
+    excess: [A, rows, H]; see `averages`.
     rule: the rule's own state.
     recorded: sums of what the leaf evaluator records (`tree.record_of`), weighted as `average` is, and last
       the sum of the weights, []; empty if it records nothing.
@@ -138,6 +140,19 @@ def with_dead(state: SolverState, start: SolverState) -> SolverState:
   return SolverState(state.iteration, jax.tree.map(widen, state.players, start.players))
 
 
+def from_version_1(state: Any, rule: Rule) -> Any:
+  """A state, or what has its fields, from a file of format 1, where the last iteration weighed 1 in sums."""
+  t = state.iteration
+  weight = 1.0 if t == 0 else (t / 2.0 ** int(t).bit_length()) ** rule.gamma
+
+  def player(own: PlayerState) -> PlayerState:
+    average, excess = (tuple(x * x.dtype.type(weight) for x in pair) for pair in (own.average, own.excess))
+    return own._replace(average=average, excess=excess)
+
+  first, second = state.players
+  return state._replace(players=(player(first), player(second)))
+
+
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
   """The rule's first state for a block; see `init`."""
   state = rule.init(shape, dtype)
@@ -180,24 +195,26 @@ class _Game(NamedTuple):
 def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
   """Puts the current strategy, whose reach is a column, into the average and asks the rule for the next.
 
-  The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
-  growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1). The sum is compensated: late
-  iterations would otherwise be lost in float32, and exploitability would rise again.
+  Iterations up to `skip` are left out of the average (Schmid 2021, Section 21.1). What the leaves record is
+  kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too.
   """
   regrets, record = step
-  (average,), (excess,) = state.average, state.excess
-  dtype = average.dtype
-  time = t.astype(dtype)
-  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / time)) if rule.gamma else jnp.zeros((), dtype)
+  (excess,) = state.excess
+  dtype = excess.dtype
   counts = (t > skip).astype(dtype)
-  change = counts * reach - faded * average - excess
-  total = average + change
-  excess = (total - average) - change
+  excess = excess - counts * averages.weight(t, rule.gamma, dtype) * reach
   steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
+  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
   terms = (*record, jnp.ones((), dtype)) if record else ()
   recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
-  return PlayerState(tuple(strategy), (total,), (excess,), tuple(rules), recorded)
+  return PlayerState(tuple(strategy), state.average, (excess,), tuple(rules), recorded)
+
+
+def _folded(state: PlayerState, rule: Rule, t: Array) -> PlayerState:
+  """The player before iteration t, with the average as `averages.fold` leaves it."""
+  average, excess = averages.fold(*state.average, *state.excess, t, rule.gamma)
+  return state._replace(average=(average,), excess=(excess,))
 
 
 def _play(game: _Game, players, reach, turn, t, skip, rule):
@@ -278,14 +295,24 @@ def advance(
   """`iterate` on tables that are joined, and stay so; `run` is the same, jitted."""
   turns = ((0,), (1,)) if alternating else ((0, 1),)
   game, reach = _begin(tree, sets, state.players)
+  end = state.iteration + iterations
 
-  def iteration(_, carry):
-    t, players, reach = carry[0] + 1, carry[1], carry[2]
+  def iteration(t, carry):
+    players, reach = carry
     for turn in turns:
       players, reach, _ = _play(game, players, reach, turn, t, skip, rule)
-    return t, players, reach
+    return players, reach
 
-  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
+  def block(carry):
+    done, players, reach = carry
+    t = done + 1
+    last = jnp.minimum(averages.last_of_block(t), end)
+    first, second = (_folded(player, rule, t) for player in players)
+    return last, *jax.lax.fori_loop(t, last + 1, iteration, ((first, second), reach))
+
+  t, players, _ = jax.lax.while_loop(
+    lambda carry: carry[0] < end, block, (state.iteration, state.players, reach)
+  )
   return SolverState(t, players)
 
 
@@ -358,7 +385,9 @@ def take_turn(
   """
   state = join(tree, state, sets)
   game, reach = _begin(tree, sets, state.players)
-  players, _, regrets = _play(game, state.players, reach, (player,), state.iteration + 1, skip, rule)
+  t, players = state.iteration + 1, list(state.players)
+  players[player] = _folded(players[player], rule, t)
+  players, _, regrets = _play(game, players, reach, (player,), t, skip, rule)
   return split(tree, state._replace(players=players), sets).players, regrets[player]
 
 
@@ -382,4 +411,4 @@ def average_strategy(state: PlayerState) -> Blocks:
 
   That of an abstraction is one of sets; see `of_infostates`.
   """
-  return tuple(normalise(s) for s in state.average)
+  return tuple(normalise(s - c) for s, c in zip(state.average, state.excess, strict=True))

@@ -147,6 +147,9 @@ class PSCFRSolver(IterativeSolver):
       kept = cfr.regroup(kept, self._folded.fold)
     return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
 
+  def _from_version_1(self, kept):
+    return cfr.from_version_1(kept, self.rule)
+
   def _options(self):
     return {
       "rule": rule_header(self.rule),
