@@ -20,7 +20,7 @@ import numpy as np
 import pyspiel
 from machine import describe
 
-from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, matches
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
@@ -28,6 +28,7 @@ from ps_cfr_spiel.solvers import ContinualResolving
 RANGES = "ranges=AA KK 98s 76s AhQh:0.5 JTs;QQ-99 AKs KQs A5s T9s"
 PLACE = f"river_subgame(board=9s7c5s4hKd,pot=200,stack=900,{RANGES}"
 FEW, MANY = "bets=1 a;1 a", "bets=0.5 0.75 1 2 a;0.5 1 a"
+FOLD, CHECK = 0, 1
 BEST = "best response"
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 GAMES = {
@@ -102,12 +103,12 @@ def searched(game: pyspiel.Game, iterations: int, actions: list[int]) -> TreePol
 
 def folding(game: pyspiel.Game, *_) -> TreePolicy:
   """Checks, and folds to any bet."""
-  policy = solved(game, 1)
-  for d in policy.labels.decisions:
-    names = [game.action_to_string(d.player, a) for a in d.legal_actions]
-    first = next((k for k, name in enumerate(names) if "fold" in name.lower()), 0)
-    policy.strategies[d.player][d.block][:, d.row] = np.eye(len(names))[first][:, None]
-  return policy
+  tree = build_tree(game)
+  blocks = [[np.zeros(shape) for shape in player.block_shapes] for player in tree.players]
+  for d in tree.names.decisions:
+    chosen = d.legal_actions.index(FOLD if FOLD in d.legal_actions else CHECK)
+    blocks[d.player][d.block][chosen, d.row] = 1
+  return TreePolicy(game, tree.names, blocks)
 
 
 AGENTS: dict[str, Callable[[pyspiel.Game, int, list[int]], Any]] = {
@@ -121,7 +122,7 @@ AGENTS: dict[str, Callable[[pyspiel.Game, int, list[int]], Any]] = {
 def luck(options: argparse.Namespace) -> None:
   """Prints the table of standard deviations."""
   print(f"{'':28}" + "".join(f"{name:>12}" for name in METHODS))
-  print(f"{'thesis, hold_em (big blinds)':28}" + "".join(f"{THESIS[name]:12.3f}" for name in METHODS))
+  print(f"{'thesis (big blinds)':28}" + "".join(f"{THESIS[name]:12.3f}" for name in METHODS))
   game = pyspiel.load_game("leduc_poker")
   policy = solved(game, 1000)
   actions, odds = zip(*all_games(game, policy), strict=True)
