@@ -12,7 +12,7 @@ from ps_cfr_spiel.policy.convert import strategies_of
 from ps_cfr_spiel.policy.locks import locks_from_file, read_locks
 from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state, move_name
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
-from ps_cfr_spiel.policy.parts import Part
+from ps_cfr_spiel.policy.parts import Part, lines_states
 from ps_cfr_spiel.policy.paths import find_public_state, play_moves
 from ps_cfr_spiel.policy.post_processing import (
   PostProcessing,
@@ -51,6 +51,7 @@ __all__ = [
   "grouped",
   "letters",
   "line",
+  "lines_states",
   "locks_from_file",
   "make_state",
   "move_name",
