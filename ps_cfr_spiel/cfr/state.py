@@ -132,7 +132,7 @@ def with_dead(state: SolverState, start: SolverState) -> SolverState:
 def from_version_1(state: Any, rule: Rule) -> Any:
   """A state, or what has its fields, from a file of format 1, where the last iteration weighed 1 in sums."""
   t = state.iteration
-  weight = 1.0 if t == 0 else (t / 2.0 ** int(t).bit_length()) ** rule.gamma
+  weight = 1.0 if t == 0 else (t / 2.0 ** (int(t).bit_length() - 1)) ** rule.gamma
 
   def player(own: PlayerState) -> PlayerState:
     average, excess = (tuple(x * x.dtype.type(weight) for x in pair) for pair in (own.average, own.excess))
