@@ -3,10 +3,12 @@
 May use: policy, cfr, compiler and what is below them. `maps` makes abstractions for users, `partitions` lays
 one player's out for a tree and splits it, `refine` says where; `cfr_ira` and `fpira` are the algorithms of
 Čermák, Lisý and Bošanský (2020), `double_oracle` what they are compared with, `loss` says what an abstraction
-costs.
+costs. `public_clusters` (of boards) and `buckets` (of hands, by the distances of `transport`) cluster rows of
+numbers, for games too large for keys.
 """
 
 from ps_cfr_spiel.abstraction import cfr_ira, fpira
+from ps_cfr_spiel.abstraction.buckets import Buckets, along, between, bucketed, cluster_equities, squared
 from ps_cfr_spiel.abstraction.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
@@ -21,22 +23,36 @@ from ps_cfr_spiel.abstraction.maps import (
   unbind,
 )
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets
+from ps_cfr_spiel.abstraction.public_clusters import board_distances, check_disjoint, public_clusters, spread
+from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 
 __all__ = [
   "PRESETS",
   "Abstraction",
+  "Buckets",
   "Key",
   "Loss",
   "Partition",
   "abstract",
   "abstract_tree",
   "abstraction_loss",
+  "along",
   "as_sets",
+  "between",
   "bind",
+  "board_distances",
+  "bucketed",
   "cfr_ira",
+  "check_disjoint",
+  "cluster_equities",
   "double_oracle",
   "fpira",
   "from_file",
+  "greedy_distances",
+  "line_distances",
+  "public_clusters",
+  "spread",
+  "squared",
   "to_arrays",
   "unbind",
 ]

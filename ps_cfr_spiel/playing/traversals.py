@@ -16,7 +16,7 @@ counterfactual best response). Conditions 13's reach is the sampling itself: onl
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,6 @@ class Tables(NamedTuple):
   skipped: jax.Array
 
 
-@runtime_checkable
 class TraversedGame(PlayedGame, Protocol):
   """A played game that traverses itself."""
 
@@ -107,7 +106,7 @@ class Traversals:
 
   def __call__(
     self,
-    game: TraversedGame,
+    game: Any,  # a `TraversedGame`
     tables: Tables,
     traverser: jax.Array,
     iteration: jax.Array,

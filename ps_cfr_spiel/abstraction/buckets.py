@@ -1,0 +1,155 @@
+"""Buckets: private states of one cluster that play alike, found by what they are worth or may become.
+
+A private state is described by numbers, one row for each: on the last round its equities against clusters of
+the opponent's hands (Johanson et al. 2013); before it how likely it is to come into each bucket of the next
+round (potential-aware, Ganzfried and Sandholm 2014), or a histogram of its equity. `bucketed` is k-means
+over such rows under a distance that suits them.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
+from ps_cfr_spiel.arguments import check_count
+
+Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows [N, D], means [K, D] -> [N, K]
+
+
+class Buckets(NamedTuple):
+  """Rows in buckets.
+
+  Attributes:
+    label: int32[N], the bucket of each row.
+    means: float64[K, D], of the rows of each bucket.
+    cost: the weighted sum of all distances from rows to their means.
+  """
+
+  label: np.ndarray
+  means: np.ndarray
+  cost: float
+
+
+def squared(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
+  """Squared Euclidean distances, for equities."""
+  lengths = (rows**2).sum(1)[:, None] + (means**2).sum(1)
+  return np.maximum(lengths - 2 * rows @ means.T, 0)
+
+
+def along(places: np.ndarray) -> Distance:
+  """Earth mover's distance on a line, for histograms over these places."""
+  return functools.partial(line_distances, places=np.asarray(places, float))
+
+
+def between(means: np.ndarray) -> Distance:
+  """Earth mover's distance, greedily, for histograms over buckets with these means [B, D] (Euclidean)."""
+  return functools.partial(greedy_distances, ground=np.sqrt(squared(means, means)))
+
+
+def bucketed(
+  rows: np.ndarray,
+  count: int,
+  distance: Distance = squared,
+  *,
+  weights: np.ndarray | None = None,
+  seed: int = 0,
+  restarts: int = 25,
+  sweeps: int = 50,
+) -> Buckets:
+  """k-means, begun as k-means++ and begun anew several times.
+
+  Under an earth mover's distance the arithmetic mean is not what lessens the cost most, which may therefore
+  rise; the best of all rounds is what counts. A bucket that loses its last row is given the row that is
+  farthest from its mean.
+
+  Args:
+    rows: float[N, D].
+    count: how many buckets; fewer come of fewer different rows.
+    distance: what is summed up; to be lessened.
+    weights: float[N], how much each row counts, by default 1.
+    seed: of the random numbers.
+    restarts: how often to begin.
+    sweeps: at most so many steps each time.
+
+  Raises:
+    ValueError: there is no row, or an argument is out of range.
+  """
+  rows = np.asarray(rows, float)
+  if rows.ndim != 2 or not len(rows) or not np.isfinite(rows).all():
+    raise ValueError(f"rows: a table [private states, numbers] of finite numbers, got one of {rows.shape}.")
+  different, first, member = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+  weights = np.ones(len(rows)) if weights is None else np.asarray(weights, float)
+  weight = np.bincount(member.ravel(), weights, len(different))
+  if len(different) <= check_count("buckets", count, 1):
+    order = np.argsort(np.argsort(first))  # numbered as they first come
+    return Buckets(order[member.ravel()].astype(np.int32), rows[np.sort(first)], 0.0)
+  generator = np.random.default_rng(seed)
+  found = [
+    _descend(different, weight, _begin(different, weight, count, distance, generator), distance, sweeps)
+    for _ in range(check_count("restarts", restarts, 1))
+  ]
+  best = min(found, key=lambda buckets: buckets.cost)
+  return best._replace(label=best.label[member.ravel()])
+
+
+def _begin(rows, weight, count: int, distance: Distance, generator: np.random.Generator) -> np.ndarray:
+  """[K, D]: rows drawn one after the other, by weight times distance to those that were drawn before."""
+  chosen = [int(generator.choice(len(rows), p=weight / weight.sum()))]
+  nearest = np.full(len(rows), np.inf)
+  for _ in range(count - 1):
+    nearest = np.minimum(nearest, distance(rows, rows[chosen[-1:]])[:, 0])
+    nearest[chosen] = 0
+    share = nearest * weight
+    if not share.sum() > 0:
+      share = np.ones(len(rows))
+      share[chosen] = 0
+    chosen.append(int(generator.choice(len(rows), p=share / share.sum())))
+  return rows[chosen]
+
+
+def _descend(rows, weight, means: np.ndarray, distance: Distance, sweeps: int) -> Buckets:
+  """The best buckets on the way from these means."""
+  best, label = None, None
+  for _ in range(sweeps):
+    apart = distance(rows, means)
+    before, label = label, apart.argmin(1)
+    label, nearest = _fill(label, apart.min(1), len(means))
+    cost = float(weight @ nearest)
+    if best is None or cost < best.cost:
+      best = Buckets(label.astype(np.int32), means, cost)
+    if before is not None and (label == before).all():
+      break
+    total = np.bincount(label, weight, len(means))
+    sums = [np.bincount(label, weight * column, len(means)) for column in rows.T]
+    means = np.stack(sums, 1) / np.maximum(total, np.finfo(float).tiny)[:, None]
+  assert best is not None
+  return best
+
+
+def _fill(label: np.ndarray, nearest: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+  """Gives each empty bucket the row that is farthest from its mean, out of a bucket that has others."""
+  label, nearest = label.copy(), nearest.copy()
+  for empty in np.flatnonzero(np.bincount(label, minlength=count) == 0):
+    spare = np.bincount(label, minlength=count)[label] > 1
+    row = int(np.where(spare, nearest, -1).argmax())
+    label[row], nearest[row] = empty, 0
+  return label, nearest
+
+
+def cluster_equities(strength: np.ndarray, together: np.ndarray, groups: np.ndarray) -> np.ndarray:
+  """Equities of all hands of a board against clusters of hands (OCHS; Johanson et al. 2013, Section 4).
+
+  Args:
+    strength: int[H], the larger wins.
+    together: bool[H, H], can the opponent have the second hand beside the first?
+    groups: int[H], the opponent's cluster of each hand, 0 to G - 1.
+
+  Returns:
+    float64[H, G]: the probability to win, ties counting half; 1/2 where the opponent can have no such hand.
+  """
+  lead = np.sign(strength[:, None] - strength).astype(np.float32) * together
+  member = (groups[:, None] == np.arange(int(groups.max()) + 1)).astype(np.float32)
+  total = together.astype(np.float32) @ member
+  return 0.5 + (lead @ member / np.maximum(total, 1) / 2).astype(float)

@@ -1,0 +1,132 @@
+"""Public clusters: outcomes of a public chance move, such as flops, that share a table (Brown et al. 2015).
+
+Boards are alike if the private states on them fall into the same buckets of an abstraction that there is
+already; which private states these are does not matter (Algorithm 2). Boards that are alike are clustered
+(Algorithm 3). Both need nothing of a game but counts.
+"""
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from ps_cfr_spiel.arguments import check_count
+
+ROUNDING = 1e-12  # relative; a point does not move for less
+
+
+def board_distances(transitions: np.ndarray) -> np.ndarray:
+  """How unlike boards are, from 0 to 1 (Brown et al. 2015, Algorithm 2).
+
+  With each row divided by its sum, this is 1 less the sum over buckets of the smaller of two entries, the
+  total variation between the two rows: a metric, but for different boards at distance 0.
+
+  Args:
+    transitions: [M, B], how many private states of each board fall into each bucket, or their chance weight.
+
+  Returns:
+    float64[M, M].
+
+  Raises:
+    ValueError: entries are negative, or a board has no private state.
+  """
+  transitions = np.asarray(transitions, float)
+  total = transitions.sum(1, keepdims=True)
+  if transitions.ndim != 2 or not ((transitions >= 0).all() and (total > 0).all()):
+    raise ValueError("transitions: a table [boards, buckets] of numbers >= 0, some above 0 in each row.")
+  return squareform(pdist(transitions / total, "cityblock") / 2)
+
+
+def spread(distances: np.ndarray, clusters: np.ndarray) -> float:
+  """W, the sum of the distances between the points of each cluster, which `public_clusters` lessens."""
+  return float(distances[clusters[:, None] == clusters].sum() / 2)
+
+
+def public_clusters(
+  distances: np.ndarray, count: int, *, seed: int = 0, restarts: int = 10, sweeps: int = 100
+) -> np.ndarray:
+  """Clusters points that only their distances describe (Brown et al. 2015, Algorithm 3, mended).
+
+  Begins as k-means++ does (Arthur and Vassilvitskii 2007). Then a point goes to the cluster whose points are
+  least far from it in sum. The printed algorithm moves all points at once, and all of them end in the
+  cluster that was smallest; one at a time, each move lessens W (see `spread`), and no cluster loses its last
+  point, whose sum is 0.
+
+  Args:
+    distances: float[M, M], symmetric, 0 on the diagonal.
+    count: how many clusters, at most M.
+    seed: of the random numbers.
+    restarts: the best of so many clusterings is returned.
+    sweeps: at most so many times is every point looked at.
+
+  Returns:
+    int32[M], the cluster of each point, 0 to `count` - 1, none of them empty.
+
+  Raises:
+    ValueError: the matrix is none of distances, or an argument is out of range.
+  """
+  distances = np.asarray(distances, float)
+  square = distances.ndim == 2 and len(distances) == distances.shape[-1] > 0
+  if not (square and (distances >= 0).all() and (distances == distances.T).all() and not np.trace(distances)):
+    raise ValueError("distances must be a symmetric matrix of numbers >= 0 with zeros on its diagonal.")
+  if check_count("clusters", count, 1) > len(distances):
+    raise ValueError(f"clusters={count}: there are only {len(distances)} boards to be clustered.")
+  generator = np.random.default_rng(seed)
+  found = [
+    descend(distances, nearest_seed(distances, count, generator), check_count("sweeps", sweeps, 1))
+    for _ in range(check_count("restarts", restarts, 1))
+  ]
+  return min(found, key=lambda clusters: spread(distances, clusters))
+
+
+def nearest_seed(distances: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
+  """int32[M]: for each point the nearest of `count` points, drawn as k-means++ draws them."""
+  chosen: list[int] = []
+  weight = np.ones(len(distances))
+  for _ in range(count):
+    if not weight.sum() > 0:  # the rest are copies of points that were drawn
+      weight = np.ones(len(distances))
+      weight[chosen] = 0
+    chosen.append(int(generator.choice(len(distances), p=weight / weight.sum())))
+    weight = distances[:, chosen].min(1) ** 2
+    weight[chosen] = 0
+  clusters = distances[:, chosen].argmin(1).astype(np.int32)
+  clusters[chosen] = np.arange(count)  # also where two of them are at distance 0
+  return clusters
+
+
+def descend(distances: np.ndarray, clusters: np.ndarray, sweeps: int) -> np.ndarray:
+  """Moves points one at a time until none is better off elsewhere; W never rises."""
+  clusters, count = clusters.copy(), int(clusters.max()) + 1
+  sums = np.stack([distances[:, clusters == k].sum(1) for k in range(count)], 1)  # of each point to each
+  for _ in range(sweeps):
+    moved = False
+    for point, own in enumerate(clusters.tolist()):
+      best = int(sums[point].argmin())
+      if sums[point, best] < sums[point, own] - ROUNDING * sums[point].max():
+        sums[:, own] -= distances[:, point]
+        sums[:, best] += distances[:, point]
+        clusters[point], moved = best, True
+    if not moved:
+      break
+  return clusters
+
+
+def check_disjoint(clusters: np.ndarray, cells: np.ndarray, names: list[str]) -> None:
+  """ValueError, naming both boards, if two clusters share a cell.
+
+  Args:
+    clusters: int[M], the cluster of each board.
+    cells: int[M, V], the abstract cell of each private state on each board; -1 where there is none.
+    names: of the boards.
+  """
+  owner = np.full(int(cells.max(initial=-1)) + 1, -1)
+  for board, row in enumerate(cells):
+    used = np.unique(row[row >= 0])
+    first = owner[used]
+    foreign = used[(first >= 0) & (clusters[first] != clusters[board])]
+    if len(foreign):
+      other = int(owner[foreign[0]])
+      raise ValueError(
+        f"The boards {names[other]} and {names[board]} share cell {foreign[0]}, but are in the clusters "
+        f"{clusters[other]} and {clusters[board]}; each cluster needs cells of its own."
+      )
+    owner[used] = np.where(first < 0, board, first)
