@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -122,7 +123,8 @@ class PSCFRSolver(IterativeSolver):
     )
 
   def _strategies(self, average):
-    players = self._state.players
+    on_host = jax.tree.map(np.asarray, self._state)
+    players = cfr.in_tables(self._tree, on_host, self._sets).players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
     own = zip(self._tree.players, self._sets, tables, strict=True)
     return [
@@ -146,6 +148,9 @@ class PSCFRSolver(IterativeSolver):
     if self._folded is not None:
       kept = cfr.regroup(kept, self._folded.fold)
     return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
+
+  def _from_version_1(self, kept):
+    return cfr.from_version_1(kept, self.rule)
 
   def _options(self):
     return {

@@ -242,7 +242,7 @@ def test_glasses_has_a_map_with_beliefs(tmp_path):
 @pytest.mark.slow
 def test_leduc_is_a_tree_with_tables(tmp_path):
   policy = random_policy("leduc_poker")
-  line = ["Raise", "Call", "Chance outcome:0"]
+  line = ["Raise", "Call", "Deal 0"]
   seen = click(policy, [("#moves button", move) for move in line], tmp_path)
   here = spot(policy, ", ".join(line))
   worth = worth_at(policy, here)
