@@ -11,8 +11,8 @@ The turn is 9s7c5s4h, pot 200, stack 1,000, fcpa, all hands; "wide" stands for 2
 chips there, as PioSOLVER says too. The estimate of memory is the one with which trees that do not fit are
 refused. postflop-solver, a program in Rust that pip does not install, took 102 ms an iteration on one core of
 another machine (`PEER`), 0.36% of the pot after 92 of them and 0.089% after 209; the turn's value to player 0
-was -10.044 chips. Times are medians; the matrix product of `machine.py`, timed in the same run, is what they can
-be compared by. Memory is the largest resident set.
+was -10.044 chips. Times are medians; the matrix product of `machine.py`, timed in the same run, is what they
+can be compared by. Memory is the largest resident set.
 """
 
 import argparse
