@@ -103,7 +103,7 @@ def memory_needs(
   return {
     "for strategies, averages and regrets": int(kept),
     "for compiling and iterating": int(max(COMPILING + COMPILED * kept, running)) * bool(tables),
-    "for locks": (LOCKED * numbers * HOST + leaves * (itemsize + HOST)) * locked,
+    "for locks": (LOCKED * numbers * HOST + leaves * itemsize) * locked,
     "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
   }
