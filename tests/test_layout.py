@@ -24,6 +24,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour
   ("compiler",),
   ("policy", "mccfr", "subgames"),
   ("search", "abstraction", "batches", "playing"),
+  ("dealing",),
   ("solvers", "learning"),
   ("evaluation",),
   ("views",),

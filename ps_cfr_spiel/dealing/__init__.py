@@ -1,0 +1,66 @@
+"""Games of cards too large to walk: dealt, not walked, in public clusters that share nothing but values.
+
+May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards,
+and `parts` cuts the lines in two; `hierarchy` makes clusters and buckets; `lines` is external sampling over
+lines, and `loop` runs it on all devices; `evaluation` tells what a strategy is worth in the whole game, and
+`sizes` how large that game is.
+"""
+
+from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.dealing.evaluation import Tables, evaluate_tables
+from ps_cfr_spiel.dealing.hierarchy import (
+  CLUSTERS,
+  LOSSLESS,
+  DealtAbstraction,
+  abstraction_of_cells,
+  from_file,
+  load_abstraction,
+  make_abstraction,
+  save_abstraction,
+  to_arrays,
+)
+from ps_cfr_spiel.dealing.loop import (
+  HierarchicalState,
+  Sampled,
+  all_devices,
+  boards_of,
+  device_game,
+  gathered,
+  init,
+  on_mesh,
+  placed,
+  sampled,
+  solve,
+)
+from ps_cfr_spiel.dealing.parts import first_cells
+from ps_cfr_spiel.dealing.sizes import Sizes, measure
+
+__all__ = [
+  "CLUSTERS",
+  "LOSSLESS",
+  "SPECIAL",
+  "DealtAbstraction",
+  "DealtGame",
+  "HierarchicalState",
+  "Sampled",
+  "Sizes",
+  "Tables",
+  "abstraction_of_cells",
+  "all_devices",
+  "boards_of",
+  "device_game",
+  "evaluate_tables",
+  "first_cells",
+  "from_file",
+  "gathered",
+  "init",
+  "load_abstraction",
+  "make_abstraction",
+  "measure",
+  "on_mesh",
+  "placed",
+  "sampled",
+  "save_abstraction",
+  "solve",
+  "to_arrays",
+]

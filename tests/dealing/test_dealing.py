@@ -1,0 +1,325 @@
+"""Dealt games against the walked ones: payoffs, expected increments, exact values."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from ps_cfr_spiel.games.poker.dealt import dealt_form
+from ps_cfr_spiel.games.poker.suits import set_numbers
+
+from ps_cfr_spiel import HierarchicalMCCFRSolver, PSCFRSolver, evaluate_policy
+from ps_cfr_spiel.dealing import (
+  DealtAbstraction,
+  DealtGame,
+  HierarchicalState,
+  Tables,
+  abstraction_of_cells,
+  boards_of,
+  evaluate_tables,
+  first_cells,
+  make_abstraction,
+  measure,
+  sampled,
+)
+from ps_cfr_spiel.dealing.loop import traverse
+from ps_cfr_spiel.device import to_device
+from ps_cfr_spiel.solvers import HierarchicalPolicy
+
+LEDUC = "leduc_poker"
+
+
+def poker(ranks, suits, hole, board, raises=2, bets="limit"):
+  """A small game of OpenSpiel's `universal_poker`."""
+  rounds = len(board.split())
+  sizes, first, most = (" ".join(map(str, x[:rounds])) for x in ((2, 4, 4), (1, 1, 1), (raises,) * 3))
+  return (
+    f"universal_poker(betting={bets},numPlayers=2,numRounds={rounds},blind=1 2,raiseSize={sizes},"
+    f"firstPlayer={first},maxRaises={most},numSuits={suits},numRanks={ranks},numHoleCards={hole},"
+    f"numBoardCards={board},stack=20 20)"
+  )
+
+
+SMALL = poker(3, 2, 1, "0 1")
+THREE = poker(3, 2, 1, "0 1 1", raises=1)
+TWO_CARDS = poker(4, 2, 2, "0 2", raises=1)
+NO_LIMIT = poker(3, 2, 1, "0 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")
+
+
+@functools.cache
+def compiled(name):
+  game = pyspiel.load_game(name)
+  return game, DealtGame.of(game)
+
+
+def random_tables(dealt, abstraction, seed):
+  """Strategies, some of them pure, some cells never visited."""
+  parts, generator = sampled(dealt, abstraction), np.random.default_rng(seed)
+
+  def table(*shape):
+    return generator.exponential(size=shape) * (generator.random(shape) < 0.6)
+
+  child = table(abstraction.count, parts.child.actions, parts.child.cells)
+  return Tables(table(parts.head.actions, parts.head.cells), child)
+
+
+@pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS, NO_LIMIT, poker(13, 4, 2, "0 3", raises=3)])
+def test_payoffs_are_openspiels_on_random_playouts(name):
+  game, dealt = compiled(name)
+  form, generator = dealt.form, np.random.default_rng(0)
+  after = {pair: k for k, pair in enumerate(zip(form.parent.tolist(), form.action.tolist(), strict=True))}
+  for _ in range(60):
+    state, line = game.new_initial_state(), 0
+    while not state.is_terminal():
+      if state.is_chance_node():
+        state.apply_action(int(generator.choice([action for action, _ in state.chance_outcomes()])))
+        continue
+      action = int(generator.choice(state.legal_actions()))
+      while (line, -1) in after:
+        line = after[line, -1]
+      assert form.player[line] == state.current_player()
+      line = after[line, action]
+      state.apply_action(action)
+    while (line, -1) in after:
+      line = after[line, -1]
+    cards = [move.action for move in state.full_history() if move.player < 0]
+    pairs = [cards[: form.hole], cards[form.hole : 2 * form.hole]]
+    won = form.constant[line]
+    if form.stake[line]:
+      first, second = form.strengths(np.array([cards[2 * form.hole :]]))[0][set_numbers(np.array(pairs))]
+      won += form.stake[line] * np.sign(int(first) - int(second))
+    assert state.returns()[0] == pytest.approx(won)
+
+
+# --- Expected increments ----------------------------------------------------------------------------
+
+
+def cell_of(dealt, abstraction, state):
+  """(cluster or -1, cell) of a state."""
+  line, seen = dealt.place(state)
+  cluster, bucket = abstraction.find(seen)
+  return cluster, first_cells(dealt, abstraction.sizes)[line] + bucket
+
+
+def exact_increments(game, policy, traverser):
+  """The traverser's counterfactual regrets, the other's reach x policy: {string: (state, [A])}."""
+  found = {}
+
+  @functools.cache
+  def play(infostate):
+    return policy.action_probabilities(states[infostate])
+
+  states = {}
+
+  def value(state, reach, chance):
+    """To the traverser; `reach` is the other player's."""
+    if state.is_terminal():
+      return state.returns()[traverser]
+    if state.is_chance_node():
+      return sum(p * value(state.child(a), reach, chance * p) for a, p in state.chance_outcomes())
+    key = state.information_state_string()
+    states.setdefault(key, state)
+    shares = play(key)
+    total = found.setdefault(key, (states[key], np.zeros(len(shares))))[1]
+    if state.current_player() == traverser:
+      values = np.array([value(state.child(a), reach, chance) for a in shares])
+      mean = values @ list(shares.values())
+      total += chance * reach * (values - mean)
+      return mean
+    total += chance * reach * np.array(list(shares.values()))
+    return sum(p * value(state.child(a), reach * p, chance) for a, p in shares.items() if p > 0)
+
+  value(game.new_initial_state(), 1.0, 1.0)
+  return found
+
+
+def halves(lines, shape, generator):
+  """Regrets by which each cell plays one action, or two equally often: two numbers draw all there is."""
+  table = np.zeros((*shape, lines.actions, lines.cells))
+  legal = np.zeros(lines.cells, int)
+  for cell, count, actor in zip(lines.cell, lines.count, lines.actor, strict=True):
+    if actor < 2:
+      legal[cell:] = count  # cells of the next line come later
+  for place in np.ndindex(*shape, lines.cells):
+    some = generator.permutation(legal[place[-1]])[: generator.integers(1, 3)]
+    table[(*place[:-1], some, place[-1])] = 2.0
+    table[(*place[:-1], slice(legal[place[-1]]), place[-1])] -= 1
+  return np.where(table > 0, 1.0, np.minimum(table, 0))
+
+
+def enumerated(game, abstraction, tables, traverser, printed):
+  """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part."""
+  parts = to_device(sampled(game, abstraction), "float64")
+  boards = boards_of(game, abstraction, 4)  # with empty clusters behind the others
+  hands = np.array(list(itertools.permutations(range(6), 2))).T
+  halves_of = (0.25, 0.75)
+  opponent = 1 - traverser  # who acts at every second depth
+  grid = list(itertools.product(range(hands.shape[1]), (np.arange(12) + 0.5) / 12, *[halves_of] * 4))
+  head = np.full((len(parts.head.depths), len(grid)), 0.1)
+  child = np.full((1 + len(parts.child.depths), len(grid)), 0.1)
+  deal, child[0], head[opponent], head[opponent + 2], child[opponent + 2], child[opponent + 4] = np.array(
+    grid
+  ).T
+  pads = len(boards) - abstraction.count
+  regrets = np.pad(tables.child, ((0, pads), (0, 0), (0, 0)))
+  zero = np.zeros_like(tables.head), np.zeros_like(regrets)
+  state = HierarchicalState(np.int32(0), np.zeros(2, np.uint32), tables.head, zero[0], regrets, zero[1])
+
+  @jax.jit
+  def turn(state, boards, hands, head, child):
+    own = jnp.broadcast_to(child, (len(boards), *child.shape))
+    one = jnp.ones(())
+    return traverse(
+      parts, boards, state, hands, head, own, jnp.int32(traverser), one,
+      gather=lambda x: x, plus=False, printed=printed,
+    )  # fmt: skip
+
+  after = turn(to_device(state, "float64"), boards, hands[:, deal.astype(int)], head, child)
+  count = abstraction.count
+  return (
+    (after.head_regrets - tables.head, after.head_average),
+    (after.regrets[:count] - tables.child, after.average[:count]),
+  )
+
+
+@pytest.mark.parametrize("clusters", [(0, 0, 0), (0, 1, 1), (2, 0, 1)])
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_expected_increments_are_the_counterfactual_regrets(clusters, traverser):
+  """With one cluster, some, and one for each board, empty ones beside them."""
+  game, dealt = compiled(LEDUC)
+  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
+  parts, generator = sampled(dealt, abstraction), np.random.default_rng(traverser)
+  tables = Tables(halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator))
+  expected = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
+  results = {printed: enumerated(dealt, abstraction, tables, traverser, printed) for printed in (False, True)}
+  biased = []
+  for state, increments in expected.values():
+    cluster, cell = cell_of(dealt, abstraction, state)
+    kind = 0 if state.current_player() == traverser else 1
+    for printed, (head, child) in results.items():
+      table = head[kind] if cluster < 0 else child[kind][cluster]
+      found = np.asarray(table)[: len(increments), cell]
+      if not printed or cluster < 0:  # what the head learns is right either way
+        np.testing.assert_allclose(found, increments, atol=1e-12)
+      elif kind == 0:
+        biased.append(np.stack([found, increments]))
+  found, increments = np.concatenate(biased, 1)
+  scale = (found @ increments) / (increments @ increments)
+  wrong = abs(found - scale * increments).max() > 0.01
+  assert wrong == (len(set(clusters)) > 1)  # with one cluster every pair of hands leaves it as many boards
+
+
+# --- Exact values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+  ("name", "clusters", "buckets"),
+  [(LEDUC, 2, "lossless"), (SMALL, 2, 2), (THREE, 2, 2), (TWO_CARDS, 3, 4), (NO_LIMIT, 3, "lossless")],
+)
+def test_board_by_board_values_are_the_walked_trees(name, clusters, buckets):
+  game, dealt = compiled(name)
+  abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
+  tables = random_tables(dealt, abstraction, 3)
+  found = evaluate_tables(dealt, abstraction, tables, "float64")
+  walked = evaluate_policy(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}))
+  np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
+
+
+# --- Abstractions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS])
+def test_lossless_buckets_are_the_classes_and_clusters_share_none(name):
+  _, dealt = compiled(name)
+  abstraction = make_abstraction(dealt, 2, "lossless")
+  for number in range(1, dealt.rounds):
+    table, classes = abstraction.buckets[number], dealt.classes[number]
+    own = abstraction.clusters[dealt.runouts[number].parent if number == 2 else np.arange(len(table))]
+    alive = classes >= 0
+    board = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
+    cells = set(zip(own[board[alive]].tolist(), table[alive].tolist(), strict=True))
+    assert len(cells) == (classes.max(1) + 1).sum()
+    assert (table[~alive] == -1).all()
+
+
+def test_buckets_are_as_many_as_asked_for_and_repeat():
+  _, dealt = compiled(TWO_CARDS)
+  found = [make_abstraction(dealt, 3, 4, seed=5, restarts=2) for _ in range(2)]
+  assert found[0].count == 3 and found[0].sizes[1] == 4
+  for one, two in zip(found[0].buckets, found[1].buckets, strict=True):
+    np.testing.assert_array_equal(one, two)
+
+
+def test_wrong_abstractions_are_refused():
+  _, dealt = compiled(SMALL)
+  good = make_abstraction(dealt, 2, "lossless")
+  with pytest.raises(ValueError, match="a number for each of 3 boards"):
+    DealtAbstraction.of(dealt, np.array([0, 2, 0]), good.buckets)
+  with pytest.raises(ValueError, match="expected a table for each of 2 rounds, got 1"):
+    DealtAbstraction.of(dealt, good.clusters, good.buckets[:1])
+  with pytest.raises(ValueError, match="buckets of round 1: expected a table"):
+    DealtAbstraction.of(dealt, good.clusters, [good.buckets[0], good.buckets[1] * 0])
+  apart = good.buckets[0].copy()
+  apart[0, 1] = 9
+  with pytest.raises(ValueError, match="hands that differ in names of suits are in two buckets"):
+    DealtAbstraction.of(dealt, good.clusters, [apart, good.buckets[1]])
+  with pytest.raises(ValueError, match="clusters=4: there are only 3 boards"):
+    make_abstraction(dealt, 4)
+  with pytest.raises(ValueError, match="buckets must be an integer of at least 1"):
+    make_abstraction(dealt, 2, "all")
+
+
+def test_cells_of_two_clusters_are_refused_by_their_boards():
+  _, dealt = compiled(SMALL)
+  classes = dealt.classes[1]
+  cells = np.where(classes >= 0, classes + 10 * np.arange(3)[:, None], -1)
+  found = abstraction_of_cells(dealt, np.array([0, 1, 1]), [dealt.classes[0], cells])
+  lossless = make_abstraction(dealt, np.array([0, 1, 1]), "lossless")
+  np.testing.assert_array_equal(found.buckets[1], lossless.buckets[1])
+  cells[cells == 10] = 20
+  with pytest.raises(ValueError, match="boards 3c and 4c share cell 20, but are in the clusters 0 and 1"):
+    abstraction_of_cells(dealt, np.array([1, 0, 1]), [dealt.classes[0], cells])
+
+
+@pytest.mark.parametrize(
+  ("name", "words"),
+  [
+    ("kuhn_poker", "expected universal_poker for two"),
+    ("leduc_poker(suit_isomorphism=True)", "leduc_poker without suit_isomorphism"),
+    (poker(3, 2, 1, "0 0"), "expected none before the first and some before each other"),
+    (poker(4, 2, 3, "0 1"), "deals hands of 3 cards"),
+  ],
+)
+def test_other_games_are_refused(name, words):
+  with pytest.raises(ValueError, match=words):
+    DealtGame.of(pyspiel.load_game(name))
+
+
+def test_lossless_abstractions_are_solved():
+  """Exploitability falls towards 0, and the value is that of the walked game's solver."""
+  game, dealt = compiled(LEDUC)
+  abstraction = make_abstraction(dealt, np.array([0, 1, 1]), "lossless")
+  solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=64)
+  solver.run(2000)
+  assert solver.exploitability() < 0.05
+  exact = PSCFRSolver(game)
+  exact.run(300)
+  assert solver.value() == pytest.approx(exact.value(), abs=0.03)
+
+
+def test_sizes_are_counted_without_making_anything():
+  """Leduc's are those of its walk, flop hold'em's were counted independently when it was planned."""
+  game, dealt = compiled(LEDUC)
+  sizes = measure(dealt.form)
+  assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
+  tree = PSCFRSolver(game).tree
+  assert len(list(tree.names.infostates())) == 936
+  abstraction = make_abstraction(dealt, 2, 3)
+  cells = sampled(dealt, abstraction)
+  assert sizes.abstract_infostates(2, 3) == cells.head.cells + 2 * cells.child.cells
+  large = measure(dealt_form(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100"))))
+  assert (large.infostates, large.abstract_infostates(60, 50)) == (1_455_428_208, 169_352)
+  assert large.lines.tolist() == [8, 56] and large.classes.tolist() == [1, 1_755]
