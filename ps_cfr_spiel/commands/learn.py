@@ -1,5 +1,6 @@
 """The command `ps-cfr-spiel learn`: teaches a network what lies beyond the lookahead of searches."""
 
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,60 +10,84 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, define_limit, say
-from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
+from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, pictures_if, user_errors
 
-FILE = "values.npz"
+FILE, LOSSES = "values.npz", "losses.png"
+INTERRUPTED = 130  # exit code
 
 
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags, in the order in which `--help` lists them."""
   into: dict[str, Any] = {"flag_values": values}
   count: dict[str, Any] = {"lower_bound": 1, **into}
-  flags.DEFINE_integer(
-    "draws", 600, "Draws of ranges, each of which is solved in all public states.", 2, **into
-  )
+  flags.DEFINE_integer("draws", 1200, _HELP["draws"], 2, **into)
+  flags.DEFINE_integer("turns", 0, _HELP["turns"], 0, **into)
+  flags.DEFINE_integer("chains", 100, _HELP["chains"], **count)
+  flags.DEFINE_enum("teacher", "solve", ["solve", "search"], _HELP["teacher"], **into)
   flags.DEFINE_integer("teacher_iterations", 100, "Iterations by which each situation is solved.", **count)
-  flags.DEFINE_integer("steps", 6000, "Steps of training; Ctrl-C ends it early and keeps the best.", **count)
+  flags.DEFINE_integer("steps", 6000, "Steps of training, in each turn.", **count)
   flags.DEFINE_integer("width", 192, "Width of the network's layers.", **count)
   flags.DEFINE_integer("seed", 0, "Seed of the ranges and of the network.", 0, 2**32 - 1, **into)
-  flags.DEFINE_string("output", None, _OUTPUT, **into)
+  flags.DEFINE_string("output", None, _HELP["output"], **into)
+  flags.DEFINE_bool("plot", None, "Draw the losses (default: if matplotlib is installed).", **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   define_limit(values)
   define_game(values)
   define_json(values)
 
 
-_OUTPUT = "Folder for values.npz, which resolve takes (default: runs/, the game's name and -values)."
+_HELP = {
+  "draws": "Draws of ranges, each of which is solved in all public states.",
+  "turns": "How often it goes on to learn from what its own searches ask about.",
+  "chains": "In each turn: how often searches go through the game, each of them overheard several times.",
+  "teacher": "What situations are solved by: solve goes to the end of the game, search looks one decision "
+  "ahead and takes the network's own values beyond (with --turns, some eight of them).",
+  "output": "Folder for values.npz, which resolve takes, and for the data (default: runs/, the game's name "
+  "and -values). What is there of the same call is not done again.",
+}
 
 
 def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
-  learning = load_learning()
+  learning, pictures = load_learning(), pictures_if(values.plot)
+  if values.teacher == "search" and not values.turns:
+    raise UserError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
   game = load_game(words, values)
   folder = make_folder(Path(values.output or f"runs/{game.get_type().short_name}-values"))
   progress, began = not (values.quiet or values.json), time.perf_counter()
-  with user_errors():
-    situations = learning.generate(
-      game,
-      values.draws,
-      values.seed,
-      iterations=values.teacher_iterations,
-      progress=progress,
-      limit=values.limit,
-    )
-    learned = learning.train(situations, values.seed, values.steps, width=values.width, progress=progress)
-  file = folder / FILE
-  learned.save(file)
+  try:
+    with user_errors():
+      learned = learning.self_play(
+        game,
+        values.turns,
+        values.draws,
+        values.chains,
+        values.teacher,
+        values.seed,
+        values.teacher_iterations,
+        folder,
+        progress,
+        training={"steps": values.steps, "width": values.width},
+        limit=values.limit,
+      )
+  except KeyboardInterrupt:
+    print(f"\nInterrupted; the same call goes on with what is in {folder}.", file=sys.stderr)
+    return INTERRUPTED
+  learned.save(folder / FILE)
+  if pictures is not None:
+    pictures.training_losses(learned.losses, learned.card["game"]).savefig(folder / LOSSES)
   card, seconds = learned.card, time.perf_counter() - began
-  facts = {**card, "seconds": seconds, "saved": str(file)}
+  facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
   lines = {
     "game": card["game"],
     "learned from": f"{card['learned_from']:,} situations in {len(learned.places):,} public states",
     "validation": f"loss {card['loss']:.4g}, mean error {100 * card['error']:.3g}% of the mean value",
     "time": f"{seconds:.1f} s",
-    "saved": str(file),
-    "search with it": f"ps-cfr-spiel resolve '{card['game']}' --lookahead=1 --values={file}",
+    "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
+    "search with it": f"ps-cfr-spiel resolve '{card['game']}' --lookahead=1 --values={folder / FILE}",
   }
+  if not card["finished"]:
+    lines["not finished"] = "the same call goes on; this is the best so far"
   say(values, facts, lines)
   return 0
 
@@ -81,8 +106,13 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Learn values for searches",
   text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
-  "what lies beyond a lookahead. Needs pip install 'ps_cfr_spiel[learn]'.",
-  examples=("learn leduc_poker", "learn leduc_poker --draws=100 --steps=2000 --width=96"),
+  "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. Ctrl-C in "
+  "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'.",
+  examples=(
+    "learn leduc_poker",
+    "learn leduc_poker --draws=100 --steps=2000 --width=96",
+    "learn 'liars_dice(dice_sides=3)' --turns=3",
+  ),
   define=define,
   run=learn,
 )

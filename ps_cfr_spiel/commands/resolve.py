@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyspiel
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
@@ -25,6 +26,8 @@ from ps_cfr_spiel.search import ROUND, CFRValues, ValueFunction
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import GADGETS
 from ps_cfr_spiel.views import unit_of, with_unit
+
+PRETRAINED = "pretrained"  # as --values: what comes with the package
 
 
 def define(values: flags.FlagValues) -> None:
@@ -54,7 +57,8 @@ _HELP = {
   "the game).",
   "value_iterations": "With --lookahead: the value function solves what lies beyond in this many iterations "
   "(default: 20).",
-  "values": "With --lookahead: a file of learn, whose network says what lies beyond.",
+  "values": "With --lookahead: a file of learn, whose network says what lies beyond; or 'pretrained', which "
+  "there is for leduc_poker.",
   "actions": "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
   "output": "Folder for policy.npz, which show, evaluate and play take (default: runs/, the game's name and "
   "-resolving).",
@@ -80,7 +84,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
       values.rule,
       values.gadget,
       _lookahead(values.lookahead),
-      _value_function(values),
+      _value_function(values, game),
       _actions(values.actions),
       dtype=values.dtype,
       public_states=values.public_states,
@@ -124,10 +128,11 @@ def _lookahead(word: str | None) -> int | str | None:
   return int(word)
 
 
-def _value_function(values: flags.FlagValues) -> ValueFunction | None:
+def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ValueFunction | None:
   """What lies beyond the lookahead."""
   if values["values"].present:
-    return load_learning().LearnedValues.load(values["values"].value)
+    learned, file = load_learning().LearnedValues, values["values"].value
+    return learned.pretrained(game) if file == PRETRAINED else learned.load(file)
   return None if values.lookahead is None else CFRValues(values.value_iterations or 20)
 
 

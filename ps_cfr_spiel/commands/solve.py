@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,9 @@ from ps_cfr_spiel.commands.user_input import (
   RIVER_FLAGS,
   UserError,
   load_game,
-  load_pictures,
   load_saved_policy,
   make_folder,
+  pictures_if,
   user_errors,
 )
 from ps_cfr_spiel.compiler import quiet_stderr
@@ -133,7 +132,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   if values.situations is not None:
     return solve_list(values, words)
   refuse_sharing(values)
-  pictures = _pictures(values.plot)
+  pictures = pictures_if(values.plot)
   run = _set_up(values, words)
   run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
   interrupted = False
@@ -164,16 +163,6 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   if pictures is None and values.plot is None:
     print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
   return INTERRUPTED if interrupted else 0
-
-
-def _pictures(plot: bool | None) -> ModuleType | None:
-  """The module that draws; None if pictures are not wanted, or not insisted on and matplotlib is missing."""
-  try:
-    return None if plot is False else load_pictures()
-  except UserError:
-    if plot:
-      raise
-    return None
 
 
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:

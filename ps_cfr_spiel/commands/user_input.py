@@ -102,6 +102,16 @@ def load_pictures() -> ModuleType:
   return pictures
 
 
+def pictures_if(plot: bool | None) -> ModuleType | None:
+  """The module that draws; None if pictures are not wanted, or not insisted on and matplotlib is missing."""
+  try:
+    return None if plot is False else load_pictures()
+  except UserError:
+    if plot:
+      raise
+    return None
+
+
 def picture_file(text: str) -> Path:
   """Where matplotlib will draw what is to go to a file; `UserError` if that is a folder."""
   path = Path(text)

@@ -1,8 +1,9 @@
 """Value functions learned from situations that were solved; equinox and optax are imported only here.
 
-May use: search and what is below it. `places` says which public states a network knows and how it numbers the
-infostates there; `situations` solves them at random ranges, `training` fits a `network` to the solutions, and
-`learned_values` is what searches take.
+May use: search and what is below it. `places` says which public states a network knows and how it numbers
+the infostates there; `ranges` draws ranges, `listening` those that searches ask about, and `teaching` solves
+these `situations`; `training` fits a `network` to the solutions (`fitting` is what it repeats), `self_play`
+does all of it in turns, and `learned_values` is what searches take.
 """
 
 try:
@@ -13,14 +14,24 @@ except ModuleNotFoundError as error:
     "Learned values need equinox and optax: pip install 'ps_cfr_spiel[learn]'"
   ) from error
 
+from ps_cfr_spiel.learning.fitting import Progress
 from ps_cfr_spiel.learning.learned_values import LearnedValues
-from ps_cfr_spiel.learning.situations import Situations, generate
-from ps_cfr_spiel.learning.training import Progress, train
+from ps_cfr_spiel.learning.listening import Searches
+from ps_cfr_spiel.learning.ranges import Reaches
+from ps_cfr_spiel.learning.self_play import self_play
+from ps_cfr_spiel.learning.situations import Situations
+from ps_cfr_spiel.learning.teaching import OneAhead, generate
+from ps_cfr_spiel.learning.training import resume, train
 
 __all__ = [
   "LearnedValues",
+  "OneAhead",
   "Progress",
+  "Reaches",
+  "Searches",
   "Situations",
   "generate",
+  "resume",
+  "self_play",
   "train",
 ]

@@ -3,20 +3,24 @@
 import dataclasses
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.places import Slots
 from ps_cfr_spiel.subgames import Fit, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
 FEATURES = "public states"  # what a network is told of a public state: which one it is
+PRETRAINED = Path(__file__).parent / "pretrained"
 SIZES = ("places", "slots", "width", "layers")
 
 
@@ -73,14 +77,37 @@ class LearnedValues:
     first, second = (len(weights) for weights in self.network.ranges)
     return first, second
 
+  @property
+  def size(self) -> tuple[int, int]:
+    """Width and number of the network's inner layers."""
+    return self.network.places.shape[1], len(self.network.inner)
+
   def save(self, path: str | os.PathLike) -> None:
     """Saves the network with its card; OSError if the file cannot be written."""
     leaves = jax.tree.leaves(self.network)
     arrays = {f"parameter{k}": np.asarray(leaf, np.float32) for k, leaf in enumerate(leaves)}
-    sizes = dict(zip(SIZES, (len(self.places), list(self.network_slots), *_size(self.network)), strict=True))
+    sizes = dict(zip(SIZES, (len(self.places), list(self.network_slots), *self.size), strict=True))
     header = {**self.card, "features": FEATURES, **sizes, "measured": len(self.losses)}
     arrays |= {"scale": self.scale, "public_states": self.places, "losses": self.losses}
     storage.write(path, "values", header, arrays)
+
+  @classmethod
+  def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
+    """Values that come with this package, made by `benchmarks/learned_values.py`; their `card` says how.
+
+    Args:
+      game: or its name.
+
+    Raises:
+      ValueError: there are none for this game.
+    """
+    name = str(load_game(game) if isinstance(game, str) else game)
+    for path in sorted(PRETRAINED.glob("*.npz")):
+      found = cls.load(path)
+      if found.card["game"] == name:
+        return found
+    known = ", ".join(sorted(path.stem for path in PRETRAINED.glob("*.npz")))
+    raise ValueError(f"No values of {name} come with ps_cfr_spiel, only of {known}; train some.")
 
   @classmethod
   def load(cls, path: str | os.PathLike) -> "LearnedValues":
@@ -110,10 +137,6 @@ class LearnedValues:
     network = jax.tree.unflatten(structure, [arrays[f"parameter{k}"] for k in range(len(leaves))])
     card = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
     return cls(network, arrays["scale"], arrays["public_states"], card, arrays["losses"])
-
-
-def _size(network: ValueNetwork) -> tuple[int, int]:
-  return network.places.shape[1], len(network.inner)
 
 
 @jax.tree_util.register_dataclass

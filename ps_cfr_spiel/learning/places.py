@@ -67,3 +67,62 @@ class Slots:
       indices.append(index)
       possible.append(weight[index] > 0)
     return cls((indices[0], indices[1]), (possible[0], possible[1]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frontier:
+  """All public states of a game that a network is to know, in groups that do not overlap.
+
+  Attributes:
+    subgames: of the game.
+    groups: public states that are cut out together: where a search of one level ends.
+    cuts: what lies below each group.
+    slots: of each group; M is the same for all.
+    public_states: int[K], of all groups, ascending.
+    places: for each group int32[k], the places of its public states among all.
+    possible: for each player bool[K, M], see `Slots`.
+  """
+
+  subgames: Subgames
+  groups: list[list[int]]
+  cuts: list[Subgame]
+  slots: list[Slots]
+  public_states: np.ndarray
+  places: list[np.ndarray]
+  possible: tuple[np.ndarray, np.ndarray]
+
+  @classmethod
+  def of(cls, subgames: Subgames) -> "Frontier":
+    """Of a game; ValueError if it has nothing beyond a lookahead."""
+    groups = frontier_states(subgames)
+    if not groups:
+      raise ValueError(f"{subgames.labels.game}: nobody decides twice, so there is nothing to look up.")
+    cuts = [subgames.cut(group) for group in groups]
+    pairs = list(zip(cuts, groups, strict=True))
+    own = [Slots.of(cut, group, len(group)) for cut, group in pairs]
+    first, second = (max(slots.index[i].shape[1] for slots in own) for i in (0, 1))
+    slots = [Slots.of(cut, group, len(group), (first, second)) for cut, group in pairs]
+    states = np.array(sorted(s for group in groups for s in group))
+    places = [np.searchsorted(states, group).astype(np.int32) for group in groups]
+    possible = (np.zeros((len(states), first), bool), np.zeros((len(states), second), bool))
+    for place, found in zip(places, slots, strict=True):
+      for i in (0, 1):
+        possible[i][place] = found.possible[i]
+    return cls(subgames, groups, cuts, slots, states, places, possible)
+
+  def ranges(self, group: int, given: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Ranges of sum one over the slots of a group, [k, M], of ranges [R, H] at its cut.
+
+    A range of zeros becomes an even one.
+    """
+    slots, found = self.slots[group], []
+    for i in (0, 1):
+      found.append(even_if_zero(np.append(given[i].ravel(), 0.0)[slots.index[i]], slots.possible[i]))
+    return found[0], found[1]
+
+
+def even_if_zero(range_: np.ndarray, possible: np.ndarray) -> np.ndarray:
+  """Ranges [k, M] over what is possible, of sum one; even ones where they are zero."""
+  there = np.where(possible, range_, 0.0)
+  there = np.where(there.sum(1, keepdims=True) > 1e-12, there, possible)
+  return there / np.maximum(there.sum(1, keepdims=True), 1e-30)

@@ -1,36 +1,17 @@
-"""Situations to learn from: public states with ranges, solved by a teacher.
+"""Situations to learn from: public states with ranges and the values that a teacher found; their files.
 
-A draw gives ranges to all public states at once. In most draws they are *reaches*: how two strategies, taken
-from early and late iterations of CFR and mixed with random ones, come to each public state; in the others
-they are random, with zeros among them. The ranges that a search asks about are reaches too, and a network
-that has only seen random ones serves it badly. Draws are numbered, and depend on the seed and their number.
+A *draw* gives ranges to all public states at once, one or several times. Draws are numbered, and depend on
+the seed and their number; situations of one draw are not independent of each other.
 """
 
 import dataclasses
-import functools
 import os
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import pyspiel
 
-from ps_cfr_spiel import cfr, storage
-from ps_cfr_spiel.arguments import check_count, check_integer, check_number
-from ps_cfr_spiel.cfr import NRMPlus
-from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning.places import Slots, frontier_states
-from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.search import CFRValues
-from ps_cfr_spiel.subgames import Subgames
-from ps_cfr_spiel.tree import PublicTree, sequence_reach
-
-ARRAYS = ("place", "range0", "range1", "value0", "value1")
-ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, whose strategies reaches are made of
-NOISE = (0.0, 0.02, 0.1, 0.3)  # shares of random strategies in them
-CHUNK = 32  # draws that are solved in one call
+from ps_cfr_spiel import storage
 
 Ranges = tuple[np.ndarray, np.ndarray]
 
@@ -115,158 +96,37 @@ class Situations:
     for number, shard in enumerate(shards):
       if shard.card != first.card or not np.array_equal(shard.public_states, first.public_states):
         raise ValueError(f"Shard {number} is of another data set: {shard.card}, not {first.card}.")
+    return cls._joined(shards)
+
+  @classmethod
+  def mixed(cls, sets: Sequence["Situations"]) -> "Situations":
+    """One data set of several, of other seeds and ranges; draws are numbered on.
+
+    Raises:
+      ValueError: there are none, or they are not of the same game, public states and teacher.
+    """
+    if not sets:
+      raise ValueError("There are no situations; give at least one data set.")
+    first, numbered, draws = sets[0], [], 0
+    for number, part in enumerate(sets):
+      for name in ("game", "teacher"):
+        if part.card[name] != first.card[name]:
+          raise ValueError(
+            f"Data set {number} has another {name}: {part.card[name]}, not {first.card[name]}."
+          )
+      if not np.array_equal(part.public_states, first.public_states):
+        raise ValueError(f"Data set {number} is of other public states of {first.card['game']}.")
+      numbered.append(dataclasses.replace(part, draw=part.draw - part.draw.min(initial=0) + draws))
+      draws = int(numbered[-1].draw.max(initial=draws - 1)) + 1
+    card = {name: first.card[name] for name in ("game", "teacher")}
+    parts = [part for s in sets for part in s.card.get("mixed", [s.card])]
+    return dataclasses.replace(cls._joined(numbered), card={**card, "mixed": parts})
+
+  @classmethod
+  def _joined(cls, shards: Sequence["Situations"]) -> "Situations":
+    """Rows of all of them, with what else the first has."""
     pair = lambda name: tuple(np.concatenate([getattr(s, name)[i] for s in shards]) for i in (0, 1))  # noqa: E731
     place, draw = (np.concatenate([getattr(s, name) for s in shards]) for name in ("place", "draw"))
-    return dataclasses.replace(first, place=place, draw=draw, ranges=pair("ranges"), values=pair("values"))
-
-
-def generate(
-  game: pyspiel.Game,
-  draws: int = 600,
-  seed: int = 0,
-  first: int = 0,
-  iterations: int = 100,
-  reaches: float = 0.7,
-  progress: bool | None = None,
-  **options: Any,
-) -> Situations:
-  """Solves situations of all public states where a search's lookahead may end.
-
-  Args:
-    game: any that `build_tree` takes, with public states.
-    draws: of ranges; each gives a situation of every public state.
-    seed: of the random numbers.
-    first: number of the first draw; a data set is continued by shards with larger numbers.
-    iterations: of NRM+ by which the teacher solves each situation.
-    reaches: share of draws whose ranges are reaches of strategies.
-    progress: show a progress bar; None shows it to people who wait for more than two seconds.
-    **options: of `build_tree`.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or the game has nothing beyond a lookahead.
-  """
-  check_count("draws", draws, 1)
-  seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
-  teacher = CFRValues(iterations)
-  maker = _Maker(Subgames.of(game, **options), teacher, seed, check_number("reaches", reaches, 0, 1))
-  parts: list[Situations] = []
-  with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
-    for begin in range(first, first + draws, CHUNK):
-      numbers = range(begin, min(begin + CHUNK, first + draws))
-      parts.append(maker.solve(numbers))
-      bar.update(len(numbers))
-  return Situations.join(parts)
-
-
-class _Maker:
-  """Draws ranges and solves them, group of public states by group."""
-
-  def __init__(self, subgames: Subgames, teacher: CFRValues, seed: int, reaches: float):
-    self.seed, self.reaches, self.subgames = seed, reaches, subgames
-    groups = frontier_states(subgames)
-    if not groups:
-      raise ValueError(f"{subgames.labels.game}: nobody decides twice, so there is nothing to look up.")
-    self.public_states = np.array(sorted(s for group in groups for s in group))
-    self.card = {"game": subgames.labels.game, "teacher": repr(teacher), "seed": seed, "reaches": reaches}
-    self.cuts = [subgames.cut(group) for group in groups]
-    found = [Slots.of(cut, group, len(group)) for cut, group in zip(self.cuts, groups, strict=True)]
-    most = tuple(max(slots.index[i].shape[1] for slots in found) for i in (0, 1))
-    self.slots = [
-      Slots.of(cut, group, len(group), (most[0], most[1]))
-      for cut, group in zip(self.cuts, groups, strict=True)
-    ]
-    self.places = [np.searchsorted(self.public_states, group).astype(np.int32) for group in groups]
-    possible = [np.zeros((len(self.public_states), m), bool) for m in most]
-    for place, slots in zip(self.places, self.slots, strict=True):
-      for i in (0, 1):
-        possible[i][place] = slots.possible[i]
-    self.possible = (possible[0], possible[1])
-    self.teachers = [teacher.bind(subgames, group) for group in groups]
-
-  @functools.cached_property
-  def profiles(self) -> list[list[list[np.ndarray]]]:
-    """For each player strategies of the whole game, from early and late iterations of CFR."""
-    rule, found = NRMPlus(), [[], []]
-    with precision("float32"):
-      tree = to_device(self.subgames.tree, "float32")
-      state, done = cfr.init(tree, rule, "float32"), 0
-      for mark in ITERATIONS:
-        state = cfr.solve(tree, state, mark - done, rule=rule)
-        done = mark
-        for i, player in enumerate(state.players):
-          found[i].append([np.asarray(block) for block in player.strategy])
-          found[i].append([np.asarray(block) for block in cfr.average_strategy(player)])
-    return found
-
-  def solve(self, numbers: Sequence[int]) -> Situations:
-    """The situations of some draws; the device always solves `CHUNK` of them, so that it compiles once."""
-    drawn = [self._ranges(n) for n in numbers]
-    shards = []
-    for g, (slots, teacher, place) in enumerate(zip(self.slots, self.teachers, self.places, strict=True)):
-      ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
-      filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
-      with precision("float32"):
-        found = _taught(*to_device((teacher, filled, slots.index), "float32"))
-      values = tuple(np.asarray(v)[: len(numbers)] for v in found)
-      flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
-      shards.append(
-        Situations(
-          self.card, self.public_states, self.possible, np.tile(place, len(numbers)), flat(ranges),
-          flat(values), np.repeat(np.array(numbers, np.int32), len(place)),
-        )
-      )  # fmt: skip
-    return Situations.join(shards)
-
-  def _ranges(self, number: int) -> list[Ranges]:
-    """For each group the ranges [places, M] of both players in a draw, of sum one."""
-    random = np.random.default_rng([self.seed, number])
-    reached = random.random() < self.reaches
-    reach = [self._reach(i, random) if reached else None for i in (0, 1)]
-    ranges = []
-    for cut, slots in zip(self.cuts, self.slots, strict=True):
-      pair = []
-      for i in (0, 1):
-        possible, own = slots.possible[i], reach[i]
-        if own is not None:
-          there = np.append(own[cut.roots[i].sequence].ravel(), 0.0)[slots.index[i]]
-        else:
-          power = random.choice([0.5, 1.0, 2.0, 4.0], (len(possible), 1))
-          there = random.random(possible.shape) ** power * (random.random(possible.shape) > 0.15)
-        there = np.where(possible, there, 0.0)
-        total = there.sum(1, keepdims=True)
-        there = np.where(total > 1e-12, there, possible)
-        pair.append(there / np.maximum(there.sum(1, keepdims=True), 1e-30))
-      ranges.append((pair[0], pair[1]))
-    return ranges
-
-  def _reach(self, player: int, random: np.random.Generator) -> np.ndarray:
-    """[sequences, H]: reach of a strategy of CFR's, mixed with a random one."""
-    profiles = self.profiles[player]
-    strategy, share = profiles[random.integers(len(profiles))], random.choice(NOISE)
-    mixed = []
-    for block in strategy:
-      noise = random.random(block.shape) ** random.choice([1.0, 3.0]) + 1e-9
-      mixed.append((1 - share) * block + share * noise / noise.sum(0))
-    with precision("float32"):
-      return np.asarray(_reach(*to_device((self.subgames.tree, mixed), "float32"), player=player), float)
-
-
-@jit(static_argnames="player")
-def _reach(tree: PublicTree, strategy: Any, player: int) -> Any:
-  return jnp.concatenate(sequence_reach(tree.players[player], strategy))
-
-
-@jit()
-def _taught(teacher: Any, ranges: Any, index: Any) -> Any:
-  """Values [B, places, M] of both players, for ranges of the same shape."""
-  shapes = [(player.roots, player.types) for player in teacher.tree.players]
-
-  def solve(pair: Any) -> Any:
-    given = []
-    for (rows, types), range_, at in zip(shapes, pair, index, strict=True):
-      flat = jnp.zeros(rows * types + 1, range_.dtype).at[at].set(range_)
-      given.append(flat[:-1].reshape(rows, types))
-    values = teacher.both((given[0], given[1]))
-    return tuple(jnp.append(v.ravel(), 0)[at] for v, at in zip(values, index, strict=True))
-
-  return jax.lax.map(solve, ranges)
+    return dataclasses.replace(
+      shards[0], place=place, draw=draw, ranges=pair("ranges"), values=pair("values")
+    )

@@ -1,6 +1,10 @@
 """Fits a network to solved situations: Huber loss, Adam with a falling step; the best that it met is kept."""
 
 import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,31 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_number
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.arguments import check_count, check_integer, check_number, check_seconds
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.learning.fitting import measure, take_steps, tensors_of
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import Array
 
 CHECK = 200  # steps between looks at the validation loss
 HELD_OUT = 20  # one draw in so many is for validation
-
-
-class Progress(NamedTuple):
-  """How good a network is on situations that it was not trained on.
-
-  Attributes:
-    loss: mean Huber loss, of values in units of their size in each public state.
-    error: mean error of a value, as a share of the mean value's size.
-    total_error: the same for the sum of range times value, which unlike single values is continuous in the
-      ranges.
-  """
-
-  loss: float
-  error: float
-  total_error: float
+NOTHING = np.zeros((0, 3))  # losses before the first step
 
 
 def train(
@@ -45,6 +35,9 @@ def train(
   layers: int = 3,
   learning_rate: float = 1e-3,
   patience: int = 20,
+  start: LearnedValues | None = None,
+  checkpoint: str | os.PathLike | None = None,
+  checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
 ) -> LearnedValues:
   """Trains a network; Ctrl-C ends it early and keeps the best so far.
@@ -58,59 +51,151 @@ def train(
     layers: residual ones, after the first.
     learning_rate: the first.
     patience: stop if the validation loss has not fallen for so many looks at it, one every 200 steps.
+    start: what was learned before, whose network is trained further; it sets `width` and `layers`.
+    checkpoint: file for the best so far, which `resume` goes on from.
+    checkpoint_seconds: about how often it is written.
     progress: show a progress bar with losses; None shows it to people who wait for more than two seconds.
 
   Raises:
-    ValueError: an argument is not one of the allowed, or there are too few draws, or a value is not finite.
+    OSError: the checkpoint cannot be written.
+    ValueError: an argument is not one of the allowed, or there are too few draws, a value is not finite, or
+      `start` is of other public states.
   """
-  seed = check_integer("seed", seed, 0)
-  sizes = {"steps": steps, "batch": batch, "width": width, "layers": layers, "patience": patience}
-  for name, value in sizes.items():
-    check_count(name, value, 1)
-  check_number("learning_rate", learning_rate, 0, 1)
   _check(situations)
+  if start is not None:
+    _check_same(situations, start)
+    width, layers = start.size
+  settings = _Settings(
+    seed=check_integer("seed", seed, 0),
+    steps=check_count("steps", steps, 1),
+    batch=check_count("batch", batch, 1),
+    width=check_count("width", width, 1),
+    layers=check_count("layers", layers, 1),
+    learning_rate=check_number("learning_rate", learning_rate, 0, 1),
+    patience=check_count("patience", patience, 1),
+  )
+  if start is None:
+    scale = _scale(situations)
+    start = LearnedValues(_first(situations, scale, settings), scale, situations.public_states, {}, NOTHING)
+  saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
+  return _fit(situations, dataclasses.replace(start, losses=NOTHING), settings, saving, progress)
+
+
+def resume(
+  situations: Situations,
+  values: LearnedValues,
+  checkpoint: str | os.PathLike | None = None,
+  checkpoint_seconds: float = 60.0,
+  progress: bool | None = None,
+) -> LearnedValues:
+  """Goes on with a training that ended early, from the best network and the last step that it saved.
+
+  Adam's moments begin anew. Where all steps were done, or patience had run out, nothing is left to do.
+
+  Args:
+    situations: those that it was trained on.
+    values: a checkpoint of `train`, or what it gave back after Ctrl-C.
+    checkpoint: see `train`.
+    checkpoint_seconds: see `train`.
+    progress: see `train`.
+
+  Raises:
+    OSError: the checkpoint cannot be written.
+    ValueError: the values were trained on other situations.
+  """
+  _check(situations)
+  _check_same(situations, values)
+  known = {name: values.card.get(name) for name in situations.card}
+  if known != situations.card or values.card["learned_from"] != len(situations):
+    raise ValueError(f"These values have learned from other situations: {known}, not {situations.card}.")
+  settings = _Settings(seed=values.card["training_seed"], **values.card["training"])
+  saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
+  return _fit(situations, values, settings, saving, progress)
+
+
+class _Settings(NamedTuple):
+  """How a network is trained; see `train`."""
+
+  seed: int
+  steps: int
+  batch: int
+  width: int
+  layers: int
+  learning_rate: float
+  patience: int
+
+
+class _Saving:
+  """Writes the best so far, every now and then."""
+
+  def __init__(self, path: str | os.PathLike | None, seconds: float):
+    self.path, self.seconds, self.last = path, seconds, time.monotonic()
+
+  def __call__(self, make: Callable[[], LearnedValues]) -> None:
+    if self.path is not None and time.monotonic() - self.last >= self.seconds:
+      make().save(self.path)
+      self.last = time.monotonic()
+
+
+def _fit(
+  situations: Situations, start: LearnedValues, settings: _Settings, saving: _Saving, progress: bool | None
+) -> LearnedValues:
+  """Trains from the last step among the losses of `start`."""
   held = situations.draw % HELD_OUT == 0
   if held.all() or not held.any():
     raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")
-  scale = _scale(situations)
+  losses = start.losses.tolist()
+  begun = _last(losses)
+  steps = settings.steps
+  random = np.random.default_rng([settings.seed, begun])
   with precision("float32"):
-    learned, validation = (_tensors(situations, scale, np.flatnonzero(mask)) for mask in (~held, held))
-    network = _start(situations, scale, width, layers, seed)
-    optimiser = optax.adam(optax.cosine_decay_schedule(learning_rate, steps, 0.01))
-    state = optimiser.init(eqx.filter(network, eqx.is_array))
-    best, least, losses, waited = network, np.inf, [], 0
-    random = np.random.default_rng(seed)
-    bar = progress_bar(progress, total=steps, unit=" steps", desc="Training")
+    learned, validation = (tensors_of(situations, start.scale, np.flatnonzero(m)) for m in (~held, held))
+    network = to_device(start.network, "float32")
+    optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, steps, 0.01))
+    state = _at_step(optimiser.init(eqx.filter(network, eqx.is_array)), begun)
+    best, least = network, min((found for _, _, found in losses), default=np.inf)
+
+    def result() -> LearnedValues:
+      own = {name: x for name, x in settings._asdict().items() if name != "seed"}
+      found = {name: float(x) for name, x in measure(best, validation)._asdict().items()}
+      card = {
+        **situations.card, "learned_from": len(situations), "training": own, "training_seed": settings.seed,
+        "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **found,
+      }  # fmt: skip
+      measured = np.array(losses).reshape(-1, 3)
+      return LearnedValues(jax.tree.map(np.asarray, best), start.scale, start.places, card, measured)
+
+    bar = progress_bar(progress, total=steps, initial=begun, unit=" steps", desc="Training")
     with bar, contextlib.suppress(KeyboardInterrupt):
-      for done in range(0, steps, CHECK):
-        rows = random.integers(len(learned.place), size=(min(CHECK, steps - done), batch))
-        network, state, loss = _steps(network, state, learned, rows, optimiser)
-        found = _measure(network, validation)
-        losses.append((done + len(rows), float(loss), float(found.loss)))
+      for done in range(begun, steps, CHECK):
+        if _waited(losses) >= settings.patience:
+          break
+        rows = random.integers(len(learned.place), size=(min(CHECK, steps - done), settings.batch))
+        network, state, loss = take_steps(network, state, learned, rows, optimiser)
+        found = measure(network, validation)
+        losses.append([done + len(rows), float(loss), float(found.loss)])
         bar.update(len(rows))
         bar.set_postfix_str(f"loss {loss:.5f}, validation {found.loss:.5f}")
-        waited += 1
         if found.loss < least:
-          best, least, waited = network, found.loss, 0
-        if waited >= patience:
-          break
-    found = _measure(best, validation)
-  card = {
-    **situations.card, "learned_from": len(situations), "training": {**sizes, "learning_rate": learning_rate},
-    "training_seed": seed, **{name: float(x) for name, x in found._asdict().items()},
-  }  # fmt: skip
-  return LearnedValues(
-    jax.tree.map(np.asarray, best), scale, situations.public_states, card, np.array(losses).reshape(-1, 3)
-  )
+          best, least = network, float(found.loss)
+        saving(result)
+    return result()
 
 
-class _Tensors(NamedTuple):
-  """Situations on the device; values in units of `scale`."""
+def _last(losses: list[list[float]]) -> int:
+  """The last step."""
+  return int(losses[-1][0]) if losses else 0
 
-  place: Array
-  ranges: tuple[Array, Array]
-  values: tuple[Array, Array]
-  possible: tuple[Array, Array]  # bool[K, M], of the public states
+
+def _waited(losses: list[list[float]]) -> int:
+  """For how many looks the validation loss has not fallen."""
+  found = [x for _, _, x in losses]
+  return len(found) - 1 - int(np.argmin(found)) if found else 0
+
+
+def _at_step(state: Any, step: int) -> Any:
+  """The optimiser's first state, with its counters at a step."""
+  return jax.tree.map(lambda x: jnp.full_like(x, step) if jnp.issubdtype(x.dtype, jnp.integer) else x, state)
 
 
 def _check(situations: Situations) -> None:
@@ -120,6 +205,15 @@ def _check(situations: Situations) -> None:
       wrong = np.flatnonzero(~np.isfinite(array).all(1))
       if len(wrong):
         raise ValueError(f"Situation {wrong[0]}: a {name} of player {i} is not finite.")
+
+
+def _check_same(situations: Situations, values: LearnedValues) -> None:
+  """ValueError unless values are of the same game and public states."""
+  if values.card["game"] != situations.card["game"]:
+    raise ValueError(f"The values are of {values.card['game']}, the situations of {situations.card['game']}.")
+  slots = tuple(p.shape[1] for p in situations.possible)
+  if not np.array_equal(values.places, situations.public_states) or values.network_slots != slots:
+    raise ValueError(f"The values know other public states of {values.card['game']} than the situations.")
 
 
 def _scale(situations: Situations) -> np.ndarray:
@@ -133,61 +227,16 @@ def _scale(situations: Situations) -> np.ndarray:
   return np.where(size > 0, size, 1).astype(np.float32)
 
 
-def _tensors(situations: Situations, scale: np.ndarray, rows: np.ndarray) -> _Tensors:
-  place = situations.place[rows]
-  unit = scale[place][:, None]
-  ranges, values = (tuple(jnp.asarray(x[rows]) for x in p) for p in (situations.ranges, situations.values))
-  possible = tuple(map(jnp.asarray, situations.possible))
-  return _Tensors(jnp.asarray(place), ranges, tuple(v / unit for v in values), possible)  # pyright: ignore
-
-
-def _start(situations: Situations, scale: np.ndarray, width: int, layers: int, seed: int) -> ValueNetwork:
+def _first(situations: Situations, scale: np.ndarray, settings: _Settings) -> ValueNetwork:
   """A network whose values begin at the mean of those of each public state."""
   slots = (situations.possible[0].shape[1], situations.possible[1].shape[1])
-  network = ValueNetwork(len(scale), slots, width, layers, jax.random.key(seed))
+  with precision("float32"):
+    key = jax.random.key(settings.seed)
+    network = ValueNetwork(len(scale), slots, settings.width, settings.layers, key)
   counts = np.maximum(np.bincount(situations.place, minlength=len(scale)), 1)[:, None]
   means = []
   for value in situations.values:
     total = np.zeros((len(scale), value.shape[1]))
     np.add.at(total, situations.place, value)
-    means.append(jnp.asarray(total / counts / scale[:, None], jnp.float32))
+    means.append((total / counts / scale[:, None]).astype(np.float32))
   return eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))
-
-
-def _errors(network: ValueNetwork, data: _Tensors) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-  """Error [n, M] and weight [n, M] of every value, for both players."""
-  found = network(data.place, data.ranges)
-  weights = tuple(p[data.place].astype(jnp.float32) for p in data.possible)
-  return tuple((f - v) * w for f, v, w in zip(found, data.values, weights, strict=True)), weights
-
-
-def _loss(network: ValueNetwork, data: _Tensors) -> Array:
-  errors, weights = _errors(network, data)
-  return sum(optax.losses.huber_loss(e).sum() for e in errors) / sum(w.sum() for w in weights)
-
-
-@eqx.filter_jit
-def _steps(network: ValueNetwork, state: Any, data: _Tensors, rows: Array, optimiser: Any) -> Any:
-  """One step for each row of numbers of situations, [steps, batch]; the mean loss."""
-
-  def step(carry: Any, at: Array) -> Any:
-    network, state = carry
-    pick = lambda pair: tuple(x[at] for x in pair)  # noqa: E731
-    part = _Tensors(data.place[at], pick(data.ranges), pick(data.values), data.possible)  # pyright: ignore
-    loss, gradient = jax.value_and_grad(_loss)(network, part)
-    updates, state = optimiser.update(gradient, state)
-    return (optax.apply_updates(network, updates), state), loss
-
-  (network, state), losses = jax.lax.scan(step, (network, state), rows)
-  return network, state, losses.mean()
-
-
-@eqx.filter_jit
-def _measure(network: ValueNetwork, data: _Tensors) -> Progress:
-  errors, weights = _errors(network, data)
-  count = sum(w.sum() for w in weights)
-  size = sum(jnp.abs(v * w).sum() for v, w in zip(data.values, weights, strict=True)) / count
-  total = (data.ranges[0] * errors[0]).sum(1)
-  absolute = sum(jnp.abs(e).sum() for e in errors) / count
-  totals = jnp.abs((data.ranges[0] * data.values[0]).sum(1)).mean()
-  return Progress(_loss(network, data), absolute / size, jnp.abs(total).mean() / totals)  # pyright: ignore

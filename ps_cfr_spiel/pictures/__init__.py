@@ -19,6 +19,7 @@ from ps_cfr_spiel.pictures.curves import (
   exploitability_curve,
   figure_with_panels,
   iterations_and_seconds,
+  training_losses,
 )
 from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
 from ps_cfr_spiel.pictures.glasses import position as glasses_position
@@ -43,4 +44,5 @@ __all__ = [
   "iterations_and_seconds",
   "public_tree",
   "pursuit_position",
+  "training_losses",
 ]

@@ -138,6 +138,25 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitabi
   return figure
 
 
+def training_losses(losses: np.ndarray, game: str) -> Figure:
+  """Losses of a network while it is trained, both axes logarithmic; the best on validation is marked.
+
+  Args:
+    losses: [n, 3], (step, loss on what it learns, loss on what is held out), as `LearnedValues` has them.
+    game: for the title.
+  """
+  figure, (axes,) = figure_with_panels([f"values of {game}"])
+  steps, learned, held = losses.T
+  axes.loglog(steps, learned, label="what it learns", linewidth=1.5)
+  axes.loglog(steps, held, label="what is held out", linewidth=1.5)
+  best = int(held.argmin()) if len(held) else None
+  if best is not None:
+    axes.plot(steps[best], held[best], "o", color=LINES[1], label=f"kept: {held[best]:.3g}")
+  dress(axes, "steps of training", "Huber loss")
+  axes.legend(frameon=False, fontsize=9)
+  return figure
+
+
 VANISHING = 1e-6  # rounding, where the truth is zero: the variance with an oracle's baseline
 
 

@@ -7,11 +7,13 @@ their lookahead, and a new value function goes there or into your own code.
 from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Search
 from ps_cfr_spiel.search.searcher import Searcher, Settings
-from ps_cfr_spiel.search.value_functions import CFRValues, SolvedValues, ValueFunction
+from ps_cfr_spiel.search.value_functions import BoundCFR, CFRValues, FrozenValues, SolvedValues, ValueFunction
 
 __all__ = [
   "ROUND",
+  "BoundCFR",
   "CFRValues",
+  "FrozenValues",
   "Levels",
   "Lookahead",
   "Search",

@@ -23,6 +23,7 @@ class Levels:
   Attributes:
     lookahead: how many stations a search looks ahead; "round" for those of the next round, None for all.
     player: int[P], who acts.
+    decided: bool[P], whether anybody has decided anything above.
     chance: int[P], how many chance nodes lie above, but below a decision.
     last: for each player int[P], the own decision before, 0 if there is none.
     level: for each player int[P].
@@ -32,6 +33,7 @@ class Levels:
 
   lookahead: Lookahead
   player: np.ndarray
+  decided: np.ndarray
   chance: np.ndarray
   last: tuple[np.ndarray, np.ndarray]
   level: tuple[np.ndarray, np.ndarray]
@@ -56,7 +58,7 @@ class Levels:
           passed[i][s] = passed[i][above] + station[i][above]
         station[i][s] = player[s] == i and (lookahead != ROUND or chance[s] > chance[last[i][s]])
     first, second = ((last[i], level[i], station[i].astype(bool), passed[i]) for i in (0, 1))
-    return cls(lookahead, player, chance, *zip(first, second, strict=True))  # pyright: ignore[reportArgumentType]
+    return cls(lookahead, player, decided, chance, *zip(first, second, strict=True))  # pyright: ignore[reportArgumentType]
 
   def states(self, player: int, level: int) -> tuple[int, ...]:
     """The public states in which a player makes the decision number `level`."""
@@ -65,6 +67,11 @@ class Levels:
   def count(self, player: int) -> int:
     """How many decisions in a row a player may have to make."""
     return int(self.level[player][self.player == player].max(initial=-1)) + 1
+
+  def passes(self, player: int) -> list[tuple[int, ...]]:
+    """Where a player searches again, by the number of the decision: what comes at once does not overlap."""
+    found = [self.states(player, level) for level in range(self.count(player))]
+    return [again for states in found if (again := tuple(s for s in states if self.decided[s]))]
 
   def kind(self, public_state: int) -> tuple[int, int, int]:
     """What a search from here has in common with others that are padded alike: player, level, cards."""

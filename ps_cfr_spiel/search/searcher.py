@@ -16,12 +16,13 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.cfr import Rule
+from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.search.levels import OWN, Fits, Levels, Lookahead, by_row, count_fits
 from ps_cfr_spiel.search.promises import Promises, Search, Table
 from ps_cfr_spiel.search.value_functions import ValueFunction
 from ps_cfr_spiel.subgames import BoundValues, Fit, Gadget, Subgame, Subgames, unsafe
+from ps_cfr_spiel.tree import PublicTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,14 +111,7 @@ class Searcher:
     ranges = self.promises.ranges(last, subgame)
     with precision(settings.dtype):
       tree = to_device(gadget(subgame, player, ranges, promises, beyond), settings.dtype)
-      state = cfr.solve(
-        tree,
-        cfr.init(tree, settings.rule, settings.dtype),
-        settings.iterations,
-        settings.skip,
-        rule=settings.rule,
-        alternating=settings.alternating,
-      )
+      state = self.run(subgame, tree)
       average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
       values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
     promised = dict(last.promised)
@@ -128,6 +122,26 @@ class Searcher:
       promised |= zip(known, values[1 - player], strict=False)  # what is padding has no infostate
     check_finite(f"The search from public states {list(roots)}", average, settings.dtype)
     return Search(player, horizon, self._tables(last, subgame, average, gadget), frontier, promised, 0.0)
+
+  def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
+    """All iterations of a search; who listens to searches takes them in parts (see `learning.listening`).
+
+    Args:
+      subgame: what is searched.
+      tree: it with its gadget, on the device.
+    """
+    return self.iterate(tree, self.first(tree), self.settings.iterations)
+
+  def first(self, tree: PublicTree) -> SolverState:
+    """The state of a search before its first iteration."""
+    return cfr.init(tree, self.settings.rule, self.settings.dtype)
+
+  def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
+    """Some more iterations of a search."""
+    settings = self.settings
+    return cfr.solve(
+      tree, state, iterations, settings.skip, rule=settings.rule, alternating=settings.alternating
+    )
 
   def _tables(
     self, last: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget

@@ -161,11 +161,10 @@ class ContinualResolving:
     way = [public_state]
     while states[way[-1]].parent >= 0:
       way.append(states[way[-1]].parent)
-    search, decided = self.start(player), False
+    search = self.start(player)
     for s in reversed(way):
-      if states[s].player == player and decided:
+      if states[s].player == player and self.searcher.levels.decided[s]:
         search = self._search(search, s)
-      decided |= states[s].player >= 0
     return search
 
   def _search(self, last: Search, public_state: int) -> Search:
@@ -221,17 +220,15 @@ class ContinualResolving:
     if levels.lookahead == ROUND:
       return self._asked_everywhere(progress)
     tables = []
-    total = sum(levels.count(player) + 1 for player in (0, 1))
+    total = sum(len(levels.passes(player)) + 1 for player in (0, 1))
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player, progress)
         bar.update()
-        for level in range(levels.count(player)):
-          states = [s for s in levels.states(player, level) if self._decided(s)]
-          if states:
-            with waiting("Searching", progress):
-              search = self.searcher.resolve(search, states)
-            self.seconds.append(search.seconds)
+        for states in levels.passes(player):
+          with waiting("Searching", progress):
+            search = self.searcher.resolve(search, states)
+          self.seconds.append(search.seconds)
           bar.update()
         tables.append(search.tables[player])
     return TreePolicy(self.game, self.labels, tables, self._header())
@@ -249,15 +246,6 @@ class ContinualResolving:
           tables[player][decision.block][:, decision.row] = own
         bar.update()
     return TreePolicy(self.game, self.labels, list(tables), self._header())
-
-  def _decided(self, public_state: int) -> bool:
-    """Has anybody decided anything before?"""
-    states, s = self.labels.public_states, public_state
-    while states[s].parent >= 0:
-      s = states[s].parent
-      if states[s].player >= 0:
-        return True
-    return False
 
   def _header(self) -> dict[str, Any]:
     """What is known of how a policy was made."""

@@ -8,14 +8,24 @@ goes there; `ranged_leaves` evaluates the ends of a subgame.
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.nodes import Standing
-from ps_cfr_spiel.subgames.ranged_leaves import BoundValues, RangedLeaves, Ranges, with_ranges
+from ps_cfr_spiel.subgames.ranged_leaves import (
+  Asked,
+  BoundValues,
+  FrontierLeaves,
+  RangedLeaves,
+  Ranges,
+  looking_beyond,
+  with_ranges,
+)
 from ps_cfr_spiel.subgames.shapes import Fit, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
 
 __all__ = [
   "GADGETS",
+  "Asked",
   "BoundValues",
   "Fit",
+  "FrontierLeaves",
   "Gadget",
   "RangedLeaves",
   "Ranges",
@@ -24,6 +34,7 @@ __all__ = [
   "Subgame",
   "Subgames",
   "cfr_d",
+  "looking_beyond",
   "max_margin",
   "unsafe",
   "with_ranges",

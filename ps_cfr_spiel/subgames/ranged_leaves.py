@@ -10,7 +10,7 @@ needed: a limited lookahead has a frontier, unsafe re-solving gives a range to b
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -165,6 +165,23 @@ class GadgetLeaves(SubgameLeaves):
     if player != self.chooser:
       return reach[:-1]
     return [r.reshape(s.shape) * s for r, s in zip(reach[:-1], self.scale, strict=True)]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Asked:
+  """Bound values that are the ranges themselves: what a value function is asked about."""
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """See `BoundValues`; the player's own range."""
+    return ranges[player]
+
+
+def looking_beyond(leaves: Any, beyond: BoundValues) -> Any:
+  """A subgame's leaves with another value function at the frontier."""
+  if isinstance(leaves, FrontierLeaves):
+    return dataclasses.replace(leaves, beyond=beyond)
+  return dataclasses.replace(leaves, inner=looking_beyond(leaves.inner, beyond))
 
 
 def with_ranges(leaves: LeafEvaluator, ranges: Ranges, leaf_roots: Sequence[Parts]) -> RangedLeaves:

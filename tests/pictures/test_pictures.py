@@ -253,3 +253,14 @@ def test_no_cards_to_draw(turn, policy, path):
     pictures.card_chart(turn, path)
   with pytest.raises(ValueError, match="No public card comes"):
     pictures.card_chart(policy, "")
+
+
+def test_losses_with_the_best_marked():
+  losses = np.array([[200, 0.5, 0.6], [400, 0.2, 0.3], [600, 0.1, 0.4]])
+  figure = pictures.training_losses(losses, "kuhn_poker")
+  (axes,) = figure.axes
+  learned, held, best = axes.lines
+  assert learned.get_ydata().tolist() == [0.5, 0.2, 0.1] and held.get_ydata().tolist() == [0.6, 0.3, 0.4]
+  assert best.get_xydata().tolist() == [[400, 0.3]]
+  assert "values of kuhn_poker" in texts(figure) and "kept: 0.3" in texts(figure)
+  assert_nothing_cut_off(figure)

@@ -1,6 +1,8 @@
 """The room of learned values, on games whose situations are solved in no time."""
 
+import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +11,11 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames
+from ps_cfr_spiel import CFRValues, ContinualResolving, SolvedValues, Subgames, storage
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning import LearnedValues, Situations, generate, train
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised, zero_sum
-from ps_cfr_spiel.learning.places import Slots, frontier_states
+from ps_cfr_spiel.learning.places import Frontier, Slots, frontier_states
 
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 
@@ -137,3 +139,80 @@ def test_bad_input(tmp_path):
     situations.values[0][3, 1] = kept
   with pytest.raises(ValueError, match="too few draws"):
     train(generate(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Oracle:
+  """In a network's place: what solved values say of the slots of some public states."""
+
+  bound: Any
+  index: Any
+  ranges: Any  # of the lengths M, as a network has them
+
+  def __call__(self, place, ranges):
+    given = []
+    for r, at, player in zip(ranges, self.index, self.bound.tree.players, strict=True):
+      flat = jnp.zeros(player.roots * player.types + 1, r.dtype).at[at].set(r)
+      given.append(flat[:-1].reshape(player.roots, player.types))
+    values = [self.bound(i, tuple(given)) for i in (0, 1)]
+    return tuple(jnp.append(v.ravel(), 0)[at] for v, at in zip(values, self.index, strict=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class ThroughNetwork:
+  """Solved values by way of the slots, normalised ranges and sizes of a network."""
+
+  solved: Any
+  frontier: Frontier
+
+  def bind(self, subgames, public_states, fit=None):
+    most = [p.shape[1] for p in self.frontier.possible]
+    subgame = subgames.cut(public_states, fit=fit)
+    slots = Slots.of(subgame, public_states, subgame.shape.roots[0], (most[0], most[1]))
+    oracle = Oracle(self.solved.bind(subgames, public_states, fit), slots.index, tuple(map(np.zeros, most)))
+    scale = np.ones(len(self.frontier.public_states), np.float32)
+    card = {"game": subgames.labels.game}
+    return LearnedValues(oracle, scale, self.frontier.public_states, card, None).bind(
+      subgames, public_states, fit
+    )
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_a_network_of_solved_values_searches_as_they_do(name):
+  """Strategies and promises of all searches; regret matching's ties aside, to rounding."""
+  game = pyspiel.load_game(name)
+  solver = ps_cfr_spiel.PSCFRSolver(game, dtype="float64")
+  solver.run(30)
+  solved = SolvedValues(solver.average_policy().strategies)
+  found = []
+  for values in (solved, ThroughNetwork(solved, Frontier.of(Subgames.of(game)))):
+    search = ContinualResolving(game, 20, "rm", lookahead=1, value_function=values, dtype="float64")
+    found.append(search.tabularise(progress=False).strategies)
+  for one, other in zip(*found, strict=True):
+    for a, b in zip(one, other, strict=True):
+      np.testing.assert_allclose(a, b, atol=1e-7)
+
+
+def test_the_pretrained_values_of_leduc():
+  game = pyspiel.load_game("leduc_poker")
+  values = LearnedValues.pretrained(game)
+  assert {"game", "training", "error", "learned_from"} <= set(values.card)
+  search = ContinualResolving(game, 300, lookahead=1, value_function=values)
+  assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.07
+  with pytest.raises(ValueError, match=r"No values of kuhn_poker\(\) come with ps_cfr_spiel, only of leduc"):
+    LearnedValues.pretrained("kuhn_poker")
+
+
+def test_another_feature_set(tmp_path):
+  path = tmp_path / "values.npz"
+  learned("kuhn_poker").save(path)
+  file = storage.read(path)
+  arrays = file.arrays(file.shapes)
+  storage.write(path, "values", {**file.header, "features": "buckets"}, arrays)
+  with pytest.raises(ValueError, match="the network wants the features 'buckets'; this version has"):
+    LearnedValues.load(path)
+  arrays["scale"][0] = np.nan
+  storage.write(path, "values", file.header, arrays)
+  with pytest.raises(ValueError, match="scale holds numbers that are not finite"):
+    LearnedValues.load(path)

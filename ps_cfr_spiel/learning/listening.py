@@ -1,0 +1,122 @@
+"""The ranges that searches ask a value function about, overheard in searches that use it.
+
+A network is good where it was trained, and a search asks about ranges that depend on the network. So data are
+drawn where the searches go that the network itself leads (Ross, Gordon and Bagnell 2011; for public belief
+states Brown et al. 2020). A draw is a chain of searches from the start of the game down to all public states
+of both players, with a random number of iterations, strategies perturbed on the way, and current strategies
+overheard at a few of the iterations.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.cfr import NRMPlus, SolverState
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, perturbed
+from ps_cfr_spiel.search import Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.subgames import Asked, Subgame, cfr_d, looking_beyond
+from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
+
+
+@dataclasses.dataclass(frozen=True)
+class Searches:
+  """A `RangeSampler`: what searches with a lookahead of one decision ask about.
+
+  Attributes:
+    values: what lies beyond their lookahead.
+    most: iterations of a search, at most; at least 10.
+    overheard: how many iterations of each search are listened to.
+  """
+
+  values: ValueFunction
+  most: int = 300
+  overheard: int = 8
+
+  def __post_init__(self):
+    check_count("most", self.most, 10)
+    check_count("overheard", self.overheard, 1)
+
+  def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
+    """See `RangeSampler`."""
+    return _Searches(frontier, seed, self)
+
+
+class _Searches:
+  """`Searches` on a game."""
+
+  def __init__(self, frontier: Frontier, seed: int, sampler: Searches):
+    self.frontier, self.seed, self.sampler = frontier, seed, sampler
+    self.searcher = Listener(frontier.subgames, sampler.values)
+    self.number_of = {tuple(group): g for g, group in enumerate(frontier.groups)}
+
+  def __call__(self, number: int) -> list[Drawn]:
+    random, searcher = np.random.default_rng([self.seed, number]), self.searcher
+    longest = 10 ** random.uniform(1, np.log10(self.sampler.most) + 1e-9)
+    marks = np.sort(longest ** random.random(self.sampler.overheard)).astype(int)
+    searcher.marks = (marks + np.arange(len(marks))).tolist()  # each later than the one before
+    searcher.heard, share = {}, random.choice(NOISE)
+    for player in (0, 1):
+      search = searcher.start(player)
+      for states in searcher.levels.passes(player):
+        search = searcher.resolve(_perturbed(search, share, random), states)
+    return [[self._at(g, k) for g in range(len(self.frontier.groups))] for k in range(len(marks))]
+
+  def _at(self, group: int, mark: int) -> Ranges:
+    """What was asked about a group at an iteration; even ranges if nothing was."""
+    states = tuple(self.frontier.groups[group])
+    shape = [(p.roots, p.types) for p in self.frontier.cuts[group].tree.players]
+    heard = self.searcher.heard.get(states)
+    first, second = (np.zeros(s) for s in shape) if heard is None else heard[mark]
+    return self.frontier.ranges(group, (first, second))
+
+
+def _perturbed(search: Search, share: float, random: np.random.Generator) -> Search:
+  first, second = (perturbed(table, share, random) for table in search.tables)
+  return search._replace(tables=(first, second))
+
+
+class Listener(Searcher):
+  """A searcher that notes what its value function is asked.
+
+  Attributes:
+    marks: the iterations after which it listens, ascending; a search ends with the last.
+    heard: by the public states of a frontier, for each mark the ranges [F, H] of both players.
+  """
+
+  def __init__(self, subgames: Any, values: ValueFunction):
+    """Searches of the default kind, with a lookahead of one decision."""
+    super().__init__(
+      subgames, Settings(1, NRMPlus(), cfr_d, 1, values, None, alternating=True, skip=0, dtype="float32")
+    )
+    self.marks: list[int] = []
+    self.heard: dict[tuple[int, ...], list[Ranges]] = {}
+
+  def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
+    """See `Searcher`; listens on the way."""
+    state, found = self.first(tree), []
+    frontier = tuple(sorted({int(s) for standing in subgame.frontier for s in standing.public}))
+    asked = dataclasses.replace(tree, leaves=looking_beyond(tree.leaves, Asked())) if frontier else tree
+    done = 0
+    for mark in self.marks:
+      state, done = self.iterate(tree, state, mark - done), mark
+      if frontier:
+        with precision("float32"):
+          strategies = to_device(tuple(p.strategy for p in state.players), "float32")
+          first, second = (np.asarray(x, float) for x in _asked(asked, strategies))
+        found.append((first, second))
+    if frontier:
+      self.heard[frontier] = found
+    return state
+
+
+@jit()
+def _asked(tree: PublicTree, strategies: Any) -> Any:
+  """The ranges [F, H] of both players at the frontier, by the strategies of a search."""
+  played = zip(tree.players, strategies, strict=True)
+  reach = [player.leaf.pull(sequence_reach(player, strategy)) for player, strategy in played]
+  return tuple(record_of(tree.leaves, i, tree.leaves(i, reach[1 - i], reach[i]))[0] for i in (0, 1))

@@ -1,0 +1,152 @@
+"""Solves situations at ranges that a sampler draws: data to learn from."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_count, check_integer
+from ps_cfr_spiel.cfr import NRMPlus
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, Reaches
+from ps_cfr_spiel.learning.situations import Situations
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.search import BoundCFR, CFRValues, FrozenValues, Levels, ValueFunction
+from ps_cfr_spiel.subgames import Fit, FrontierLeaves, Subgames
+
+CHUNK = 32  # ranges that are solved in one call
+
+
+class Teacher(Protocol):
+  """What solves situations: `CFRValues`, or `OneAhead`; its `repr` goes into the card of what is learned."""
+
+  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundCFR:
+    """See `search.ValueFunction`."""
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class OneAhead:
+  """Solves until the next decision of the player who acts, and takes values of others beyond.
+
+  Attributes:
+    iterations: of CFR with the default rule.
+    beyond: what the next decisions are worth; nothing, if None.
+  """
+
+  iterations: int = 100
+  beyond: ValueFunction | None = None
+
+  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundCFR:
+    """See `search.ValueFunction`; the public states are of one level (`Levels`)."""
+    levels, state = Levels.of(subgames.labels, 1), public_states[0]
+    player = int(levels.player[state])
+    subgame = subgames.cut(public_states, levels.frontier(player, levels.horizon(player, state)), fit=fit)
+    tree = subgame.tree
+    if subgame.limited:
+      states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
+      types = [p.types for p in tree.players]
+      first, second = zip(subgame.shape.frontier, types, strict=True)
+      nothing = FrozenValues((np.zeros(first), np.zeros(second)))
+      beyond = nothing if self.beyond is None else self.beyond.bind(subgames, states)
+      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
+    return BoundCFR(tree, subgame.leaf_roots, np.int32(self.iterations), NRMPlus(), "average")
+
+
+def generate(
+  game: pyspiel.Game | Subgames,
+  draws: int = 1200,
+  seed: int = 0,
+  first: int = 0,
+  iterations: int = 100,
+  ranges: RangeSampler | None = None,
+  teacher: Teacher | None = None,
+  progress: bool | None = None,
+  **options: Any,
+) -> Situations:
+  """Solves situations of all public states where a search's lookahead may end.
+
+  Args:
+    game: any that `build_tree` takes, with public states; or what `Subgames.of` made of it.
+    draws: of ranges; each gives one or more situations of every public state.
+    seed: of the random numbers.
+    first: number of the first draw; a data set is continued by shards with larger numbers.
+    iterations: of NRM+ by which each situation is solved, if no teacher is given.
+    ranges: where ranges come from, `Reaches()` by default; `Searches(values)` for those that searches with
+      these values meet.
+    teacher: solves them; `CFRValues(iterations)` by default, to the end of the game.
+    progress: show a progress bar; None shows it to people who wait for more than two seconds.
+    **options: of `build_tree`.
+
+  Raises:
+    ValueError: an argument is not one of the allowed, or the game has nothing beyond a lookahead.
+  """
+  check_count("draws", draws, 1)
+  seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
+  sampler: RangeSampler = Reaches() if ranges is None else ranges
+  frontier = Frontier.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
+  teacher = CFRValues(iterations) if teacher is None else teacher
+  name = frontier.subgames.labels.game
+  card = {"game": name, "teacher": repr(teacher), "seed": seed, "ranges": repr(sampler)}
+  solver, draw = _Teacher(frontier, teacher, card), sampler.bind(frontier, seed)
+  parts: list[Situations] = []
+  waiting: list[tuple[int, Drawn]] = []
+  with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
+    for number in range(first, first + draws):
+      waiting += [(number, drawn) for drawn in draw(number)]
+      while len(waiting) >= CHUNK or (waiting and number == first + draws - 1):
+        parts.append(solver.solve(waiting[:CHUNK]))
+        waiting = waiting[CHUNK:]
+      bar.update()
+  return Situations.join(parts)
+
+
+class _Teacher:
+  """Solves drawn ranges, group of public states by group."""
+
+  def __init__(self, frontier: Frontier, teacher: Teacher, card: dict[str, Any]):
+    self.frontier, self.card = frontier, card
+    self.bound = [teacher.bind(frontier.subgames, group) for group in frontier.groups]
+
+  def solve(self, given: Sequence[tuple[int, Drawn]]) -> Situations:
+    """Situations of ranges with the numbers of their draws, at most `CHUNK`.
+
+    The device always solves `CHUNK` of them, so that it compiles once.
+    """
+    numbers, drawn = zip(*given, strict=True)
+    frontier, shards = self.frontier, []
+    for g, (slots, bound, place) in enumerate(zip(frontier.slots, self.bound, frontier.places, strict=True)):
+      ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
+      filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
+      with precision("float32"):
+        found = _taught(*to_device((bound, filled, slots.index), "float32"))
+      values = tuple(np.asarray(v)[: len(numbers)] for v in found)
+      flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
+      shards.append(
+        Situations(
+          self.card, frontier.public_states, frontier.possible, np.tile(place, len(numbers)), flat(ranges),
+          flat(values), np.repeat(np.array(numbers, np.int32), len(place)),
+        )
+      )  # fmt: skip
+    return Situations.join(shards)
+
+
+@jit()
+def _taught(teacher: Any, ranges: Any, index: Any) -> Any:
+  """Values [B, places, M] of both players, for ranges of the same shape."""
+  shapes = [(player.roots, player.types) for player in teacher.tree.players]
+
+  def solve(pair: Any) -> Any:
+    given = []
+    for (rows, types), range_, at in zip(shapes, pair, index, strict=True):
+      flat = jnp.zeros(rows * types + 1, range_.dtype).at[at].set(range_)
+      given.append(flat[:-1].reshape(rows, types))
+    values = teacher.both((given[0], given[1]))
+    return tuple(jnp.append(v.ravel(), 0)[at] for v, at in zip(values, index, strict=True))
+
+  return jax.lax.map(solve, ranges)

@@ -1,0 +1,67 @@
+"""The command learn: its files, what goes on where it was, mistakes; and resolve with what was learned."""
+
+import json
+import sys
+
+import pytest
+
+from ps_cfr_spiel.commands import learn, program
+from ps_cfr_spiel.learning import LearnedValues
+
+QUICK = ["--draws=30", "--steps=200", "--width=16", "--teacher_iterations=10"]
+
+
+def run(*words):
+  return program.run(list(words))
+
+
+def test_learn_and_search_with_it(tmp_path, capsys):
+  folder = tmp_path / "learned"
+  call = ["learn", "kuhn_poker", *QUICK, "--turns=1", "--chains=2", f"--output={folder}", "--json"]
+  assert run(*call) == 0
+  facts = json.loads(capsys.readouterr().out)
+  assert facts["finished"] and facts["training"]["width"] == 16
+  assert (folder / "losses.png").stat().st_size > 10_000
+  values = LearnedValues.load(folder / "values.npz")
+  assert values.card["loss"] == facts["loss"]
+  assert run(*call) == 0  # the same call has nothing left to do
+  assert json.loads(capsys.readouterr().out)["loss"] == pytest.approx(facts["loss"], rel=1e-5)
+  search = ["resolve", "kuhn_poker", "--iterations=50", "--lookahead=1", f"--output={tmp_path}", "--json"]
+  assert run(*search, f"--values={folder / 'values.npz'}") == 0
+  assert json.loads(capsys.readouterr().out)["exploitability"] < 0.5
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    (["learn", "kuhn_poker", "--teacher=search"], "--teacher=search learns from its own values"),
+    (["learn", "matching_pennies_3p"], "players"),
+    (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values of kuhn_poker"),
+    (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
+  ],
+)
+def test_bad_input(words, message, tmp_path, capsys):
+  assert run(*words, f"--output={tmp_path}") == 2
+  assert message in capsys.readouterr().err
+
+
+def test_the_extra_is_not_installed(monkeypatch, tmp_path, capsys):
+  for name in [name for name in sys.modules if name.startswith("ps_cfr_spiel.learning")]:
+    monkeypatch.delitem(sys.modules, name)
+  monkeypatch.delattr("ps_cfr_spiel.learning", raising=False)
+  monkeypatch.setitem(sys.modules, "equinox", None)
+  assert run("learn", "kuhn_poker", f"--output={tmp_path}") == 2
+  assert "pip install 'ps_cfr_spiel[learn]'" in capsys.readouterr().err
+  with pytest.raises(ModuleNotFoundError, match="Learned values need equinox and optax"):
+    import ps_cfr_spiel.learning  # noqa: F401
+
+
+def test_interrupted_while_solving(monkeypatch, tmp_path, capsys):
+  learning = learn.load_learning()
+
+  def stop(*args, **options):
+    raise KeyboardInterrupt
+
+  monkeypatch.setattr(learning, "self_play", stop)
+  assert run("learn", "kuhn_poker", f"--output={tmp_path}") == 130
+  assert "the same call goes on" in capsys.readouterr().err
