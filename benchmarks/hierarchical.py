@@ -20,7 +20,7 @@ from machine import describe
 import ps_cfr_spiel
 from ps_cfr_spiel.abstraction import board_distances, spread
 from ps_cfr_spiel.dealing import SPECIAL, DealtGame, make_abstraction, measure
-from ps_cfr_spiel.dealing.hierarchy import Equities, board_transitions
+from ps_cfr_spiel.dealing.clustering import Equities, board_transitions
 
 LIMIT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"

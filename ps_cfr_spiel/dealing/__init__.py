@@ -1,27 +1,23 @@
 """Games of cards too large to walk: dealt, not walked, in public clusters that share nothing but values.
 
 May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards,
-and `parts` cuts the lines in two; `hierarchy` makes clusters and buckets; `lines` is external sampling over
-lines, and `loop` runs it on all devices; `evaluation` tells what a strategy is worth in the whole game, and
-`sizes` how large that game is.
+and `parts` cuts the lines in two; `hierarchy` is the abstraction and `clustering` makes it; `lines` is
+external sampling over lines, `turns` is Algorithm 4 over clusters, and `loop` runs it on all devices;
+`evaluation` tells what a strategy is worth in the whole game, and `sizes` how large that game is.
 """
 
+from ps_cfr_spiel.dealing.clustering import CLUSTERS, LOSSLESS, make_abstraction
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.evaluation import Tables, evaluate_tables
 from ps_cfr_spiel.dealing.hierarchy import (
-  CLUSTERS,
-  LOSSLESS,
   DealtAbstraction,
   abstraction_of_cells,
   from_file,
   load_abstraction,
-  make_abstraction,
   save_abstraction,
   to_arrays,
 )
 from ps_cfr_spiel.dealing.loop import (
-  HierarchicalState,
-  Sampled,
   all_devices,
   boards_of,
   device_game,
@@ -29,11 +25,11 @@ from ps_cfr_spiel.dealing.loop import (
   init,
   on_mesh,
   placed,
-  sampled,
   solve,
 )
 from ps_cfr_spiel.dealing.parts import first_cells
 from ps_cfr_spiel.dealing.sizes import Sizes, measure
+from ps_cfr_spiel.dealing.turns import HierarchicalState, Sampled, sampled
 
 __all__ = [
   "CLUSTERS",

@@ -25,7 +25,7 @@ from ps_cfr_spiel.dealing import (
   measure,
   sampled,
 )
-from ps_cfr_spiel.dealing.loop import traverse
+from ps_cfr_spiel.dealing.turns import traverse
 from ps_cfr_spiel.device import to_device
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 
