@@ -18,6 +18,7 @@ from ps_cfr_spiel.dealing.hierarchy import (
   to_arrays,
 )
 from ps_cfr_spiel.dealing.loop import (
+  agreed,
   all_devices,
   boards_of,
   device_game,
@@ -42,6 +43,7 @@ __all__ = [
   "Sizes",
   "Tables",
   "abstraction_of_cells",
+  "agreed",
   "all_devices",
   "boards_of",
   "device_game",

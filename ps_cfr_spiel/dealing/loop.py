@@ -69,6 +69,18 @@ def gathered(state: HierarchicalState) -> HierarchicalState:
   return HierarchicalState(*(np.asarray(multihost_utils.process_allgather(x, tiled=True)) for x in state))
 
 
+def agreed(number: float) -> float:
+  """The number that the first process gives, in every process."""
+  if jax.process_count() == 1:
+    return number
+  from jax.experimental import multihost_utils
+
+  whole, part = divmod(number, 1)
+  given = np.array([whole, part * 1e6], np.int32)  # not floats, which may be of 32 bits
+  seconds, micros = np.asarray(multihost_utils.broadcast_one_to_all(given)).tolist()
+  return seconds + micros / 1e6
+
+
 @jit(static_argnames=("batch", "plus", "printed", "mesh", "clusters"))
 def solve(
   game: Sampled,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
@@ -71,9 +72,9 @@ class HierarchicalPolicy(openspiel_policy.Policy):
 class HierarchicalMCCFRSolver(IterativeSolver):
   """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `dealing.solve`.
 
-  Clusters are shared out among all of JAX's devices; how many there are changes nothing. The game is not
-  walked. Where hands share buckets nothing is promised, and how good the result is, is measured in the whole
-  game.
+  Clusters are shared out among all of JAX's devices, of all processes that have joined (`join`) and do the
+  same; how many there are changes nothing. The game is not walked. Where hands share buckets nothing is
+  promised, and how good the result is, is measured in the whole game.
 
   Attributes:
     game: `universal_poker` for two with public cards, or `leduc_poker`.
@@ -177,6 +178,19 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     """The state on the host, without the clusters that only fill up devices."""
     state, count = dealing.gathered(self._state), self.abstraction.count
     return state._replace(regrets=state.regrets[:count], average=state.average[:count])
+
+  def _here(self):
+    return [shard.data for array in self._state for shard in array.addressable_shards]
+
+  def _clock(self):
+    return dealing.agreed(super()._clock())
+
+  def save(self, path):
+    """See `IterativeSolver`; all processes must call it, and the first writes the file."""
+    if jax.process_index() == 0:
+      super().save(path)
+    else:
+      self._kept()  # what others hold is gathered from all
 
   def _taken_up(self, kept: HierarchicalState) -> HierarchicalState:
     empty = ((0, len(self._boards) - self.abstraction.count), (0, 0), (0, 0))

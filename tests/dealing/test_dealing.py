@@ -26,7 +26,7 @@ from ps_cfr_spiel.dealing import (
   sampled,
 )
 from ps_cfr_spiel.dealing.turns import traverse
-from ps_cfr_spiel.device import to_device
+from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 
 LEDUC = "leduc_poker"
@@ -150,66 +150,86 @@ def halves(lines, shape, generator):
   return np.where(table > 0, 1.0, np.minimum(table, 0))
 
 
-def enumerated(game, abstraction, tables, traverser, printed):
+@functools.cache
+def turn_of(printed):
+  """A turn under one strategy profile, jitted; all clusters are here."""
+
+  @jit()
+  def turn(parts, boards, state, hands, head, child, traverser):
+    own = jnp.broadcast_to(child[None], (len(boards), *child.shape))
+    one, here = (
+      jnp.ones((), child.dtype),
+      {"gather": lambda values: values, "plus": False, "printed": printed},
+    )
+    return traverse(parts, boards, state, hands, head, own, traverser, one, **here)
+
+  return turn
+
+
+def enumerated(dealt, abstraction, tables, traverser, printed):
   """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part."""
-  parts = to_device(sampled(game, abstraction), "float64")
-  boards = boards_of(game, abstraction, 4)  # with empty clusters behind the others
+  parts = sampled(dealt, abstraction)
+  boards = boards_of(dealt, abstraction, 4)  # with empty clusters behind the others
   hands = np.array(list(itertools.permutations(range(6), 2))).T
-  halves_of = (0.25, 0.75)
   opponent = 1 - traverser  # who acts at every second depth
-  grid = list(itertools.product(range(hands.shape[1]), (np.arange(12) + 0.5) / 12, *[halves_of] * 4))
+  grid = list(itertools.product(range(hands.shape[1]), (np.arange(12) + 0.5) / 12, *[(0.25, 0.75)] * 4))
   head = np.full((len(parts.head.depths), len(grid)), 0.1)
   child = np.full((1 + len(parts.child.depths), len(grid)), 0.1)
   deal, child[0], head[opponent], head[opponent + 2], child[opponent + 2], child[opponent + 4] = np.array(
     grid
   ).T
-  pads = len(boards) - abstraction.count
-  regrets = np.pad(tables.child, ((0, pads), (0, 0), (0, 0)))
-  zero = np.zeros_like(tables.head), np.zeros_like(regrets)
-  state = HierarchicalState(np.int32(0), np.zeros(2, np.uint32), tables.head, zero[0], regrets, zero[1])
-
-  @jax.jit
-  def turn(state, boards, hands, head, child):
-    own = jnp.broadcast_to(child, (len(boards), *child.shape))
-    one = jnp.ones(())
-    return traverse(
-      parts, boards, state, hands, head, own, jnp.int32(traverser), one,
-      gather=lambda x: x, plus=False, printed=printed,
-    )  # fmt: skip
-
-  after = turn(to_device(state, "float64"), boards, hands[:, deal.astype(int)], head, child)
-  count = abstraction.count
-  return (
-    (after.head_regrets - tables.head, after.head_average),
-    (after.regrets[:count] - tables.child, after.average[:count]),
+  regrets = np.pad(tables.child, ((0, len(boards) - abstraction.count), (0, 0), (0, 0)))
+  zeros = np.zeros_like(tables.head), np.zeros_like(regrets)
+  state = HierarchicalState(np.int32(0), np.zeros(2, np.uint32), tables.head, zeros[0], regrets, zeros[1])
+  given = to_device(
+    (parts, boards, state, hands[:, deal.astype(int)].astype(np.int32), head, child), "float64"
   )
+  after = turn_of(printed)(*given, jnp.int32(traverser))
+  head_regrets, child_regrets = (np.asarray(x) for x in (after.head_regrets, after.regrets))
+  return (
+    (head_regrets - tables.head, np.asarray(after.head_average)),
+    ((child_regrets - regrets)[: abstraction.count], np.asarray(after.average)[: abstraction.count]),
+  )
+
+
+def expected_and_found(clusters, traverser, printed=False):
+  """For each cell that is played: its cluster, what it should be given, what it was given."""
+  game, dealt = compiled(LEDUC)
+  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
+  parts, generator = sampled(dealt, abstraction), np.random.default_rng(traverser)
+  tables = Tables(halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator))
+  exact = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
+  results = enumerated(dealt, abstraction, tables, traverser, printed)
+  sums = {}  # a cell has all infostates that differ in names of suits alone
+  for state, increments in exact.values():
+    place = (*cell_of(dealt, abstraction, state), 0 if state.current_player() == traverser else 1)
+    sums[place] = sums.get(place, 0) + increments
+  for (cluster, cell, kind), increments in sums.items():
+    table = results[0][kind] if cluster < 0 else results[1][kind][cluster]
+    yield cluster, kind, increments, table[: len(increments), cell]
 
 
 @pytest.mark.parametrize("clusters", [(0, 0, 0), (0, 1, 1), (2, 0, 1)])
 @pytest.mark.parametrize("traverser", [0, 1])
 def test_expected_increments_are_the_counterfactual_regrets(clusters, traverser):
   """With one cluster, some, and one for each board, empty ones beside them."""
-  game, dealt = compiled(LEDUC)
-  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
-  parts, generator = sampled(dealt, abstraction), np.random.default_rng(traverser)
-  tables = Tables(halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator))
-  expected = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
-  results = {printed: enumerated(dealt, abstraction, tables, traverser, printed) for printed in (False, True)}
-  biased = []
-  for state, increments in expected.values():
-    cluster, cell = cell_of(dealt, abstraction, state)
-    kind = 0 if state.current_player() == traverser else 1
-    for printed, (head, child) in results.items():
-      table = head[kind] if cluster < 0 else child[kind][cluster]
-      found = np.asarray(table)[: len(increments), cell]
-      if not printed or cluster < 0:  # what the head learns is right either way
-        np.testing.assert_allclose(found, increments, atol=1e-12)
-      elif kind == 0:
-        biased.append(np.stack([found, increments]))
-  found, increments = np.concatenate(biased, 1)
+  cells = list(expected_and_found(clusters, traverser))
+  assert len(cells) > 100  # where the other player never comes nothing is learned
+  for _, _, increments, found in cells:
+    np.testing.assert_allclose(found, increments, atol=1e-12)
+
+
+def test_the_printed_weights_fail():
+  """The head learns what it should; in clusters regrets are not even in proportion."""
+  pairs = []
+  for cluster, kind, increments, found in expected_and_found((2, 0, 1), 0, printed=True):
+    if cluster < 0:
+      np.testing.assert_allclose(found, increments, atol=1e-12)
+    elif kind == 0:
+      pairs.append(np.stack([found, increments]))
+  found, increments = np.concatenate(pairs, 1)
   scale = (found @ increments) / (increments @ increments)
-  wrong = abs(found - scale * increments).max() > 0.01
-  assert wrong == (len(set(clusters)) > 1)  # with one cluster every pair of hands leaves it as many boards
+  assert abs(found - scale * increments).max() > 0.05 * abs(found).max()
 
 
 # --- Exact values -----------------------------------------------------------------------------------
