@@ -4,8 +4,8 @@
 
 All processes run on this machine, on the loopback device. Each run begins with the same seed; printed are a
 checksum of its tables, the most bytes of tables in a process, and the time of an iteration. Then a run of two
-processes loses one to kill -9; it is taken up from its last checkpoint by one process alone, which must end in
-the checksum of a run that was never broken.
+processes loses one to kill -9; it is taken up from its last checkpoint by one process alone, which must end
+in the checksum of a run that was never broken.
 """
 
 import argparse

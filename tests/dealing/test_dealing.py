@@ -11,7 +11,7 @@ import pytest
 from ps_cfr_spiel.games.poker.dealt import dealt_form
 from ps_cfr_spiel.games.poker.suits import set_numbers
 
-from ps_cfr_spiel import HierarchicalMCCFRSolver, PSCFRSolver, evaluate_policy
+from ps_cfr_spiel import build_tree, evaluate_policy
 from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
@@ -318,25 +318,12 @@ def test_other_games_are_refused(name, words):
     DealtGame.of(pyspiel.load_game(name))
 
 
-def test_lossless_abstractions_are_solved():
-  """Exploitability falls towards 0, and the value is that of the walked game's solver."""
-  game, dealt = compiled(LEDUC)
-  abstraction = make_abstraction(dealt, np.array([0, 1, 1]), "lossless")
-  solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=64)
-  solver.run(2000)
-  assert solver.exploitability() < 0.05
-  exact = PSCFRSolver(game)
-  exact.run(300)
-  assert solver.value() == pytest.approx(exact.value(), abs=0.03)
-
-
 def test_sizes_are_counted_without_making_anything():
   """Leduc's are those of its walk, flop hold'em's were counted independently when it was planned."""
   game, dealt = compiled(LEDUC)
   sizes = measure(dealt.form)
   assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
-  tree = PSCFRSolver(game).tree
-  assert len(list(tree.names.infostates())) == 936
+  assert len(list(build_tree(game).names.infostates())) == 936
   abstraction = make_abstraction(dealt, 2, 3)
   cells = sampled(dealt, abstraction)
   assert sizes.abstract_infostates(2, 3) == cells.head.cells + 2 * cells.child.cells
