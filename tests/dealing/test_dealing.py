@@ -237,7 +237,7 @@ def test_the_printed_weights_fail():
 
 @pytest.mark.parametrize(
   ("name", "clusters", "buckets"),
-  [(LEDUC, 2, "lossless"), (SMALL, 2, 2), (THREE, 2, 2), (TWO_CARDS, 3, 4), (NO_LIMIT, 3, "lossless")],
+  [(THREE, 2, 2), (TWO_CARDS, 3, 4), (NO_LIMIT, 3, "lossless")],
 )
 def test_board_by_board_values_are_the_walked_trees(name, clusters, buckets):
   game, dealt = compiled(name)
