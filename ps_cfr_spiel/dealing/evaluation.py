@@ -194,7 +194,7 @@ def _up(here: Round, board: Board, policy, arrived, beyond, members, together) -
     shared = other @ members @ members.T - (members[0].sum() - 1) * other
     folds = lines.constant[:, None] * (other.sum(1, keepdims=True) - shared)
     values = (sign * board.boards * folds).at[here.leaving].set(beyond[run])
-    shown = sign * lines.stake[shows][:, None] * (other[shows] @ lead.T)
+    shown = lines.stake[shows][:, None] * (other[shows] @ lead.T)  # to whoever compares its own hand
     ends.append(values.at[shows].add(board.boards * shown))
   ends = jnp.stack(ends) * board.alive[None, None]
   values = ends[:, :0]
