@@ -96,13 +96,13 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
 def test_lossless_abstractions_are_solved_and_the_printed_weights_do_not_converge():
   """Exploitability falls towards 0, and the value is that of the walked game's solver."""
   right, printed = make(), make(printed=True)
-  right.run(8000)
-  printed.run(8000)
+  right.run(3000)
+  printed.run(3000)
   exact = PSCFRSolver(right.game)
   exact.run(300)
-  assert right.exploitability() < 0.1
-  assert right.value() == pytest.approx(exact.value(), abs=0.04)
-  assert printed.exploitability() > 2 * right.exploitability()
+  assert right.exploitability() < 0.2
+  assert right.value() == pytest.approx(exact.value(), abs=0.06)
+  assert printed.exploitability() > 1.5 * right.exploitability()
 
 
 def test_wrong_input(tmp_path):
