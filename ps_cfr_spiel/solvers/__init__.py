@@ -13,7 +13,16 @@ from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolv
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver, HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
-from ps_cfr_spiel.solvers.played import ESTIMATES, PlayedMCCFRSolver, PlayedPolicy
+from ps_cfr_spiel.solvers.played import (
+  ESTIMATES,
+  PRUNINGS,
+  UPDATES,
+  LimitReachedError,
+  PlayedExternalSolver,
+  PlayedMCCFRSolver,
+  PlayedPolicy,
+  PlayedSolver,
+)
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,
@@ -27,6 +36,8 @@ __all__ = [
   "BASELINES",
   "CHUNK_SECONDS",
   "ESTIMATES",
+  "PRUNINGS",
+  "UPDATES",
   "CFRPlusIRASolver",
   "ContinualResolving",
   "ExternalSamplingSolver",
@@ -35,11 +46,14 @@ __all__ = [
   "HierarchicalMCCFRSolver",
   "HierarchicalPolicy",
   "IterativeSolver",
+  "LimitReachedError",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PSCFRSolver",
+  "PlayedExternalSolver",
   "PlayedMCCFRSolver",
   "PlayedPolicy",
+  "PlayedSolver",
   "SamplingSolver",
   "SolvingBot",
   "VRMCCFRSolver",
