@@ -55,15 +55,22 @@ def compiled(name):
   return game, DealtGame.of(game)
 
 
+def legal_actions(lines):
+  """int[cells]: how many actions each cell has; tables are zero beyond."""
+  acts = lines.actor < 2
+  return np.repeat(lines.count[acts], np.diff(np.append(lines.cell[acts], lines.cells)))
+
+
 def random_tables(dealt, abstraction, seed):
   """Strategies, some of them pure, some cells never visited."""
   parts, generator = sampled(dealt, abstraction), np.random.default_rng(seed)
 
-  def table(*shape):
-    return generator.exponential(size=shape) * (generator.random(shape) < 0.6)
+  def table(lines, *front):
+    shape = (*front, lines.actions, lines.cells)
+    legal = np.arange(lines.actions)[:, None] < legal_actions(lines)
+    return generator.exponential(size=shape) * (generator.random(shape) < 0.6) * legal
 
-  child = table(abstraction.count, parts.child.actions, parts.child.cells)
-  return Tables(table(parts.head.actions, parts.head.cells), child)
+  return Tables(table(parts.head), table(parts.child, abstraction.count))
 
 
 @pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS, NO_LIMIT, poker(13, 4, 2, "0 3", raises=3)])
@@ -139,10 +146,7 @@ def exact_increments(game, policy, traverser):
 def halves(lines, shape, generator):
   """Regrets by which each cell plays one action, or two equally often: two numbers draw all there is."""
   table = np.zeros((*shape, lines.actions, lines.cells))
-  legal = np.zeros(lines.cells, int)
-  for cell, count, actor in zip(lines.cell, lines.count, lines.actor, strict=True):
-    if actor < 2:
-      legal[cell:] = count  # cells of the next line come later
+  legal = legal_actions(lines)
   for place in np.ndindex(*shape, lines.cells):
     some = generator.permutation(legal[place[-1]])[: generator.integers(1, 3)]
     table[(*place[:-1], some, place[-1])] = 2.0
