@@ -58,7 +58,10 @@ def _is_string(value: Any) -> bool:
 
 
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
-  "kind": (lambda value: value in list(NEEDED), "'solver', 'policy', 'batch', 'examples' or 'values'"),
+  "kind": (
+    lambda value: value in list(NEEDED),
+    "'solver', 'policy', 'abstraction', 'batch', 'examples' or 'values'",
+  ),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),
@@ -91,6 +94,7 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
 NEEDED = {  # by kind
   "solver": ("game", "solver", "options", "iteration"),
   "policy": ("game",),
+  "abstraction": ("game",),
   "batch": ("work", "situations"),
   "examples": ("game", "teacher", "count", "places", "slots"),
   "values": ("game", "features", "places", "slots", "width", "layers", "measured"),

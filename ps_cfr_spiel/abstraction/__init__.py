@@ -8,7 +8,7 @@ numbers, for games too large for keys.
 """
 
 from ps_cfr_spiel.abstraction import cfr_ira, fpira
-from ps_cfr_spiel.abstraction.buckets import Buckets, along, between, bucketed, cluster_equities, squared
+from ps_cfr_spiel.abstraction.buckets import Buckets, along, bucketed, carrying, cluster_equities, squared
 from ps_cfr_spiel.abstraction.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
@@ -38,10 +38,10 @@ __all__ = [
   "abstraction_loss",
   "along",
   "as_sets",
-  "between",
   "bind",
   "board_distances",
   "bucketed",
+  "carrying",
   "cfr_ira",
   "check_disjoint",
   "cluster_equities",

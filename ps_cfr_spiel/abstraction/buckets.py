@@ -43,9 +43,9 @@ def along(places: np.ndarray) -> Distance:
   return functools.partial(line_distances, places=np.asarray(places, float))
 
 
-def between(means: np.ndarray) -> Distance:
-  """Earth mover's distance, greedily, for histograms over buckets with these means [B, D] (Euclidean)."""
-  return functools.partial(greedy_distances, ground=np.sqrt(squared(means, means)))
+def carrying(ground: np.ndarray) -> Distance:
+  """Earth mover's distance, greedily, for histograms over buckets [B, B] so far from one another."""
+  return functools.partial(greedy_distances, ground=ground)
 
 
 def bucketed(
@@ -138,18 +138,21 @@ def _fill(label: np.ndarray, nearest: np.ndarray, count: int) -> tuple[np.ndarra
   return label, nearest
 
 
-def cluster_equities(strength: np.ndarray, together: np.ndarray, groups: np.ndarray) -> np.ndarray:
-  """Equities of all hands of a board against clusters of hands (OCHS; Johanson et al. 2013, Section 4).
+def cluster_equities(
+  own: np.ndarray, strength: np.ndarray, together: np.ndarray, groups: np.ndarray
+) -> np.ndarray:
+  """Equities of hands on a board against clusters of hands (OCHS; Johanson et al. 2013, Section 4).
 
   Args:
-    strength: int[H], the larger wins.
-    together: bool[H, H], can the opponent have the second hand beside the first?
+    own: int[N], how strong the hands are; the larger wins.
+    strength: int[H], the same of the opponent's hands.
+    together: bool[N, H], can the opponent have the second hand beside the first?
     groups: int[H], the opponent's cluster of each hand, 0 to G - 1.
 
   Returns:
-    float64[H, G]: the probability to win, ties counting half; 1/2 where the opponent can have no such hand.
+    float64[N, G]: the probability to win, ties counting half; 1/2 where the opponent can have no such hand.
   """
-  lead = np.sign(strength[:, None] - strength).astype(np.float32) * together
+  lead = np.sign(own[:, None] - strength).astype(np.float32) * together
   member = (groups[:, None] == np.arange(int(groups.max()) + 1)).astype(np.float32)
   total = together.astype(np.float32) @ member
   return 0.5 + (lead @ member / np.maximum(total, 1) / 2).astype(float)

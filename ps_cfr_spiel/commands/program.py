@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from absl import app, flags
 
 from ps_cfr_spiel.commands import (
+  abstract,
   check,
   compare,
   evaluate,
@@ -49,6 +50,7 @@ COMMANDS = tuple(
     check,
     generate,
     learn,
+    abstract,
   )
 )
 

@@ -8,11 +8,12 @@ May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; 
 from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import sample_rows
+from ps_cfr_spiel.mccfr.columns import at, matched, row_sum, sample_rows
 from ps_cfr_spiel.mccfr.external import ExternalSampling
 from ps_cfr_spiel.mccfr.loop import (
   Sampler,
   SamplingState,
+  add,
   average_strategy,
   average_total,
   block_length,
@@ -26,7 +27,7 @@ from ps_cfr_spiel.mccfr.loop import (
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
-from ps_cfr_spiel.mccfr.updates import Updates
+from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
 from ps_cfr_spiel.mccfr.variance import variance
 
 __all__ = [
@@ -43,6 +44,8 @@ __all__ = [
   "Situation",
   "Updates",
   "ZeroBaseline",
+  "add",
+  "at",
   "average_strategy",
   "average_total",
   "averages",
@@ -52,8 +55,12 @@ __all__ = [
   "current_strategy",
   "init",
   "iterate",
+  "join",
+  "matched",
   "memory_needs",
   "merged",
+  "nothing",
+  "row_sum",
   "sample_rows",
   "solve",
   "variance",

@@ -1,15 +1,16 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May use: search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what solvers
-share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`, `sampling`,
-`cfr_ira`, `fictitious_play` and `played` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot.
+May use: dealing, search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what
+solvers share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`,
+`sampling`, `cfr_ira`, `fictitious_play`, `played` and `hierarchical` are solvers; `continual_resolving` and
+`online_outcome_sampling` are policies that search, each with its bot.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
+from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver, HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.played import (
@@ -42,6 +43,8 @@ __all__ = [
   "ExternalSamplingSolver",
   "FPIRASolver",
   "FictitiousPlaySolver",
+  "HierarchicalMCCFRSolver",
+  "HierarchicalPolicy",
   "IterativeSolver",
   "LimitReachedError",
   "OnlineOutcomeSampling",

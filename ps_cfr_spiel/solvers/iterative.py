@@ -78,6 +78,14 @@ class IterativeSolver(abc.ABC):
     """What a file of format 1 has kept, as files keep it now."""
     return kept
 
+  def _here(self) -> Any:
+    """What of the state this process holds."""
+    return self._state
+
+  def _clock(self) -> float:
+    """The time in seconds; processes that share a run must agree on it, for `run` goes by it."""
+    return time.monotonic()
+
   def _arrays(self) -> dict[str, np.ndarray]:
     """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
     return {}
@@ -181,17 +189,17 @@ class IterativeSolver(abc.ABC):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     self._compile_run(progress)
-    next_call, saved_at, looked = self.iteration + every, time.monotonic(), time.monotonic()
+    next_call, saved_at, looked = self.iteration + every, self._clock(), self._clock()
     progress = False if progress is None and callback else progress
     sound = self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
       while self.iteration < target:
-        started, before = time.monotonic(), self.iteration
+        started, before = self._clock(), self.iteration
         goal = min(target, next_call) if callback else target
         self._advance(min(chunk, goal - before))
-        now, stop = time.monotonic(), self.iteration in (next_call if callback else target, target)
+        now, stop = self._clock(), self.iteration in (next_call if callback else target, target)
         due = checkpoint is not None and now - saved_at >= checkpoint_seconds
         # Where tables are large every part takes longer than that, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
@@ -206,7 +214,7 @@ class IterativeSolver(abc.ABC):
             break
         if due and checkpoint is not None:
           self.save(checkpoint)
-          saved_at = time.monotonic()
+          saved_at = self._clock()
     finally:
       bar.close()
       if checkpoint is not None:
@@ -221,7 +229,7 @@ class IterativeSolver(abc.ABC):
   def _checked(self, sound: Any) -> Any:
     """The state, if its numbers are finite; else goes back to the sound one from before, and raises."""
     try:
-      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
+      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._here(), self.dtype)
     except FloatingPointError:
       self._state = sound
       raise

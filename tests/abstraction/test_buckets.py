@@ -7,8 +7,8 @@ from scipy.stats import wasserstein_distance
 
 from ps_cfr_spiel.abstraction import (
   along,
-  between,
   bucketed,
+  carrying,
   cluster_equities,
   greedy_distances,
   line_distances,
@@ -69,7 +69,7 @@ def test_only_potential_awareness_sees_when_a_hand_learns_what_it_is_worth():
   assert greedy_distances(early, late, ground) == pytest.approx(2)
 
 
-@pytest.mark.parametrize("distance", [squared, along(np.arange(4)), between(np.eye(4))])
+@pytest.mark.parametrize("distance", [squared, along(np.arange(4)), carrying(1 - np.eye(4))])
 def test_three_clouds_are_found(distance):
   generator = np.random.default_rng(4)
   centres = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -106,7 +106,7 @@ def test_equities_are_those_of_a_double_loop():
   strength, groups = generator.integers(0, 4, 9), np.array([0, 0, 1, 1, 1, 2, 2, 2, 3])
   together = generator.random((9, 9)) < 0.7
   together &= together.T & ~np.eye(9, dtype=bool)
-  found = cluster_equities(strength, together, groups)
+  found = cluster_equities(strength, strength, together, groups)
   for h, g in itertools.product(range(9), range(4)):
     met = [o for o in range(9) if groups[o] == g and together[h, o]]
     won = [(strength[h] > strength[o]) + (strength[h] == strength[o]) / 2 for o in met]

@@ -1,0 +1,134 @@
+"""Poker games as cards that are dealt and betting that does not depend on them, with public cards to come.
+
+Their histories are never walked: the betting is walked twice with fixed cards, which tells what each line of
+betting pays, and who wins a showdown is known from the cards.
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import pyspiel
+
+from .ranking import strengths
+from .suits import Deck, card_sets
+
+TERMINAL, CHANCE = int(pyspiel.PlayerId.TERMINAL), int(pyspiel.PlayerId.CHANCE)
+PLAYERS = 2
+MAX_LINES = 100_000
+HOLES = (1, 2)  # cards of a hand
+TRIES = 1000
+
+
+class DealtForm(NamedTuple):
+  """Hands are dealt, then there are rounds of betting, before each of which but the first public cards come.
+
+  Cards come from one deck, each set of them with equal probability. The utility to player 0 at the end of a
+  line is constant + stake * sign(strength 0 - strength 1).
+
+  Attributes:
+    deck: the cards, numbered as OpenSpiel's chance actions.
+    hole: how many cards a hand has; player 0's is dealt first.
+    public: how many public cards come before each round; 0 before the first.
+    parent: int32[N], the line before, -1 at the root; N lines, parents first.
+    action: int32[N], OpenSpiel's action that leads here, -1 after cards and at the root.
+    player: int32[N], 0 or 1 to act, `CHANCE` where public cards come, after which one line follows, or
+      `TERMINAL`.
+    round: int32[N].
+    constant, stake: float64[N], 0 before the end.
+  """
+
+  deck: Deck
+  hole: int
+  public: tuple[int, ...]
+  parent: np.ndarray
+  action: np.ndarray
+  player: np.ndarray
+  round: np.ndarray
+  constant: np.ndarray
+  stake: np.ndarray
+
+  def strengths(self, boards: np.ndarray) -> np.ndarray:
+    """int32[K, H]: how strong all hands are with all public cards, int[K, m]; the larger wins."""
+    return strengths(self.deck.whole(boards), self.deck.whole(card_sets(self.deck.size, self.hole)))
+
+
+def dealt_form(game: pyspiel.Game) -> DealtForm:
+  """The form of `universal_poker` for two, or of `leduc_poker`.
+
+  Raises:
+    ValueError: another game, or no public cards come.
+  """
+  deck, hole, public = _cards(game)
+  if len(public) < 2 or public[0] or not all(public[1:]):
+    raise ValueError(
+      f"{game} deals {', '.join(map(str, public))} public cards before its rounds; expected none before the "
+      f"first and some before each other."
+    )
+  if hole not in HOLES:
+    raise ValueError(f"{game} deals hands of {hole} cards; expected one or two.")
+  if deck.size < PLAYERS * hole + sum(public):
+    raise ValueError(
+      f"{game}: {deck.size} cards are too few for {PLAYERS} hands and {sum(public)} on the board."
+    )
+  winner, loser, board = _a_winner(deck, hole, sum(public))
+  lines, won = _walk(game, [*winner, *loser, *board], hole, public)
+  same, lost = _walk(game, [*loser, *winner, *board], hole, public)
+  if not np.array_equal(lines, same) or not np.isin(won, (lost, -lost)).all():
+    raise ValueError(
+      f"{game}: its betting or what showdowns pay depends on more than who has the better hand."
+    )
+  parent, action, player, number = lines.T.astype(np.int32)
+  return DealtForm(deck, hole, public, parent, action, player, number, (won + lost) / 2, (won - lost) / 2)
+
+
+def _cards(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
+  """The deck, cards of a hand, and public cards before each round."""
+  name, given = game.get_type().short_name, game.get_parameters()
+  if name == "leduc_poker" and game.num_players() == PLAYERS and not given.get("suit_isomorphism", False):
+    return Deck(PLAYERS + 1, 2), 1, (0, 1)
+  if name == "universal_poker" and game.num_players() == PLAYERS and not given.get("boardCards"):
+    public = tuple(int(n) for n in re.findall(r"\d+", str(given["numBoardCards"])))
+    return Deck(given["numRanks"], given["numSuits"]), given["numHoleCards"], public[: given["numRounds"]]
+  raise ValueError(
+    f"{game}: expected universal_poker for two without boardCards, or leduc_poker without suit_isomorphism."
+  )
+
+
+def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], list[int]]:
+  """A hand that beats another on a board."""
+  hands, generator = card_sets(deck.size, hole), np.random.default_rng(0)
+  for _ in range(TRIES):
+    board = generator.permutation(deck.size)[:size]
+    free = hands[~np.isin(hands, board).any(1)]
+    found = strengths(deck.whole(board)[None], deck.whole(free))[0]
+    best, worst = free[found.argmax()], free[found.argmin()]
+    if found.max() > found.min() and not set(best) & set(worst):
+      return best.tolist(), worst.tolist(), board.tolist()
+  raise ValueError(f"No hand of {hole} of {deck.size} cards was found that beats another.")
+
+
+def _walk(
+  game: pyspiel.Game, cards: list[int], hole: int, public: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+  """All lines if cards come so: int[N, 4] (parent, action, player, round), and player 0's returns."""
+  root = game.new_initial_state()
+  for card in cards[: PLAYERS * hole]:
+    root.apply_action(card)
+  lines, returns = [], []
+  pending = [(root, -1, -1, 0)]
+  while pending:
+    state, parent, action, number = pending.pop()
+    here = len(lines)
+    if here == MAX_LINES:
+      raise ValueError(f"{game} has more than {MAX_LINES:,} lines of betting; allow fewer bets.")
+    lines.append((parent, action, state.current_player(), number))
+    returns.append(state.returns()[0] if state.is_terminal() else 0.0)
+    if state.is_chance_node():
+      start = PLAYERS * hole + sum(public[: number + 1])
+      for card in cards[start : start + public[number + 1]]:
+        state.apply_action(card)
+      pending.append((state, here, -1, number + 1))
+    elif not state.is_terminal():
+      pending += [(state.child(move), here, move, number) for move in reversed(state.legal_actions())]
+  return np.array(lines), np.array(returns)

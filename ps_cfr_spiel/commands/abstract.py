@@ -1,0 +1,162 @@
+"""The command `ps-cfr-spiel abstract`: public clusters and buckets of a game of dealt cards."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from absl import flags
+
+from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.flags import define_json, say
+from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
+from ps_cfr_spiel.dealing import (
+  CLUSTERS,
+  LOSSLESS,
+  SPECIAL,
+  DealtAbstraction,
+  DealtGame,
+  load_abstraction,
+  make_abstraction,
+  measure,
+  save_abstraction,
+)
+from ps_cfr_spiel.games.poker.dealt import dealt_form  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.reports import report
+
+FILE = "abstraction.npz"
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines the command's flags."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_integer("clusters", None, _HELP["clusters"], 1, **into)
+  flags.DEFINE_string("buckets", "50", _HELP["buckets"], **into)
+  flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
+  flags.DEFINE_bool("sizes", False, "Tell sizes and memory only, and make nothing.", **into)
+  flags.DEFINE_string(
+    "output", None, "Folder for the abstraction (default: runs/ and the game's name).", **into
+  )
+  flags.DEFINE_string("abstraction", None, "One that is there already: look things up in it.", **into)
+  flags.DEFINE_string("hand", None, _HELP["hand"], **into)
+  flags.DEFINE_string("board", "", "With --hand: the public cards, such as AhKs3d.", **into)
+  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
+  define_json(values)
+
+
+_HELP = {
+  "clusters": "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
+  "buckets": "Buckets for the hands of each cluster and round, or lossless: hands are told apart as far as "
+  "suits allow.",
+  "hand": "Say in which cluster and bucket this hand is, such as AsKd, on the cards of --board.",
+}
+
+
+def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command; returns its exit code."""
+  if not words:
+    raise UserError("abstract needs a game, such as leduc_poker.")
+  game, buckets = load_game(words), _buckets(values.buckets)
+  with user_errors():
+    sizes = measure(dealt_form(game))
+  facts: dict[str, Any] = {
+    "game": str(game),
+    "infostates": sizes.infostates,
+    "infostates_up_to_suits": sizes.infostate_classes,
+    "bytes": sizes.bytes,
+    "boards": int(sizes.boards[SPECIAL]),
+    "board_classes": int(sizes.classes[SPECIAL]),
+  }
+  lines = {
+    "game": game,
+    "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
+    "whole tables": f"{_size(sizes.bytes)}, of regrets and averages in float32",
+    "boards": f"{facts['boards']:,}, {facts['board_classes']:,} up to names of suits",
+  }
+  clusters = values.clusters or min(CLUSTERS, facts["board_classes"])
+  if buckets != LOSSLESS and values.abstraction is None:
+    facts["abstract_infostates"] = sizes.abstract_infostates(clusters, int(buckets))
+    facts["abstract_bytes"] = sizes.abstract_bytes(clusters, int(buckets))
+    lines["abstracted"] = (
+      f"{facts['abstract_infostates']:,} infostates and {_size(facts['abstract_bytes'])}, with "
+      f"{clusters:,} x {buckets} buckets a round"
+    )
+  if not (values.quiet or values.json):
+    print(report(lines), flush=True)
+  if values.sizes:
+    if values.quiet or values.json:
+      say(values, facts, lines)
+    return 0
+  with user_errors():
+    dealt = DealtGame.of(game)
+    started = time.monotonic()
+    found = _made(values, dealt, buckets)
+    boards = np.bincount(found.clusters)
+    told = {
+      "clusters": f"{found.count:,}, of {boards.min()} to {boards.max()} boards up to names of suits",
+      "buckets": ", ".join(f"{n:,}" for n in found.sizes) + " in the rounds, at most for a cluster",
+      "time": f"{time.monotonic() - started:.1f} s",
+    }
+    facts |= {"clusters": found.count, "buckets": list(found.sizes)}
+    if values.hand is not None:
+      cluster, bucket = _look_up(dealt, found, values.hand, values.board)
+      told["hand"] = f"{values.hand} on {values.board or 'no board'}: " + (
+        f"cluster {cluster}, bucket {bucket}" if values.board else f"bucket {bucket}"
+      )
+      facts |= {"hand": values.hand, "board": values.board, "cluster": cluster, "bucket": bucket}
+  if values.abstraction is None:
+    folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name))
+    save_abstraction(folder / FILE, found)
+    told["saved"] = str(folder / FILE)
+    facts["saved"] = told["saved"]
+  say(values, facts, told)
+  return 0
+
+
+def _buckets(text: str) -> int | str:
+  """A number of buckets, or "lossless"."""
+  if text == LOSSLESS:
+    return text
+  if not text.isdecimal() or int(text) < 1:
+    raise UserError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
+  return int(text)
+
+
+def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> DealtAbstraction:
+  """The abstraction that a file has, or a new one."""
+  if values.abstraction is not None:
+    return load_abstraction(values.abstraction, dealt)
+  silent = False if values.quiet or values.json else None
+  return make_abstraction(dealt, values.clusters, buckets, values.seed, progress=silent)
+
+
+def _look_up(dealt: DealtGame, found: DealtAbstraction, hand: str, board: str) -> tuple[int, int]:
+  """The cluster of a board, -1 without one, and the bucket of a hand on it."""
+  cards = dealt.form.deck.find(hand + board)
+  return found.find(dealt.seen(cards[: len(hand) // 2], cards[len(hand) // 2 :]))
+
+
+def _size(count: int) -> str:
+  """Bytes for people."""
+  for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    if count >= size:
+      return f"{count / size:.3g} {unit}"
+  return f"{count} bytes"
+
+
+COMMAND = Command(
+  name="abstract",
+  arguments="GAME",
+  summary="Cluster the boards and hands of a poker game",
+  text="Tells how large a game of dealt cards is, puts its boards into public clusters and the hands of each "
+  "cluster into buckets, saves them, and says in which a hand is. For universal_poker with public cards, and "
+  "leduc_poker; docs/abstractions.md says how.",
+  examples=(
+    "abstract leduc_poker --clusters=2 --buckets=lossless",
+    "abstract leduc_poker --sizes",
+    "abstract leduc_poker --abstraction=runs/leduc_poker/abstraction.npz --hand=3c --board=4d",
+  ),
+  define=define,
+  run=abstract,
+)

@@ -1,0 +1,64 @@
+"""Games of cards too large to walk: dealt, not walked, in public clusters that share nothing but values.
+
+May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards,
+and `parts` cuts the lines in two; `hierarchy` is the abstraction and `clustering` makes it; `lines` is
+external sampling over lines, `turns` is Algorithm 4 over clusters, and `loop` runs it on all devices;
+`evaluation` tells what a strategy is worth in the whole game, and `sizes` how large that game is.
+"""
+
+from ps_cfr_spiel.dealing.clustering import CLUSTERS, LOSSLESS, make_abstraction
+from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.dealing.evaluation import Tables, evaluate_tables
+from ps_cfr_spiel.dealing.hierarchy import (
+  DealtAbstraction,
+  abstraction_of_cells,
+  from_file,
+  load_abstraction,
+  save_abstraction,
+  to_arrays,
+)
+from ps_cfr_spiel.dealing.loop import (
+  agreed,
+  all_devices,
+  boards_of,
+  device_game,
+  gathered,
+  init,
+  on_mesh,
+  placed,
+  solve,
+)
+from ps_cfr_spiel.dealing.parts import first_cells
+from ps_cfr_spiel.dealing.sizes import Sizes, measure
+from ps_cfr_spiel.dealing.turns import HierarchicalState, Sampled, sampled
+
+__all__ = [
+  "CLUSTERS",
+  "LOSSLESS",
+  "SPECIAL",
+  "DealtAbstraction",
+  "DealtGame",
+  "HierarchicalState",
+  "Sampled",
+  "Sizes",
+  "Tables",
+  "abstraction_of_cells",
+  "agreed",
+  "all_devices",
+  "boards_of",
+  "device_game",
+  "evaluate_tables",
+  "first_cells",
+  "from_file",
+  "gathered",
+  "init",
+  "load_abstraction",
+  "make_abstraction",
+  "measure",
+  "on_mesh",
+  "placed",
+  "sampled",
+  "save_abstraction",
+  "solve",
+  "to_arrays",
+]

@@ -1,0 +1,212 @@
+"""Making a hierarchical abstraction: Algorithm 1 of Brown, Ganzfried and Sandholm (2015).
+
+Boards are clustered by how hands fall into the buckets of a base abstraction on them; then, from the last
+round up, the hands of each cluster are described by numbers and put into buckets by these.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.abstraction import (
+  board_distances,
+  bucketed,
+  carrying,
+  cluster_equities,
+  greedy_distances,
+  public_clusters,
+  squared,
+)
+from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction, clusters_of
+from ps_cfr_spiel.reports import progress_bar
+
+CLUSTERS = 60  # after Brown et al. 2015
+GROUPS = 8  # clusters of the opponent's hands, after Johanson et al. 2013
+BASE = 200  # buckets of the abstraction by which boards are compared
+SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
+LOSSLESS = "lossless"
+
+
+class Rows(NamedTuple):
+  """One hand of each class of hands on some classes of runouts, N in all.
+
+  Attributes:
+    board: int[N], which class of runouts.
+    hand: int[N], the first hand of its class.
+    weight: float64[N], in how many ways chance deals the class of hands and of runouts.
+  """
+
+  board: np.ndarray
+  hand: np.ndarray
+  weight: np.ndarray
+
+
+def _rows(game: DealtGame, number: int, boards: np.ndarray) -> Rows:
+  """The classes of hands on classes of runouts of a round, board by board, in order."""
+  board, hand, weight = [], [], []
+  for k, classes in zip(boards.tolist(), game.classes[number][boards], strict=True):
+    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+    alive = classes[first] >= 0
+    board.append(np.full(alive.sum(), k))
+    hand.append(first[alive])
+    weight.append(sizes[alive] * game.runouts[number].count[k])
+  return Rows(*map(np.concatenate, (board, hand, weight)))
+
+
+def _spread_labels(game: DealtGame, number: int, rows: Rows, label: np.ndarray, table: np.ndarray) -> None:
+  """Writes the labels of rows into a table [K, H], for every hand of their classes."""
+  boards = np.unique(rows.board)
+  ends = np.searchsorted(rows.board, boards, "right")
+  for board, part in zip(boards, np.split(label, ends[:-1]), strict=True):
+    classes = game.classes[number][board]
+    table[board] = np.where(classes >= 0, part[classes], -1)
+
+
+def make_abstraction(
+  game: DealtGame,
+  clusters: int | np.ndarray | None = None,
+  buckets: int | str = 50,
+  seed: int = 0,
+  restarts: int = 5,
+  progress: bool | None = None,
+) -> DealtAbstraction:
+  """Clusters boards and puts hands into buckets (Brown et al. 2015, Algorithm 1).
+
+  Args:
+    game: the game.
+    clusters: how many, or the cluster of each class of boards of the special round; by default 60, or all
+      boards if they are fewer.
+    buckets: how many for each cluster and round, or "lossless": hands are told apart as far as suits allow.
+    seed: of the random numbers.
+    restarts: of each clustering.
+    progress: as in `reports.progress_bar`.
+
+  Raises:
+    ValueError: an argument is not one of the allowed.
+  """
+  if buckets != LOSSLESS:
+    check_count("buckets", buckets, 1)
+  boards = len(game.runouts[SPECIAL].cards)
+  clusters = min(CLUSTERS, boards) if clusters is None else clusters
+  equities = None if buckets == LOSSLESS and not np.isscalar(clusters) else Equities.of(game, seed)
+  if np.isscalar(clusters):
+    if check_count("clusters", clusters, 1) > boards:
+      raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
+    assert equities is not None
+    table = board_transitions(game, equities, seed, progress)
+    clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
+  clusters = np.asarray(clusters)
+  tables = [game.classes[number].copy() for number in range(game.rounds)]
+  if buckets == LOSSLESS:
+    for number in range(SPECIAL, game.rounds):
+      tables[number] = _lossless(game, clusters, number)
+    return DealtAbstraction.of(game, clusters, tables)
+  assert equities is not None
+  own = [clusters_of(game, clusters, number) for number in range(SPECIAL, game.rounds)]
+  with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
+    for cluster in range(int(clusters.max()) + 1):
+      ground = np.zeros((0, 0))
+      for number in reversed(range(SPECIAL, game.rounds)):
+        rows = _rows(game, number, np.flatnonzero(own[number - SPECIAL] == cluster))
+        last = number == game.rounds - 1
+        numbers = (
+          equities(rows) if last else _next_buckets(game, number, rows, tables[number + 1], len(ground))
+        )
+        distance = squared if last else carrying(ground)
+        found = bucketed(numbers, int(buckets), distance, weights=rows.weight, seed=seed, restarts=restarts)
+        means = found.means
+        ground = np.sqrt(squared(means, means)) if last else greedy_distances(means, means, ground)
+        _spread_labels(game, number, rows, found.label, tables[number])
+      bar.update()
+  return DealtAbstraction.of(game, clusters, tables)
+
+
+def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
+  """int32[K, H]: each class of hands on each class of runouts has a bucket of its own."""
+  classes, own = game.classes[number], clusters_of(game, clusters, number)
+  sizes = classes.max(1) + 1
+  start = np.zeros(len(sizes), int)
+  for cluster in range(int(own.max()) + 1):
+    here = own == cluster
+    start[here] = np.cumsum(sizes[here]) - sizes[here]
+  return np.where(classes >= 0, classes + start[:, None], -1).astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Equities:
+  """Describes hands of the last round by their equities against clusters of the opponent's hands.
+
+  Attributes:
+    game: the game.
+    groups: int[H], the opponent's clusters, of hands whose mean strength is alike before public cards come.
+  """
+
+  game: DealtGame
+  groups: np.ndarray
+
+  @classmethod
+  def of(cls, game: DealtGame, seed: int) -> "Equities":
+    """Clusters the opponent's hands by the mean share of hands on the board that they beat."""
+    runouts, total = game.runouts[-1], np.zeros(len(game.hands))
+    for count, strength, classes in zip(runouts.count, game.strength, game.classes[-1], strict=True):
+      alive = classes >= 0
+      among = np.sort(strength[alive])
+      beaten = sum(np.searchsorted(among, strength, side) for side in ("left", "right"))
+      total += np.where(alive, count * beaten / (2 * len(among)), 0)
+    rows = _rows(game, 0, np.zeros(1, int))
+    classes = game.classes[0][0]
+    mean = np.bincount(classes, total) / np.bincount(classes)
+    found = bucketed(mean[:, None], GROUPS, weights=rows.weight, seed=seed)
+    return cls(game, found.label[classes])
+
+  def __call__(self, rows: Rows) -> np.ndarray:
+    """float64[N, G]."""
+    last, game = self.game.rounds - 1, self.game
+    found = []
+    for board in np.unique(rows.board):
+      hands, strength = rows.hand[rows.board == board], game.strength[board]
+      together = game.together[hands] & (game.classes[last][board] >= 0)
+      found.append(cluster_equities(strength[hands], strength, together, self.groups))
+    return np.concatenate(found)
+
+
+def _next_buckets(game: DealtGame, number: int, rows: Rows, table: np.ndarray, buckets: int) -> np.ndarray:
+  """float64[N, B]: how likely hands are to come into each bucket of the next round."""
+  after, found = game.runouts[number + 1], np.zeros((len(rows.hand), buckets))
+  for board in np.unique(rows.board):
+    here = np.flatnonzero(rows.board == board)
+    sets = np.flatnonzero(after.index[board] >= 0)
+    hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[here]]
+    bucket = table[after.index[board, sets][:, None], hands]  # [sets, hands], -1 where the hand has the card
+    for row, column in zip(here, bucket.T, strict=True):
+      counts = np.bincount(column[column >= 0], minlength=buckets)
+      found[row] = counts / counts.sum()
+  return found
+
+
+def board_transitions(
+  game: DealtGame, equities: Equities, seed: int, progress: bool | None = None
+) -> np.ndarray:
+  """float64[K, B]: how the hands on each class of boards fall into the buckets of a base abstraction.
+
+  Its buckets are made by k-means from the equities of hands, on all boards together, that may be held at the
+  end, and are weighed by chance.
+  """
+  last = game.rounds - 1
+  runouts, boards = game.runouts[last], np.arange(len(game.runouts[last].cards))
+  generator = np.random.default_rng(seed)
+  chosen = np.sort(generator.permutation(boards)[:SAMPLED_BOARDS])
+  rows = _rows(game, last, chosen)
+  some = np.sort(generator.permutation(len(rows.hand))[:SAMPLE])
+  sample = Rows(*(column[some] for column in rows))
+  means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
+  special = clusters_of(game, np.arange(len(game.runouts[SPECIAL].cards)), last)
+  table = np.zeros((len(game.runouts[SPECIAL].cards), len(means)))
+  for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
+    rows = _rows(game, last, boards[board : board + 1])
+    label = squared(equities(rows), means).argmin(1)
+    table[special[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
+  return table

@@ -1,0 +1,227 @@
+"""What strategies of an abstraction are worth in the whole game, exactly: one class of boards after another.
+
+All hands go down and up the lines side by side. Boards that differ in names of suits are one class, and the
+values on one of them are those on another with the hands renamed: so the sum over all boards is the sum over
+the classes, each as often as it comes, averaged over the hands that suits do not tell apart.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction
+from ps_cfr_spiel.dealing.lines import CHANCE_LINE, Lines, leaving, make_lines
+from ps_cfr_spiel.dealing.parts import first_cells
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.mccfr import matched
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.tree import Evaluation
+
+RUNS = ((0, False), (0, True), (1, True))  # whose value is asked for, and whether a best response plays
+
+
+class Tables(NamedTuple):
+  """Strategies of both players, as sums that need not be normalised.
+
+  Attributes:
+    head: [A, S] of the lines before the special round.
+    child: [C, A, S] of each cluster.
+  """
+
+  head: np.ndarray
+  child: np.ndarray
+
+
+class Round(NamedTuple):
+  """The lines of one round.
+
+  Attributes:
+    lines: they; each begins where one of the round before left.
+    cell: int32[N], the cell of bucket 0 in the tables.
+    leaving: int32[S], the lines behind which public cards come.
+    showdowns: int32[n], the lines that end with both hands compared.
+  """
+
+  lines: Lines
+  cell: Any
+  leaving: Any
+  showdowns: Any
+
+
+class Board(NamedTuple):
+  """A class of runouts, as its lines want it.
+
+  Attributes:
+    bucket: int32[H].
+    alive: [H], 1 for hands that can be there.
+    strength: int32[H].
+    boards: [], in how many ways cards may still come once hands are known.
+  """
+
+  bucket: Any
+  alive: Any
+  strength: Any
+  boards: Any
+
+
+def evaluate_tables(
+  game: DealtGame,
+  abstraction: DealtAbstraction,
+  tables: Tables,
+  dtype: str = "float32",
+  progress: bool | None = None,
+) -> Evaluation:
+  """Value, best responses and exploitability in the game without any abstraction.
+
+  Args:
+    game: the game.
+    abstraction: of it, by whose cells the tables are.
+    tables: the strategies.
+    dtype: "float32" or "float64".
+    progress: as in `reports.progress_bar`.
+
+  Returns:
+    The `Evaluation`, as floats, in the game's utility.
+  """
+  total = len(game.runouts[SPECIAL].cards)
+  with precision(dtype), progress_bar(progress, total=total, unit="board", desc="Evaluating") as bar:
+    walk = _Walk(game, abstraction, tables, dtype, bar)
+    found = walk.values(0, 0, np.ones((2, 1, len(game.hands)), dtype)).astype(np.float64).sum((1, 2))
+  left = [game.boards_left(number) for number in range(SPECIAL, game.rounds)]
+  value, first, second = (found / (game.together.sum() * math.prod(left))).tolist()
+  return Evaluation(value, (first, second), (first + second) / 2)
+
+
+class _Walk:
+  """The way through all classes of runouts."""
+
+  def __init__(self, game: DealtGame, abstraction: DealtAbstraction, tables: Tables, dtype: str, bar):
+    self.game, self.abstraction, self.bar = game, abstraction, bar
+    self.tables, self.rounds = to_device(tables, dtype), to_device(_rounds(game, abstraction.sizes), dtype)
+    self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
+    self.dtype = dtype
+
+  def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
+    """[runs, roots, H]: counterfactual values on a class of runouts, summed over all cards still to come.
+
+    Args:
+      number: of the round.
+      board: the class.
+      reach: [2, roots, H], of both players.
+    """
+    game = self.game
+    here, place = self.rounds[number], self._board(number, board)
+    policy, arrived = _down(here, self._table(number, board), place, reach)
+    beyond = np.zeros((len(RUNS), len(here.leaving), len(game.hands)), self.dtype)
+    if number + 1 < game.rounds:
+      after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
+      for child in np.flatnonzero(after.parent == board).tolist():
+        times = after.count[child] / game.runouts[number].count[board]
+        beyond += self._number(times) * self.values(number + 1, child, onward)
+        if number + 1 == SPECIAL:
+          self.bar.update()
+      beyond = _averaged(beyond, game.classes[number][board])
+    return np.asarray(_up(here, place, policy, arrived, beyond, self.members, self.together))
+
+  def _number(self, number: float) -> Any:
+    """A number in the dtype of the values."""
+    return np.dtype(self.dtype).type(number)
+
+  def _board(self, number: int, board: int) -> Board:
+    game = self.game
+    last = number == game.rounds - 1
+    left = [game.boards_left(later) for later in range(number + 1, game.rounds)]
+    alive = (game.classes[number][board] >= 0).astype(self.dtype)
+    strength = game.strength[board] if last else np.zeros(len(alive), np.int32)
+    bucket = np.maximum(self.abstraction.buckets[number][board], 0)
+    return Board(bucket, alive, strength, self._number(math.prod(left)))
+
+  def _table(self, number: int, board: int) -> jax.Array:
+    """[A, S], the strategies on a class of runouts."""
+    if number < SPECIAL:
+      return self.tables.head
+    for after in self.game.runouts[number:SPECIAL:-1]:
+      board = int(after.parent[board])
+    return self.tables.child[int(self.abstraction.clusters[board])]
+
+
+def _rounds(game: DealtGame, sizes: tuple[int, ...]) -> list[Round]:
+  """The lines of each round, by the cells of the head and of what follows it."""
+  form, cell = game.form, first_cells(game, sizes)
+  follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
+  follows[form.parent[1:]] = np.arange(1, len(cell))
+  roots, found = np.zeros(1, np.int32), []
+  for number in range(game.rounds):
+    lines = make_lines(form, roots, range(number, number + 1), sizes)
+    out, shows = leaving(lines), np.flatnonzero(lines.stake).astype(np.int32)
+    found.append(Round(lines, cell[lines.source], out, shows))
+    roots = follows[lines.source[out]]
+  return found
+
+
+@jit()
+def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
+  """Policies of who acts, [A, N, H], and both players' reach of all lines, [2, N, H]."""
+  lines = here.lines
+  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + board.bucket[None], 0)
+  width = jnp.repeat(lines.count, len(board.bucket))
+  policy = matched(table[:, cell.ravel()], width)[0].reshape(len(table), *cell.shape)
+  reach = reach * board.alive[None, None]
+  levels = [reach]
+  for (start, stop), after in zip(lines.depths[:-1], lines.depths[1:], strict=True):
+    parent, move = lines.parent[slice(*after)], lines.move[slice(*after)]
+    acts = lines.actor[parent][None, :, None] == jnp.arange(2)[:, None, None]
+    moves = policy[move, parent][None]
+    reach = levels[-1][:, parent - start] * jnp.where(acts, moves, 1)
+    levels.append(reach)
+    assert stop == after[0]
+  return policy, jnp.concatenate(levels, 1)
+
+
+@jit()
+def _up(here: Round, board: Board, policy, arrived, beyond, members, together) -> jax.Array:
+  """Values of the roots, [runs, roots, H]; `beyond`, [runs, S, H], are those of the lines that leave."""
+  lines, shows = here.lines, here.showdowns
+  lead = jnp.sign(board.strength[:, None] - board.strength[None]).astype(together.dtype) * together
+  ends = []
+  for run, (player, _) in enumerate(RUNS):
+    other, sign = arrived[1 - player], 1 - 2 * player
+    # Of one card or two: what shares a card is counted card by card, the hand itself once too often.
+    shared = other @ members @ members.T - (members[0].sum() - 1) * other
+    folds = lines.constant[:, None] * (other.sum(1, keepdims=True) - shared)
+    values = (sign * board.boards * folds).at[here.leaving].set(beyond[run])
+    shown = lines.stake[shows][:, None] * (other[shows] @ lead.T)  # to whoever compares its own hand
+    ends.append(values.at[shows].add(board.boards * shown))
+  ends = jnp.stack(ends) * board.alive[None, None]
+  values = ends[:, :0]
+  for start, stop in reversed(lines.depths):
+    level = ends[:, start:stop]
+    if values.shape[1]:
+      count = lines.count[start:stop]
+      child = lines.first[start:stop][None] - stop + jnp.arange(len(policy))[:, None]
+      legal = (jnp.arange(len(policy))[:, None] < count[None])[None, :, :, None]
+      moves = values[:, jnp.clip(child, 0, values.shape[1] - 1)]  # [runs, A, n, H]
+      played = jnp.where(legal, policy[None, :, start:stop] * moves, 0).sum(1)
+      most = jnp.where(legal, moves, -jnp.inf).max(1)
+      every = jnp.where(legal, moves, 0).sum(1)
+      inside = []
+      for run, (player, best) in enumerate(RUNS):
+        own = (lines.actor[start:stop] == player)[:, None]
+        inside.append(jnp.where(own, (most if best else played)[run], every[run]))
+      level = jnp.where((count > 0)[None, :, None], jnp.stack(inside), level)
+    values = level
+  return values
+
+
+def _averaged(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+  """Values [..., H] averaged over the hands of each class; 0 for dead ones."""
+  alive, found = classes >= 0, np.zeros_like(values)
+  member = classes[alive]
+  sizes = np.bincount(member)
+  for place in np.ndindex(values.shape[:-1]):
+    found[place][alive] = (np.bincount(member, values[place][alive]) / sizes)[member]
+  return found

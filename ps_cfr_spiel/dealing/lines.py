@@ -1,0 +1,191 @@
+"""External sampling over lines of betting: all of them side by side, with masks for those that are visited.
+
+What the cards are is known before the betting begins, so a node is a line, and the infostate of the player
+who acts there is the line and a bucket of the hand. Betting trees are small, so no frontier is packed.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.mccfr import Updates, at, join, matched, nothing, row_sum
+
+CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Lines:
+  """N lines sorted by depth, siblings next to each other; depth 0 has one root or several.
+
+  Attributes:
+    source: int32[N], the line's number in the form.
+    actor: int32[N], the player who acts, `CHANCE_LINE` (one line follows, or none: see `leaving`), or
+      `END_LINE`.
+    round: int32[N].
+    parent: int32[N], -1 of roots.
+    move: int32[N], which of its parent's actions leads here.
+    first: int32[N], the first child.
+    count: int32[N], number of children.
+    cell: int32[N], the cell of bucket 0, to which the bucket is added; 0 where nobody acts.
+    constant, stake: [N], as in `DealtForm`.
+    depths: static; (start, stop) of each depth.
+    cells: static; S, how many cells there are.
+    actions: static; A, most actions of any line.
+  """
+
+  source: jax.typing.ArrayLike
+  actor: jax.typing.ArrayLike
+  round: jax.typing.ArrayLike
+  parent: jax.typing.ArrayLike
+  move: jax.typing.ArrayLike
+  first: jax.typing.ArrayLike
+  count: jax.typing.ArrayLike
+  cell: jax.typing.ArrayLike
+  constant: jax.typing.ArrayLike
+  stake: jax.typing.ArrayLike
+  depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
+  cells: int = dataclasses.field(metadata={"static": True})
+  actions: int = dataclasses.field(metadata={"static": True})
+
+
+def make_lines(form, roots: Sequence[int], rounds: range, buckets: Sequence[int]) -> Lines:
+  """Some lines of a form, on the host.
+
+  Args:
+    form: a `DealtForm`.
+    roots: the first lines.
+    rounds: lines of these rounds and no others follow.
+    buckets: for each round of the form how many buckets hands have.
+  """
+  below: list[list[int]] = [[] for _ in form.parent]
+  for line, parent in enumerate(form.parent.tolist()):
+    if parent >= 0:
+      below[parent].append(line)
+  source, parent, move, first, count, depths = [], [], [], [], [], []
+  level = [(root, -1, 0) for root in roots]
+  while level:
+    start, stop, after = len(source), len(source) + len(level), []
+    for line, above, number in level:
+      children = [child for child in below[line] if form.round[child] in rounds]
+      first.append(stop + len(after))
+      count.append(len(children))
+      after += [(child, len(source), k) for k, child in enumerate(children)]
+      source.append(line)
+      parent.append(above)
+      move.append(number)
+    depths.append((start, stop))
+    level = after
+  order = np.array(source)
+  player = form.player[order]
+  actor = np.where(player >= 0, player, np.where(np.isin(order, form.parent), CHANCE_LINE, END_LINE))
+  sizes = np.where(actor < CHANCE_LINE, np.array(buckets)[form.round[order]], 0)
+  whole = [order, actor, form.round[order], parent, move, first, count, np.cumsum(sizes) - sizes]
+  columns = [np.asarray(column, np.int32) for column in whole]
+  return Lines(
+    *columns,
+    form.constant[order],
+    form.stake[order],
+    tuple(depths),
+    int(sizes.sum()),
+    max(count),
+  )
+
+
+def leaving(lines: Lines) -> np.ndarray:
+  """int32[S], on the host: the lines behind which public cards come, and others go on."""
+  return np.flatnonzero((lines.actor == CHANCE_LINE) & (lines.count == 0)).astype(np.int32)
+
+
+class Front(NamedTuple):
+  """The n lines of one depth in B traversals.
+
+  Attributes:
+    full: bool[n, B], whether a traversal comes there.
+    cell: int32[n, B].
+    policy: [A, n, B], of who acts.
+    sampled: int32[n, B], the opponent's action.
+  """
+
+  full: jax.Array
+  cell: jax.Array
+  policy: jax.Array
+  sampled: jax.Array
+
+
+def descend(
+  lines: Lines, regrets: jax.Array, buckets: jax.Array, traverser: jax.Array, uniforms: jax.Array, full
+) -> list[Front]:
+  """Goes down B times from the roots for which `full`, bool[n, B], says so.
+
+  Args:
+    lines: on the device.
+    regrets: [A, S].
+    buckets: int32[2, rounds, B], of each player's hand.
+    traverser: int32[], whose actions are all followed.
+    uniforms: [depths, B].
+    full: see above.
+  """
+  fronts = []
+  for depth, (start, stop) in enumerate(lines.depths):
+    actor, count = lines.actor[start:stop], lines.count[start:stop]
+    acts = (actor < CHANCE_LINE)[:, None]
+    bucket = buckets[jnp.minimum(actor, 1), lines.round[start:stop]]
+    cell = jnp.where(acts, lines.cell[start:stop, None] + bucket, 0)
+    width = jnp.repeat(count, cell.shape[1])
+    policy = matched(regrets[:, cell.ravel()], width)[0].reshape(lines.actions, *cell.shape)
+    sampled = _choose(policy, uniforms[depth])
+    fronts.append(Front(full, cell, policy, sampled))
+    if depth + 1 < len(lines.depths):
+      after = slice(*lines.depths[depth + 1])
+      parent = lines.parent[after] - start
+      every = (actor[parent] == traverser) | (actor[parent] == CHANCE_LINE)
+      full = full[parent] & (every[:, None] | (sampled[parent] == lines.move[after][:, None]))
+  return fronts
+
+
+def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
+  """Samples from policies [A, n, B] by numbers [B]: int32[n, B]; see `mccfr.sample_rows`."""
+  sums = jnp.cumsum(policy, 0)
+  return ((uniform[None] * sums[-1])[None] >= sums[:-1]).sum(0, dtype=jnp.int32)
+
+
+def ascend(
+  lines: Lines, fronts: Sequence[Front], ends: jax.Array, traverser: jax.Array, weight: jax.Array
+) -> tuple[jax.Array, Updates]:
+  """Comes back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
+
+  Args:
+    lines: see `descend`.
+    fronts: of `descend`.
+    ends: [N, B], values to the traverser of lines that end or leave; of others anything.
+    traverser: see `descend`.
+    weight: [B], what the increments of each traversal are multiplied by.
+  """
+  values, parts = ends[:0], []
+  for front, (start, stop) in reversed(list(zip(fronts, lines.depths, strict=True))):
+    actor, count = lines.actor[start:stop, None], lines.count[start:stop, None]
+    number = jax.lax.broadcasted_iota(jnp.int32, front.policy.shape, 0)
+    legal = number < count[None]
+    here = ends[start:stop]
+    if len(values):
+      child = jnp.clip(lines.first[None, start:stop] - stop + number[:, :, 0], 0, len(values) - 1)
+      moves = jnp.where(legal, values[child], 0)
+      mean = row_sum(front.policy * moves)
+      one = at(moves.reshape(len(moves), -1), front.sampled.ravel()).reshape(mean.shape)
+      inside = jnp.where(actor == traverser, mean, jnp.where(actor == CHANCE_LINE, moves[0], one))
+      own = (front.full & (actor == traverser))[None] & legal
+      other = (front.full & (actor == 1 - traverser))[None]
+      part = nothing(lines.actions, ends.dtype)._replace(
+        cells=front.cell.ravel(),
+        regrets=jnp.where(own, weight[None, None] * (moves - mean[None]), 0).reshape(len(moves), -1),
+        averages=jnp.where(other, weight[None, None] * front.policy, 0).reshape(len(moves), -1),
+      )
+      parts.append(part)
+      here = jnp.where(count > 0, inside, here)
+    values = here
+  return values, join(parts)

@@ -1,0 +1,218 @@
+"""Monte Carlo CFR on games of dealt cards, in public clusters on all devices, in OpenSpiel's shape."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel import dealing
+from ps_cfr_spiel.arguments import check_flag, check_integer
+from ps_cfr_spiel.dealing import (
+  DealtAbstraction,
+  DealtGame,
+  HierarchicalState,
+  Tables,
+  evaluate_tables,
+  make_abstraction,
+)
+from ps_cfr_spiel.device import check_dtype, check_finite, precision
+from ps_cfr_spiel.policy import probabilities_at
+from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.tree import Evaluation
+
+
+class HierarchicalPolicy(openspiel_policy.Policy):
+  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game.
+
+  Attributes:
+    tables: the strategies, [A, cells], as sums; the actions of a cell without any are equally likely.
+    abstraction: by whose cells they are.
+    info: what is known of its making.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    dealt: DealtGame,
+    abstraction: DealtAbstraction,
+    tables: Tables,
+    info: Mapping[str, Any],
+  ):
+    """`dealt` is the form of `game`; negative weights count as 0."""
+    super().__init__(game, [0, 1])
+    self.abstraction, self.info = abstraction, dict(info)
+    self.tables = Tables(*(np.maximum(table, 0) for table in tables))
+    self._dealt = dealt
+    self._cells = dealing.first_cells(dealt, abstraction.sizes)
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state; see `policy.probabilities_at`."""
+    return probabilities_at(state, player_id, self.game, lambda *_: self._at(state))
+
+  def bucket(self, state: pyspiel.State) -> tuple[int, int]:
+    """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
+    return self.abstraction.find(self._dealt.place(state)[1])
+
+  def _at(self, state: Any) -> dict[int, float]:
+    if str(state.get_game()) != str(self.game):
+      raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
+    (line, seen), actions = self._dealt.place(state), state.legal_actions()
+    cluster, bucket = self.abstraction.find(seen)
+    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
+    weights = table[: len(actions), self._cells[line] + bucket].astype(np.float64)
+    total = weights.sum()
+    shares = weights / total if total > 0 else np.full(len(actions), 1 / len(actions))
+    return dict(zip(actions, shares.tolist(), strict=True))
+
+
+class HierarchicalMCCFRSolver(IterativeSolver):
+  """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `dealing.solve`.
+
+  Clusters are shared out among all of JAX's devices, of all processes that have joined (`join`) and do the
+  same; how many there are changes nothing. The game is not walked. Where hands share buckets nothing is
+  promised, and how good the result is, is measured in the whole game.
+
+  Attributes:
+    game: `universal_poker` for two with public cards, or `leduc_poker`.
+    abstraction: of the game.
+    plus: regret matching plus with linear averaging; else regret matching with uniform averaging.
+    batch: pairs of hands dealt for one update.
+    seed: of the random numbers.
+    dtype: "float32" or "float64".
+    printed: clusters are weighed as in the paper's listing, which is biased.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    clusters: int | np.ndarray | None = None,
+    buckets: int | str = 50,
+    plus: bool = True,
+    batch: int = 16,
+    seed: int = 0,
+    dtype: str = "float32",
+    printed: bool = False,
+    abstraction: DealtAbstraction | None = None,
+  ):
+    """Makes the abstraction and the tables; nothing is compiled yet.
+
+    Args:
+      game: see the class.
+      clusters: see `dealing.make_abstraction`.
+      buckets: see `dealing.make_abstraction`.
+      plus: see the class.
+      batch: at least 1.
+      seed: also of the abstraction's.
+      dtype: see the class.
+      printed: see the class.
+      abstraction: one that there is already, instead of `clusters` and `buckets`.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game is not one of dealt cards.
+    """
+    self.game, self.dtype = game, check_dtype(dtype)
+    self.plus, self.printed = check_flag("plus", plus), check_flag("printed", printed)
+    self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
+    self._dealt = DealtGame.of(game)
+    if abstraction is None:
+      with waiting("Making the abstraction"):
+        abstraction = make_abstraction(self._dealt, clusters, buckets, seed)
+    if abstraction.game != str(game):
+      raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
+    self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
+    self._mesh = dealing.all_devices()
+    with precision(self.dtype):
+      boards = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
+      sampled = dealing.sampled(self._dealt, self.abstraction)
+      self._boards = dealing.placed(self._mesh, boards, cut=True)
+      self._sampled = dealing.device_game(sampled, self.dtype, self._mesh)
+      self._state = dealing.init(sampled, len(boards), self.seed, self.dtype, self._mesh)
+
+  def compile(self, progress: bool | None = None) -> None:
+    """Compiles what `run` needs; see `IterativeSolver`."""
+    self._compile_run(progress)
+
+  def evaluation(self, progress: bool | None = None) -> Evaluation:
+    """What the average policy is worth in the whole game, board by board; see `dealing.evaluate_tables`."""
+    if self._evaluation is None or self._evaluation[0] != self.iteration:
+      tables = self._tables(average=True)
+      result = evaluate_tables(self._dealt, self.abstraction, tables, self.dtype, progress)
+      check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
+      self._evaluation = self.iteration, result
+    return self._evaluation[1]
+
+  def _tables(self, average: bool) -> Tables:
+    """The strategies on the host, as sums."""
+    kept = self._kept()
+    return Tables(kept.head_average, kept.average) if average else Tables(kept.head_regrets, kept.regrets)
+
+  def _step(self, state, iterations):
+    return dealing.solve(
+      self._sampled,
+      self._boards,
+      state,
+      iterations,
+      batch=self.batch,
+      plus=self.plus,
+      printed=self.printed,
+      mesh=self._mesh,
+      clusters=self.abstraction.count,
+    )
+
+  def _strategies(self, average):
+    raise ValueError(f"{self.game} is dealt, not walked: there are no rows of a public tree.")
+
+  def _policy(self, average) -> Any:  # not one over rows of a public tree
+    info = {**self._header(), "policy": "average" if average else "current"}
+    return HierarchicalPolicy(self.game, self._dealt, self.abstraction, self._tables(average), info)
+
+  def average_policy(self) -> Any:
+    """The average policy so far, a copy: a `HierarchicalPolicy`."""
+    return self._policy(average=True)
+
+  def _kept(self) -> HierarchicalState:
+    """The state on the host, without the clusters that only fill up devices."""
+    state, count = dealing.gathered(self._state), self.abstraction.count
+    return state._replace(regrets=state.regrets[:count], average=state.average[:count])
+
+  def _here(self):
+    return [shard.data for array in self._state for shard in array.addressable_shards]
+
+  def _clock(self):
+    return dealing.agreed(super()._clock())
+
+  def save(self, path):
+    """See `IterativeSolver`; all processes must call it, and the first writes the file."""
+    if jax.process_index() == 0:
+      super().save(path)
+    else:
+      self._kept()  # what others hold is gathered from all
+
+  def _taken_up(self, kept: HierarchicalState) -> HierarchicalState:
+    empty = ((0, len(self._boards) - self.abstraction.count), (0, 0), (0, 0))
+    return kept._replace(regrets=np.pad(kept.regrets, empty), average=np.pad(kept.average, empty))
+
+  def _restore(self, file):
+    super()._restore(file)
+    with precision(self.dtype):
+      self._state = dealing.on_mesh(self._state, self._mesh)
+
+  def _options(self):
+    return {
+      "plus": self.plus,
+      "batch": self.batch,
+      "seed": self.seed,
+      "dtype": self.dtype,
+      "printed": self.printed,
+    }
+
+  def _arrays(self):
+    return dealing.to_arrays(self.abstraction)
+
+  @classmethod
+  def _arguments(cls, file):
+    return {**super()._arguments(file), "abstraction": dealing.from_file(file)}

@@ -1,0 +1,80 @@
+"""The command abstract: sizes, a saved abstraction, where a hand is, mistakes."""
+
+import json
+
+import pyspiel
+import pytest
+
+from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.dealing import DealtGame, load_abstraction, make_abstraction, save_abstraction
+
+GAME = "leduc_poker"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  folder = tmp_path_factory.mktemp("abstraction")
+  words = [GAME, "--clusters=2", "--buckets=lossless", "--quiet", f"--output={folder}"]
+  assert program.run(["abstract", *words]) == 0
+  return folder
+
+
+def test_sizes_come_before_the_work(capsys):
+  assert program.run(["abstract", GAME, "--sizes", "--buckets=2"]) == 0
+  told = capsys.readouterr().out
+  assert "936, 468 up to names of suits" in told and "6, 3 up to names of suits" in told
+  assert "3 x 2 buckets" in told  # all boards, fewer than 60
+  assert program.run(["abstract", GAME, "--sizes", "--json"]) == 0
+  assert json.loads(capsys.readouterr().out)["infostates"] == 936
+
+
+def test_what_is_saved_is_read(folder):
+  dealt = DealtGame.of(pyspiel.load_game(GAME))
+  found, made = load_abstraction(folder / "abstraction.npz", dealt), make_abstraction(dealt, 2, "lossless")
+  assert found.count == 2 and (found.clusters == made.clusters).all()
+  assert all((x == y).all() for x, y in zip(found.buckets, made.buckets, strict=True))
+
+
+def test_a_hand_is_found(folder, capsys):
+  """The same hand under other names of suits is in the same bucket; a pair is not with a single card."""
+  places = []
+  for hand, board in (("2c", "3d"), ("2d", "3c"), ("3d", "3c")):
+    words = [
+      "abstract",
+      GAME,
+      f"--abstraction={folder}/abstraction.npz",
+      f"--hand={hand}",
+      f"--board={board}",
+    ]
+    assert program.run([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    places.append((found["cluster"], found["bucket"]))
+  assert places[0] == places[1] and places[0][0] == places[2][0] and places[0] != places[2]
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    ([], "abstract needs a game"),
+    (["kuhn_poker"], "expected universal_poker for two"),
+    ([GAME, "--clusters=4"], "there are only 3 boards"),
+    ([GAME, "--buckets=many"], "expected a number of at least 1, or lossless"),
+    ([GAME, "--hand=9s"], "expected different cards of the 6 of 234 and cd"),
+    ([GAME, "--hand=2c", "--board=2c"], "expected different cards"),
+    ([GAME, "--hand=2c", "--board=3c4c"], "Expected a hand of 1 and 0, 1 public cards, got 1 and 2"),
+    ([GAME, "--abstraction=nothing.npz"], "nothing.npz: No such file"),
+  ],
+)
+def test_mistakes(words, message, capsys, tmp_path):
+  assert program.run(["abstract", *words, f"--output={tmp_path}", "--quiet"]) == 2
+  assert message in capsys.readouterr().err
+
+
+def test_an_abstraction_of_another_game(tmp_path, capsys):
+  small = pyspiel.load_game(
+    "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
+    "maxRaises=1 1,numSuits=2,numRanks=3,numHoleCards=1,numBoardCards=0 1,stack=20 20)"
+  )
+  save_abstraction(tmp_path / "small.npz", make_abstraction(DealtGame.of(small), 2, "lossless"))
+  assert program.run(["abstract", GAME, f"--abstraction={tmp_path}/small.npz"]) == 2
+  assert "is an abstraction of universal_poker" in capsys.readouterr().err

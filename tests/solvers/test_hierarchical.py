@@ -1,0 +1,122 @@
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import (
+  HierarchicalMCCFRSolver,
+  PSCFRSolver,
+  evaluate_policy,
+  load_policy,
+  load_solver,
+)
+
+GAME = "leduc_poker"
+PROGRAM = """
+import sys
+import ps_cfr_spiel
+
+processes, process, port, path, output = sys.argv[1:]
+ps_cfr_spiel.use_cores(2)
+if processes != "1":
+  ps_cfr_spiel.join(f"localhost:{port}", int(processes), int(process))
+solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
+solver.run(5, checkpoint=output)
+"""
+
+
+def make(**options):
+  given = {"clusters": np.array([2, 0, 1]), "buckets": "lossless", "batch": 8} | options
+  return HierarchicalMCCFRSolver(pyspiel.load_game(GAME), **given)
+
+
+def same(one, other):
+  for x, y in zip(one._kept(), other._kept(), strict=True):
+    np.testing.assert_array_equal(x, y)
+
+
+@pytest.fixture(scope="module")
+def ten():
+  solver = make()
+  solver.run(10)
+  return solver
+
+
+def test_in_parts_through_a_file_it_is_the_same(ten, tmp_path):
+  first = make()
+  first.run(4)
+  first.save(tmp_path / "run.npz")
+  second = load_solver(tmp_path / "run.npz")
+  second.run(6)
+  same(second, ten)
+  assert second.description == ten.description
+  np.testing.assert_array_equal(second.abstraction.clusters, [2, 0, 1])
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_any_number_of_devices_finds_the_same_bits(ten, tmp_path, processes):
+  """Three clusters on two devices of each process, taken up from a run on one."""
+  first = make()
+  first.run(5)
+  first.save(tmp_path / "one.npz")
+  with socket.socket() as free:
+    free.bind(("localhost", 0))
+    port = free.getsockname()[1]
+  environment = os.environ | {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+  paths = [str(tmp_path / name) for name in ("one.npz", "many.npz")]
+  started = [
+    subprocess.Popen(
+      [sys.executable, "-c", PROGRAM, str(processes), str(process), str(port), *paths], env=environment
+    )
+    for process in range(processes)
+  ]
+  assert [process.wait(300) for process in started] == [0] * processes
+  same(load_solver(tmp_path / "many.npz"), ten)
+
+
+def test_policies_are_of_the_whole_game(ten, tmp_path):
+  walked = evaluate_policy(ten.game, ten.average_policy())
+  assert ten.exploitability() == pytest.approx(walked.exploitability, abs=1e-5)
+  assert ten.value() == pytest.approx(walked.value, abs=1e-5)
+  ten.save(tmp_path / "run.npz")
+  policy = load_policy(tmp_path / "run.npz")
+  state = pyspiel.load_game(GAME).new_initial_state()
+  for action in (0, 3, 1, 1, 4):
+    state.apply_action(action)
+  assert policy.action_probabilities(state) == ten.average_policy().action_probabilities(state)
+  assert policy.bucket(state)[0] == 1  # the board is a king
+  with pytest.raises(ValueError, match="the state is of another game"):
+    policy.action_probabilities(pyspiel.load_game("kuhn_poker").new_initial_state().child(0).child(1))
+
+
+def test_lossless_abstractions_are_solved_and_the_printed_weights_do_not_converge():
+  """Exploitability falls towards 0, and the value is that of the walked game's solver."""
+  right, printed = make(), make(printed=True)
+  right.run(3000)
+  printed.run(3000)
+  exact = PSCFRSolver(right.game)
+  exact.run(300)
+  assert right.exploitability() < 0.2
+  assert right.value() == pytest.approx(exact.value(), abs=0.06)
+  assert printed.exploitability() > 1.5 * right.exploitability()
+
+
+def test_wrong_input(tmp_path):
+  with pytest.raises(ValueError, match="expected universal_poker for two"):
+    HierarchicalMCCFRSolver(pyspiel.load_game("kuhn_poker"))
+  with pytest.raises(ValueError, match="clusters=7: there are only 3 boards"):
+    make(clusters=7)
+  with pytest.raises(ValueError, match="batch must be an integer from 1"):
+    make(batch=0)
+  with pytest.raises(ValueError, match="printed must be True or False"):
+    make(printed=1)
+  solver = make()
+  with pytest.raises(ValueError, match="no rows of a public tree"):
+    solver._strategies(True)
+  solver.save(tmp_path / "run.npz")
+  with pytest.raises(ValueError, match="do not fit"):
+    HierarchicalMCCFRSolver.load(tmp_path / "run.npz", abstraction=make(clusters=1).abstraction)
