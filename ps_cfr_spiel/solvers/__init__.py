@@ -3,7 +3,8 @@
 May use: search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what solvers
 share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`, `sampling`,
 `cfr_ira`, `fictitious_play` and `played` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot.
+policies that search, each with its bot; `presets` are
+published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -13,6 +14,7 @@ from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolv
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.played import ESTIMATES, PlayedMCCFRSolver, PlayedPolicy
+from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,
@@ -25,7 +27,9 @@ from ps_cfr_spiel.solvers.sampling import (
 __all__ = [
   "BASELINES",
   "CHUNK_SECONDS",
+  "DEEPSTACK_BETS",
   "ESTIMATES",
+  "PRESETS",
   "CFRPlusIRASolver",
   "ContinualResolving",
   "ExternalSamplingSolver",
@@ -42,4 +46,5 @@ __all__ = [
   "VRMCCFRSolver",
   "load_policy",
   "load_solver",
+  "preset",
 ]
