@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
+from kept import add_flags, keep, kept
 from machine import describe
 
 from ps_cfr_spiel import RULES, cfr
@@ -143,9 +144,11 @@ def main() -> None:
   parser.add_argument("--follow", type=int, nargs="*", default=[1, 10, 100], help="times as many iterations")
   parser.add_argument("--simultaneous", action="store_true", help="both players answer old strategies")
   parser.add_argument("--seed", type=int, default=0)
-  parser.add_argument("--plot", help="file to draw the courses to")
+  add_flags(parser, "the courses")
   parser.add_argument("--save", help="file for the worst games, as arrays named by rule and family")
   options = parser.parse_args()
+  if options.redraw:
+    return draw(*kept(options.plot), options.plot)
   print(describe())
   shown = [options.iterations * factor for factor in sorted(options.follow)]
   marks = np.unique(np.geomspace(options.iterations / 10, shown[-1], 13).round().astype(int)).tolist()
@@ -160,11 +163,13 @@ def main() -> None:
       )
       worst[f"{hunted}, {name}"] = games
       report(hunted, name, games, generations, courses, shown)
-      curves[name, hunted] = {key: courses[key](games[:1], marks)[:, 0] for key in RULES}
+      lines = {key: course(games[:1], marks)[:, 0] for key, course in courses.items()}
+      curves[f"{name}: worst found for {hunted}"] = lines
   if options.save:
     np.savez(options.save, **worst)
   if options.plot:
-    draw(curves, marks, options.plot)
+    keep(options.plot, (marks, curves))
+    draw(marks, curves, options.plot)
 
 
 def report(hunted: str, name: str, games: np.ndarray, generations: int, courses, shown: list[int]) -> None:
@@ -180,14 +185,14 @@ def report(hunted: str, name: str, games: np.ndarray, generations: int, courses,
   print("its payoffs:", " ".join(f"{value:.4g}" for value in games[0]), flush=True)
 
 
-def draw(curves: dict[tuple[str, str], dict[str, np.ndarray]], marks: list[int], path: str) -> None:
+def draw(marks: list[int], curves: dict[str, dict[str, np.ndarray]], path: str) -> None:
   """Courses on each worst game, a panel for each; the hunted rule's is bold."""
   from ps_cfr_spiel.pictures import dress, figure_with_panels
 
   columns = min(3, len(curves))
-  titles = [f"{name}: worst found for {hunted}" for name, hunted in curves]
-  figure, places = figure_with_panels(titles, columns, sharex=True, sharey=True)
-  for number, (axes, ((_, hunted), lines)) in enumerate(zip(places, curves.items(), strict=True)):
+  figure, places = figure_with_panels(list(curves), columns, sharex=True, sharey=True)
+  for number, (axes, (title, lines)) in enumerate(zip(places, curves.items(), strict=True)):
+    hunted = title.split()[-1]
     for key, values in lines.items():
       bold = {"linewidth": 2.6, "zorder": 3} if key == hunted else {"linewidth": 1.1, "alpha": 0.8}
       axes.loglog(marks, np.maximum(values, 1e-10), label=key, **bold)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyspiel
+from kept import add_flags, keep, kept
 from machine import describe
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
 
@@ -37,8 +38,10 @@ def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--games", type=int, default=2000, help="for each seat of the heuristic player")
   parser.add_argument("--lengths", type=int, default=1000, help="games of two naive players")
-  parser.add_argument("--plot", help="file to draw game lengths to")
+  add_flags(parser, "game lengths")
   options = parser.parse_args()
+  if options.redraw:
+    return draw(kept(options.plot), options.plot)
   print(describe())
   for name, text in MATCHES.items():
     print(f"\nheuristic against naive, {name}", flush=True)
@@ -58,6 +61,7 @@ def main() -> None:
       flush=True,
     )
   if options.plot:
+    keep(options.plot, lengths)
     draw(lengths, options.plot)
 
 
@@ -111,7 +115,7 @@ def draw(lengths: Mapping[str, tuple[list[int], int]], path: str) -> None:
     axes.legend(frameon=False, loc="upper right" if ended else "upper left")
     axes.spines[["top", "right"]].set_visible(False)
   figure.savefig(path)
-  print(f"Drawn in {path}")
+  print(f"drawn: {path}")
 
 
 if __name__ == "__main__":

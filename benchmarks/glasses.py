@@ -14,6 +14,7 @@ import time
 from typing import NamedTuple
 
 import pyspiel
+from kept import add_flags, keep, kept
 from machine import describe, median_seconds
 from open_spiel.python.algorithms import exploitability
 
@@ -38,9 +39,12 @@ class Point(NamedTuple):
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--iterations", type=int, default=10_000)
-  parser.add_argument("--plot", help="file to draw the curves of glasses to")
+  add_flags(parser, "the curves of glasses")
   parser.add_argument("--picture", help="file to draw a position of glasses to")
   options = parser.parse_args()
+  if options.redraw:
+    runs = {name: [Point(*point) for point in points] for name, points in kept(options.plot).items()}
+    return draw(pyspiel.load_game("glasses"), runs, options.plot)
   print(describe())
   for text in GAMES:
     game = pyspiel.load_game(text)
@@ -58,7 +62,11 @@ def main() -> None:
       checked = exploitability.exploitability(game, solver.average_policy().to_tabular())
       print(f"the last, by OpenSpiel's exploitability: {checked:.2e}")
       compare_speed(game)
-      draw(game, runs, solver, options)
+      if options.plot:
+        keep(options.plot, runs)
+        draw(game, runs, options.plot)
+      if options.picture:
+        draw_position(game, solver, options.picture)
 
 
 def curve(solver: PSCFRSolver, iterations: int) -> list[Point]:
@@ -87,21 +95,23 @@ def compare_speed(game: pyspiel.Game) -> None:
   )
 
 
-def draw(game: pyspiel.Game, runs, solver: PSCFRSolver, options: argparse.Namespace) -> None:
-  """Draws what was asked for."""
-  if options.plot:
-    from ps_cfr_spiel.pictures import exploitability_curve
+def draw(game: pyspiel.Game, runs: dict[str, list[Point]], path: str) -> None:
+  """The curves."""
+  from ps_cfr_spiel.pictures import exploitability_curve
 
-    exploitability_curve(game, runs).savefig(options.plot)
-    print(f"Drawn in {options.plot}")
-  if options.picture:
-    from ps_cfr_spiel.pictures.glasses import position
+  exploitability_curve(game, runs).savefig(path)
+  print(f"drawn: {path}")
 
-    state = game.new_initial_state()
-    for move in ("Stones to 1/9", "Evader to 4", "Stones to 1/7"):
-      state.apply_action(state.string_to_action(move))
-    position(state, solver.average_policy()).savefig(options.picture)
-    print(f"Drawn in {options.picture}")
+
+def draw_position(game: pyspiel.Game, solver: PSCFRSolver, path: str) -> None:
+  """Where the evader may be, and the stones, after three moves."""
+  from ps_cfr_spiel.pictures import glasses_position
+
+  state = game.new_initial_state()
+  for move in ("Stones to 1/9", "Evader to 4", "Stones to 1/7"):
+    state.apply_action(state.string_to_action(move))
+  glasses_position(state, solver.average_policy()).savefig(path)
+  print(f"drawn: {path}")
 
 
 if __name__ == "__main__":

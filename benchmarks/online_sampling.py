@@ -10,15 +10,16 @@ chance makes them differ. Coordinated matching pennies is OpenSpiel's `coordinat
 
 import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 import pyspiel
+from kept import add_flags, keep, kept
 from machine import describe
 
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, online_runs
 from ps_cfr_spiel.evaluation.online_runs import OnlineRuns
 
+Curves = tuple[np.ndarray, np.ndarray, np.ndarray]  # iterations, and two fields of OnlineRuns
 TITLES = {"coordinated_mp": "Coordinated matching pennies", "kuhn_poker": "Kuhn poker"}
 
 
@@ -88,27 +89,25 @@ def print_runs(runs: OnlineRuns) -> None:
   print(f"5th to 95th percentile of what OOS plays at the end: {low:.4f} to {high:.4f}", flush=True)
 
 
-def draw(results: dict[str, dict[str, OnlineRuns]], path: Path) -> None:
+def draw(curves: dict[str, dict[str, Curves]], path: str) -> None:
   """A column for each game: medians, and the 5th to 95th percentile of all seeds (and targets)."""
   from ps_cfr_spiel.pictures import dress, figure_with_panels
   from ps_cfr_spiel.pictures.style import LINES
 
-  figure, places = figure_with_panels([TITLES.get(name, name) for name in results], sharey=True)
-  for axes, ways in zip(places, results.values(), strict=True):
-    for color, (way, runs) in zip(LINES[1::-1], ways.items(), strict=True):
-      single = runs.single.reshape(-1, len(runs.iterations))
+  figure, places = figure_with_panels([TITLES.get(name, name) for name in curves], sharey=True)
+  for axes, ways in zip(places, curves.values(), strict=True):
+    for color, (way, (iterations, single, played)) in zip(LINES[1::-1], ways.items(), strict=True):
       for label, values, style in (
-        (f"single runs, {way}", single, "--"),
-        (f"OOS, {way}", runs.tabularised, "-"),
+        (f"single runs, {way}", np.reshape(single, (-1, len(iterations))), "--"),
+        (f"OOS, {way}", played, "-"),
       ):
         low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
-        axes.loglog(runs.iterations, middle, style, color=color, label=label)
-        axes.fill_between(runs.iterations, low, high, color=color, alpha=0.12, linewidth=0)
+        axes.loglog(iterations, middle, style, color=color, label=label)
+        axes.fill_between(iterations, low, high, color=color, alpha=0.12, linewidth=0)
     dress(axes, "iterations of each run", "exploitability (utility)" if axes is places[0] else "")
   handles = places[0].get_legend_handles_labels()
   figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
   figure.suptitle("Medians, and the 5th to 95th percentile of all seeds", fontsize=10, x=0.01, ha="left")
-  path.parent.mkdir(parents=True, exist_ok=True)
   figure.savefig(path)
   print(f"drawn: {path}")
 
@@ -120,8 +119,10 @@ def main() -> None:
   parser.add_argument("--iterations", type=int, default=1_000_000)
   parser.add_argument("--target", choices=("infostate", "public"), default="infostate")
   parser.add_argument("--favour", type=float, default=10_000.0)
-  parser.add_argument("--output", type=Path, default=Path("docs/online_sampling.png"))
+  add_flags(parser, "the figure")
   options = parser.parse_args()
+  if options.redraw:
+    return draw(kept(options.plot), options.plot)
   print(describe())
   print(f"{options.seeds} seeds, target {options.target!r}, delta 0.9, exploration 0.4; medians")
   results: dict[str, dict[str, OnlineRuns]] = {}
@@ -137,7 +138,13 @@ def main() -> None:
       print(f"\n{TITLES[name]}, {way}: {time.perf_counter() - started:.0f} s")
       print_runs(results[name][way])
     print(f"the favoured equilibria, each where it is favoured: exploitability {limit(game, places):.4f}")
-  draw(results, options.output)
+  if options.plot:
+    curves = {
+      name: {way: (runs.iterations, runs.single, runs.tabularised) for way, runs in ways.items()}
+      for name, ways in results.items()
+    }
+    keep(options.plot, curves)
+    draw(curves, options.plot)
 
 
 if __name__ == "__main__":

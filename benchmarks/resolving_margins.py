@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 import river_situations as rivers
+from kept import add_flags, keep, kept
 from machine import describe
 from tqdm.auto import tqdm
 
@@ -95,8 +96,10 @@ def main() -> None:
   parser.add_argument("--rule", default="nrm+", choices=RULES)
   parser.add_argument("--ranges", default="even", choices=rivers.KINDS)
   parser.add_argument("--seed", type=int, default=0)
-  parser.add_argument("--plot", help="file to draw the margins to")
+  add_flags(parser, "the margins")
   options = parser.parse_args()
+  if options.redraw:
+    return draw({int(pot): rows for pot, rows in kept(options.plot).items()}, options.plot)
   print(describe())
   situations = rivers.draw(options.seed, options.situations, options.ranges)
   setting = Setting(options.buckets, options.iterations, make_rule(options.rule), rivers.levels(situations))
@@ -112,6 +115,7 @@ def main() -> None:
   print(f"{time.perf_counter() - began:.0f} s, compilation included")
   report(found)
   if options.plot:
+    keep(options.plot, found)
     draw(found, options.plot)
 
 

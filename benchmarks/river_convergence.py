@@ -12,6 +12,7 @@ import time
 import jax
 import numpy as np
 import pyspiel
+from kept import add_flags, keep, kept
 from machine import describe
 
 import ps_cfr_spiel
@@ -90,8 +91,10 @@ def main() -> None:
   """Prints the tables and draws the curves."""
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--cap", type=int, default=2500, help="most iterations")
-  parser.add_argument("--plot", help="file to draw the main subgame's curves to")
+  add_flags(parser, "the curves")
   options = parser.parse_args()
+  if options.redraw:
+    return draw(kept(options.plot), options.plot)
   print(describe())
   curves = {}
   for name, game_string in SUBGAMES.items():
@@ -106,6 +109,7 @@ def main() -> None:
       print(f"{rule:17}{milliseconds:7.3f}   " + "  ".join(f"{cell:>14}" for cell in cells), flush=True)
       curves.setdefault(name, {})[rule] = curve
   if options.plot:
+    keep(options.plot, curves)
     draw(curves, options.plot)
 
 

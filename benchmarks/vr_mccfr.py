@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pyspiel
+from kept import keep, kept
 from machine import describe
 
 from ps_cfr_spiel import pictures
@@ -27,6 +28,7 @@ METHODS = {
   "VR-MCCFR+": {"plus": True},
   "VR-MCCFR+, oracle": {"baseline": "oracle", "plus": True},
 }
+PICTURES = {"public": "vr_mccfr", "histories": "vr_mccfr_histories"}  # names by trajectories
 PLAIN, FAST = "MCCFR", "VR-MCCFR+"
 
 
@@ -64,23 +66,28 @@ def main() -> None:
   parser.add_argument("--longer", type=int, default=10, help="plain MCCFR runs this many times as long")
   parser.add_argument("--trajectories", choices=("public", "histories"), default="public")
   parser.add_argument("--output", type=Path, default=Path("docs"), help="folder for the pictures")
+  parser.add_argument("--redraw", action="store_true", help="run nothing: draw what the last run kept")
   options = parser.parse_args()
+  game, name = pyspiel.load_game(options.game), PICTURES[options.trajectories]
+  if options.redraw:
+    found = {method: Runs(*map(np.array, runs)) for method, runs in kept(name).items()}
+    return draw(game, found, options.output, name)
   print(describe())
   print(f"{options.game}, {options.runs} runs of {options.iterations:,} iterations, {options.trajectories}")
-  game, results = pyspiel.load_game(options.game), {}
-  for name, method in METHODS.items():
-    last = options.iterations * (options.longer if name == PLAIN else 1)
+  results = {}
+  for method, settings in METHODS.items():
+    last = options.iterations * (options.longer if method == PLAIN else 1)
     started = time.perf_counter()
-    results[name] = runs = sampling_runs(
+    results[method] = runs = sampling_runs(
       game,
-      {**method, "trajectories": options.trajectories},
+      {**settings, "trajectories": options.trajectories},
       range(options.runs),
       last,
       marks(last),
       with_variance=True,
     )
     print(
-      f"\n{name}: {time.perf_counter() - started:.0f} s\niterations, exploitability (5th, 95th), variance"
+      f"\n{method}: {time.perf_counter() - started:.0f} s\niterations, exploitability (5th, 95th), variance"
     )
     for column in range(len(runs.iterations) - 1, -1, -8):
       low, middle, high = np.percentile(runs.exploitability[:, column], (5, 50, 95))
@@ -89,10 +96,15 @@ def main() -> None:
         f"{runs.iterations[column]:12,}  {middle:8.4f} ({low:.4f}, {high:.4f})  {noise:10.3g}", flush=True
       )
   print_factors(results)
-  suffix = "" if options.trajectories == "public" else "_histories"
-  options.output.mkdir(parents=True, exist_ok=True)
+  keep(name, results)
+  draw(game, results, options.output, name)
+
+
+def draw(game: pyspiel.Game, results: dict[str, Runs], folder: Path, name: str) -> None:
+  """Both figures."""
+  folder.mkdir(parents=True, exist_ok=True)
   for what in ("exploitability", "variance"):
-    path = options.output / f"vr_mccfr_{what}{suffix}.png"
+    path = folder / f"{name}_{what}.png"
     pictures.bands(game, results, what).savefig(path)
     print(f"drawn: {path}")
 

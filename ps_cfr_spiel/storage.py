@@ -25,7 +25,7 @@ import numpy as np
 from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 had other weights in the averages of CFR's runs
 HEADER = "header"  # the name of the header among the arrays
 LONGEST_HEADER = 2**24  # bytes
 STALE_SECONDS = 600  # what a writer has not touched for so long is of one that was killed

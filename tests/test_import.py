@@ -93,3 +93,10 @@ def test_what_is_not_python_is_in_the_package():
       data = tomllib.loads(listed.read_text())["tool"]["setuptools"]["package-data"]
       patterns = data[".".join(["ps_cfr_spiel", *room])]
       assert any(fnmatch.fnmatch(file, pattern) for pattern in patterns)
+
+
+def test_the_import_is_light():
+  """What few need, and takes long to import, is left to them."""
+  heavy = ("matplotlib", "scipy.optimize", "scipy.sparse", "scipy.stats")
+  program = f"import sys, ps_cfr_spiel; print(*[name for name in {heavy} if name in sys.modules])"
+  assert python("-c", program, cwd=PACKAGE.parent, path=PACKAGE.parent) == []

@@ -23,17 +23,29 @@ FIRST_BET = 2  # the smallest bet size of the abstraction; the next larger one i
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 ANY_CARD = -1  # the one "action" where a public card comes
-ALL_IN = math.inf
 MAX_PUBLIC_STATES = 200_000
 
-Size = Fraction | float  # a fraction of the pot, or ALL_IN
+
+class Size(NamedTuple):
+  """How much to bet or raise.
+
+  Attributes:
+    pots: Fraction of the pot after calling, or infinity.
+    capped: Whether it is all-in where the stack is less than that, and not left out.
+  """
+
+  pots: Fraction | float
+  capped: bool
+
+
+ALL_IN = Size(math.inf, True)
 Bets = tuple[dict[int, Size], ...]  # action -> size at the first bet, the second, ..., all later ones
 Street = tuple[Bets, Bets]  # of player 0 and of player 1
 
 _SYNTAX = (
-  "allowed are 'fcpa', or positive fractions of the pot such as 0.5 and 'a' for all-in, "
-  "separated by blanks, or 'x' for no bet; with ';' between the sizes of the first, second and later bets, "
-  "and '|' between those of player 0 and of player 1"
+  "allowed are 'fcpa', or positive fractions of the pot such as 0.5, 'a' for all-in, '0.5a' for a size that "
+  "is all-in where the stack is less, separated by blanks, or 'x' for no bet; with ';' between the sizes of "
+  "the first, second and later bets, and '|' between those of player 0 and of player 1"
 )
 _STREETS = ", and '/' between streets, the last of which counts for all later ones"
 
@@ -78,8 +90,8 @@ class PublicState(NamedTuple):
 def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
   """The bet sizes of each street and player, as `text` lists them.
 
-  Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks.
-  `x` alone is no bet or raise at all.
+  Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks. `0.5a` is
+  half of the pot, or all-in where the stack is less. `x` alone is no bet or raise at all.
   `;` separates the first bet of the street, the second (the first raise), ...; the last group holds
   for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
   `|` separates the sizes of player 0 from those of player 1; without it both have the same. Bets are
@@ -137,8 +149,9 @@ def _parse_player(part: str, text: str, syntax: str) -> list[set[Size]]:
 def _parse_size(token: str, text: str, syntax: str) -> Size:
   if token == "a":
     return ALL_IN
-  if re.fullmatch(r"[0-9]*\.?[0-9]+", token) and Fraction(token) > 0:
-    return Fraction(token)
+  number = token.removesuffix("a")
+  if re.fullmatch(r"[0-9]*\.?[0-9]+", number) and Fraction(number) > 0:
+    return Size(Fraction(number), number != token)
   raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}")
 
 
@@ -165,8 +178,8 @@ def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicSta
     chips, half up. All-in adds everything that is left.
   - A bet adds at least one chip, a raise at least as much as the bet or raise before it on this
     street; only all-in may add less.
-  - A size that comes to less than that or to more than the stack is left out. Of sizes that come
-    to the same number of chips only the smallest is kept.
+  - A size that comes to less than that or to more than the stack is left out; one that is capped comes to
+    no more than the stack. Of sizes that come to the same number of chips only the smallest is kept.
 
   Args:
     pot: Chips in the pot, half from each player.
@@ -265,12 +278,12 @@ def _raises(state: PublicState, to_call: int, stack: int, bets: Bets) -> dict[in
   """The bets and raises allowed: action -> chips that the bettor will have spent."""
   chips_of: dict[int, int] = {}
   for action, size in bets[min(state.num_bets, len(bets) - 1)].items():
-    if isinstance(size, Fraction):
+    chips = stack
+    if isinstance(size.pots, Fraction):
       pot_after_call = 2 * to_call
-      num, den = size.as_integer_ratio()
+      num, den = size.pots.as_integer_ratio()
       chips = to_call + (2 * num * pot_after_call + den) // (2 * den)  # exact, half up
-    else:
-      chips = stack
+    chips = min(chips, stack) if size.capped else chips
     legal = chips - to_call >= state.min_raise or chips == stack > to_call
     if legal and chips <= stack and chips not in chips_of.values():
       chips_of[action] = chips

@@ -19,7 +19,8 @@ Parameters (`ValueError` for any other value):
     and no more both players are all-in already and can only check.
   bets: Bet sizes: "fcpa" (pot and all-in), or fractions of the pot and "a" for all-in, "0.5 1 2 a",
     or "x" for none, with ";" between those of the first, second and later bets, "0.5 1 a;1 a", and "|"
-    between those of player 0 and of player 1, "0.5 1 a | 0.33 a" (`betting.parse_bets`).
+    between those of player 0 and of player 1, "0.5 1 a | 0.33 a"; "0.5a" is half of the pot, or
+    all-in where the stack is less (`betting.parse_bets`).
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
     empty side means all hands (`cards.parse_range`).
 

@@ -10,11 +10,9 @@ Trees are of one type, as in `cfr.fictitious_play`.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
-import scipy.sparse
 
 from ps_cfr_spiel.cfr import Blocks, Response, respond
 from ps_cfr_spiel.device import jit, precision, to_device
@@ -85,19 +83,21 @@ class _Side:
         found[s] = found[self.parent[self.infostate[s]]]
     return found
 
-  def constraints(self, columns: np.ndarray) -> scipy.sparse.csr_matrix:
-    """What makes numbers for the sequences played a plan, [1 + open infostates, sequences played].
+  def constraints(self, columns: np.ndarray) -> Any:
+    """What makes numbers for the sequences played a plan, sparse [1 + open infostates, sequences played].
 
     The empty sequence gets 1, and the actions of an infostate together what leads to it; `columns` numbers
     the sequences played.
     """
+    from scipy import sparse  # as in `_solve`
+
     rows = np.cumsum(self.open)  # 0 is the empty sequence's
     own = np.flatnonzero(self.played)[1:]
     open_rows = np.flatnonzero(self.open)
     row = np.concatenate([[0], rows[self.infostate[own]], rows[open_rows]])
     column = np.concatenate([[0], columns[own], columns[self.parent[open_rows]]])
     data = np.concatenate([np.ones(1 + len(own)), -np.ones(len(open_rows))])
-    return scipy.sparse.csr_matrix((data, (row, column)), (1 + len(open_rows), int(self.played.sum())))
+    return sparse.csr_matrix((data, (row, column)), (1 + len(open_rows), int(self.played.sum())))
 
   def strategy(self, plan: np.ndarray) -> list[np.ndarray]:
     """A realisation plan, one number for each sequence played, as [A, rows, 1] for each block."""
@@ -167,20 +167,22 @@ def _solve(sides, pairs: np.ndarray, utility: np.ndarray):
   max v_root over player 0's plan x and values v of player 1's infostates, where for every sequence of player
   1 what x pays there is worth at least what v says.
   """
+  from scipy import optimize, sparse  # a third of a second, which only those pay who ask
+
   anchor = np.stack([side.anchors()[pair] for side, pair in zip(sides, pairs, strict=True)])
   here = (anchor >= 0).all(0)
   columns = [np.cumsum(side.played) - 1 for side in sides]
   n0, n1 = (int(side.played.sum()) for side in sides)
   rows = columns[0][anchor[0, here]], columns[1][anchor[1, here]]
-  payoff = scipy.sparse.csr_matrix((utility[here], rows), (n0, n1))
+  payoff = sparse.csr_matrix((utility[here], rows), (n0, n1))
   plan, value = (side.constraints(c) for side, c in zip(sides, columns, strict=True))
   first = np.zeros(plan.shape[0])
   first[0] = 1
-  result = scipy.optimize.linprog(
+  result = optimize.linprog(
     np.concatenate([np.zeros(n0), [-1.0], np.zeros(value.shape[0] - 1)]),
-    A_ub=scipy.sparse.hstack([-payoff.T, value.T], format="csr"),
+    A_ub=sparse.hstack([-payoff.T, value.T], format="csr"),
     b_ub=np.zeros(n1),
-    A_eq=scipy.sparse.hstack([plan, scipy.sparse.csr_matrix((plan.shape[0], value.shape[0]))], format="csr"),
+    A_eq=sparse.hstack([plan, sparse.csr_matrix((plan.shape[0], value.shape[0]))], format="csr"),
     b_eq=first,
     bounds=[(0, None)] * n0 + [(None, None)] * value.shape[0],
     method="highs",

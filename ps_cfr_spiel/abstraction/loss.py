@@ -7,7 +7,8 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.abstraction.maps import Abstraction, bind
+from ps_cfr_spiel.abstraction.maps import Abstraction, alphabetical, bind
+from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
@@ -28,6 +29,7 @@ class Loss:
 
   Attributes:
     abstraction: the abstraction.
+    infostates: each player's decision infostates, in the order of `Abstraction.sets`.
     gains: what each player would win by a best response.
     shares: for each player float64[sets], what of the player's gain is won by playing better in the
       infostates of each set; the shares of a player add up to the gain.
@@ -37,6 +39,7 @@ class Loss:
   """
 
   abstraction: Abstraction
+  infostates: tuple[tuple[str, ...], tuple[str, ...]]
   gains: tuple[float, float]
   shares: tuple[np.ndarray, np.ndarray]
   regrets: tuple[np.ndarray, np.ndarray]
@@ -50,6 +53,17 @@ class Loss:
   def exploitability(self) -> float:
     """NashConv / 2, as OpenSpiel reports it."""
     return self.nash_conv / 2
+
+  def members(self, player: int, number: int) -> list[str]:
+    """The infostates of a set, in alphabetical order.
+
+    Raises:
+      ValueError: there is no such player or set.
+    """
+    count = self.abstraction.counts[check_player(player)]
+    if not is_integer(number) or not 0 <= number < count:
+      raise ValueError(f"Player {player} has the sets 0 to {count - 1}, got {number!r}.")
+    return [self.infostates[player][k] for k in np.flatnonzero(self.abstraction.sets[player] == number)]
 
   def worst(self, count: int = 10) -> list[tuple[int, int, int, float]]:
     """The sets that cost most: (player, set, members, share), the largest share first."""
@@ -68,8 +82,10 @@ class Loss:
       "exploitability": f"{self.exploitability:.6g} in the whole game",
       "best responses win": f"{self.gains[0]:.6g} and {self.gains[1]:.6g}",
     }
-    for player, number, members, share in self.worst(5):
-      lines[f"player {player}, set {number}"] = f"{share:.6g}, by its {members:,} members"
+    for player, number, size, share in self.worst(5):
+      first = repr(self.members(player, number)[0])
+      whose = f"by {first} alone" if size == 1 else f"by {first} and {size - 1:,} more"
+      lines[f"player {player}, set {number}"] = f"{share:.6g}, {whose}"
     return report(lines)
 
 
@@ -111,7 +127,14 @@ def abstraction_loss(
     gains.append(float(found[i][0]))
     shares.append(share)
     regrets.append(regret)
-  return Loss(abstraction, (gains[0], gains[1]), (shares[0], shares[1]), (regrets[0], regrets[1]))
+  first, second = (tuple(name for name, _, _ in alphabetical(tree, i)) for i in (0, 1))
+  return Loss(
+    abstraction,
+    (first, second),
+    (gains[0], gains[1]),
+    (shares[0], shares[1]),
+    (regrets[0], regrets[1]),
+  )
 
 
 @jit()

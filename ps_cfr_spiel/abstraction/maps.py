@@ -61,14 +61,14 @@ class Abstraction:
 
   @property
   def words(self) -> int:
-    """Entries that a map from infostates to sets needs (Čermák et al. 2020, Section 4.3.4).
+    """Entries that a map from infostates to sets needs (Čermák et al. 2020, Sections 4.2.4 and 4.3.4).
 
-    An infostate alone in its set needs none, nor do those of the largest set that each first set became.
+    Those of the largest set that each first set became need none. Infostates alone in their sets count, as
+    they must in the paper's Fig. 8: its map of II-Goofspiel is larger than its number of sets.
     """
     total = 0
     for sets, origin in zip(self.sets, self.origin, strict=True):
       size = np.bincount(sets, minlength=len(origin))
-      size = np.where(size > 1, size, 0)
       largest = np.zeros(origin.max(initial=-1) + 1, int)
       np.maximum.at(largest, origin, size)
       total += int(size.sum() - largest.sum())
@@ -130,7 +130,7 @@ def abstract_tree(
     depth = [d for d, level in enumerate(tree.players[player].levels) for _ in level.actions]
     first: dict[Any, tuple[int, str, Decision]] = {}  # of each set: its number, and the member found first
     sets = []
-    for infostate, decision, h in _alphabetical(tree, player):
+    for infostate, decision, h in alphabetical(tree, player):
       value = function(decision, h, infostate)
       try:
         number, *member = first.setdefault((depth[decision.block], value), (len(first), infostate, decision))
@@ -179,7 +179,7 @@ def _check_actions(name: str, by_order: bool, *members: Any) -> None:
   )
 
 
-def _alphabetical(tree: PublicTree, player: int) -> list[tuple[str, Decision, int]]:
+def alphabetical(tree: PublicTree, player: int) -> list[tuple[str, Decision, int]]:
   """(string, row, type) of a player's decision infostates, in the order of `Abstraction.sets`."""
   found = [(name, decision, h) for decision, h, name in tree.names.infostates() if decision.player == player]
   return sorted(found, key=lambda entry: entry[0])
@@ -193,7 +193,7 @@ def _cells(tree: PublicTree, player: int) -> np.ndarray:
     for k in bucket:
       starts[k] = start
       start += forest.block_shapes[k][1] * forest.types
-  cells = [starts[row.block] + row.row * forest.types + h for _, row, h in _alphabetical(tree, player)]
+  cells = [starts[row.block] + row.row * forest.types + h for _, row, h in alphabetical(tree, player)]
   return np.array(cells, int)
 
 

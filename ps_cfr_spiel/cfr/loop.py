@@ -4,10 +4,12 @@ PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own 
 values from the opponent's reach, values up, regrets to the rule.
 
 A player's tables come in blocks, one for each level and number of actions, as everywhere else. Inside the
-loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that rules and averages
-run once for a bucket, however many levels there are: small games are many small kernels, and the fewer the
-faster they run and compile. `iterate` takes and gives blocks; `advance` is the loop itself, for who keeps the
-tables joined between calls: where they are large, regrouping costs as much memory as the tables.
+loop they come in *buckets*, one for each number of actions (`PlayerTree.join`), so that a rule runs once for
+a bucket, however many levels there are. Averages, to which an action is like any other, are in one *column*
+of all buckets (`tree.column_of`). Small games are many small kernels: the fewer, the faster they run and
+compile.
+`iterate` takes and gives blocks; `advance` is the loop itself, for who keeps the tables joined between calls:
+where they are large, regrouping costs as much memory as the tables.
 
 Under an abstraction (`tree.Sets`) the tables have a column for each set, and come in buckets outside the loop
 too. A turn expands the strategy to all infostates, and what comes back is added up in the sets.
@@ -21,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
@@ -31,9 +34,11 @@ from ps_cfr_spiel.tree import (
   Walk,
   bucket_shapes,
   collapse,
+  column_of,
   expand,
   record_of,
   sum_actions,
+  tables_of,
 )
 
 Blocks = tuple[Array, ...]  # of a player: [A, rows, H] for each block; of sets: [A, K, 1] for each bucket
@@ -44,12 +49,14 @@ WHOLE: Abstraction = (None, None)
 class PlayerState(NamedTuple):
   """What CFR remembers of one player; each field has an entry for every block.
 
-  With an abstraction there is an entry for every bucket instead, of shape [A, K, 1].
+  With an abstraction there is an entry for every bucket instead, of shape [A, K, 1]. In a loop (`join`) there
+  is one for every bucket too, but `average` and `excess` have a single one, a column of all buckets.
 
   Attributes:
     strategy: [A, rows, H], the current strategy.
-    average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array.
-    excess: [A, rows, H], by how much rounding has made `average` too large (Kahan summation).
+    average: [A, rows, H], reach-weighted sum of strategies, up to a factor common to the whole array, once
+      `excess` is taken away.
+    excess: [A, rows, H]; see `averages`.
     rule: the rule's own state.
     recorded: sums of what the leaf evaluator records (`tree.record_of`), weighted as `average` is, and last
       the sum of the weights, []; empty if it records nothing.
@@ -84,24 +91,25 @@ def init(
     rule: how regrets become strategies.
     dtype: "float32" or "float64".
     sets: the players' abstractions, if any.
-    joined: tables of buckets, as `advance` wants them.
+    joined: laid out as `advance` wants it.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
   """
 
   def player_state(i, player):
-    whole = bucket_shapes(player) if joined else player.block_shapes
-    shapes = whole if (own := sets[i]) is None else own.shapes
+    shapes = player.block_shapes if sets[i] is None and not joined else bucket_shapes(player, sets[i])
+    column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
-    zeros = lambda shape: to_device(np.zeros(shape, dtype), dtype)  # noqa: E731  # table by table: no second copy
+    # Table by table, so that there is no second copy of them all.
+    zeros = lambda shapes: [to_device(np.zeros(shape, dtype), dtype) for shape in shapes]  # noqa: E731
     return PlayerState(
       strategy=tuple(to_device(np.full(shape, 1 / shape[0], dtype), dtype) for shape in shapes),
-      average=tuple(map(zeros, shapes)),
-      excess=tuple(map(zeros, shapes)),
+      average=tuple(zeros([column] if joined else shapes)),
+      excess=tuple(zeros([column] if joined else shapes)),
       rule=tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes),
-      recorded=tuple(map(zeros, (*(x.shape for x in record), ()))) if record else (),
+      recorded=tuple(zeros([*(x.shape for x in record), ()])) if record else (),
     )
 
   first, second = (player_state(i, player) for i, player in enumerate(tree.players))
@@ -132,6 +140,19 @@ def with_dead(state: SolverState, start: SolverState) -> SolverState:
   return SolverState(state.iteration, jax.tree.map(widen, state.players, start.players))
 
 
+def from_version_1(state: Any, rule: Rule) -> Any:
+  """A state, or what has its fields, from a file of format 1, where the last iteration weighed 1 in sums."""
+  t = state.iteration
+  weight = 1.0 if t == 0 else (t / 2.0 ** int(t).bit_length()) ** rule.gamma
+
+  def player(own: PlayerState) -> PlayerState:
+    average, excess = (tuple(x * x.dtype.type(weight) for x in pair) for pair in (own.average, own.excess))
+    return own._replace(average=average, excess=excess)
+
+  first, second = state.players
+  return state._replace(players=(player(first), player(second)))
+
+
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
   """The rule's first state for a block; see `init`."""
   state = rule.init(shape, dtype)
@@ -151,9 +172,16 @@ class _Game(NamedTuple):
   walks: tuple[Walk, Walk]
   sets: Abstraction
 
-  def reach(self, player: int, state: PlayerState) -> tuple[list[Array], list[Array]]:
-    """Of the sequences, [A, rows, H] for each bucket, and of the leaves; see `Walk.down`."""
+  def reach(self, player: int, state: PlayerState) -> tuple[Array, list[Array]]:
+    """Of the sequences in a column, and of the leaves; see `Walk.down`."""
     return self.walks[player].down(expand(self.sets[player], state.strategy))
+
+  def collapsed(self, player: int, column: Array) -> Array:
+    """A column of all infostates as one of the player's sets, if there are any."""
+    own, sets = self.walks[player].tree, self.sets[player]
+    if sets is None:
+      return column
+    return column_of(collapse(sets, tables_of(column, bucket_shapes(own))), own.types)
 
   def regrets(self, player: int, state: PlayerState, reach) -> tuple[list[Array], tuple[Array, ...]]:
     """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
@@ -165,28 +193,28 @@ class _Game(NamedTuple):
 
 
 def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
-  """Puts the current strategy into the average and asks the rule for the next; all tables are of buckets.
+  """Puts the current strategy, whose reach is a column, into the average and asks the rule for the next.
 
-  The average is kept as S <- S ((t - 1) / t)^gamma + reach, which weighs iteration t by t^gamma without
-  growing; iterations up to `skip` are left out (Schmid 2021, Section 21.1). The sum is compensated: late
-  iterations would otherwise be lost in float32, and exploitability would rise again.
+  Iterations up to `skip` are left out of the average (Schmid 2021, Section 21.1). What the leaves record is
+  kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too.
   """
   regrets, record = step
-  dtype = state.average[0].dtype if state.average else jnp.float32
-  time = t.astype(dtype)
-  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / time)) if rule.gamma else jnp.zeros((), dtype)
+  (excess,) = state.excess
+  dtype = excess.dtype
   counts = (t > skip).astype(dtype)
-  average, excess = [], []
-  for s, c, r in zip(state.average, state.excess, reach, strict=True):
-    change = counts * r - faded * s - c
-    total = s + change
-    average.append(total)
-    excess.append((total - s) - change)
+  excess = excess - counts * averages.weight(t, rule.gamma, dtype) * reach
   steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
+  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
   terms = (*record, jnp.ones((), dtype)) if record else ()
   recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
-  return PlayerState(tuple(strategy), tuple(average), tuple(excess), tuple(rules), recorded)
+  return PlayerState(tuple(strategy), state.average, (excess,), tuple(rules), recorded)
+
+
+def _folded(state: PlayerState, rule: Rule, t: Array) -> PlayerState:
+  """The player before iteration t, with the average as `averages.fold` leaves it."""
+  average, excess = averages.fold(*state.average, *state.excess, t, rule.gamma)
+  return state._replace(average=(average,), excess=(excess,))
 
 
 def _play(game: _Game, players, reach, turn, t, skip, rule):
@@ -197,9 +225,9 @@ def _play(game: _Game, players, reach, turn, t, skip, rule):
   players, reach = list(players), list(reach)
   steps = {i: game.regrets(i, players[i], reach) for i in turn}
   for i in turn:
-    sets, (regrets, record) = game.sets[i], steps[i]
-    folded = collapse(sets, regrets), record
-    players[i] = _advance(players[i], collapse(sets, reach[i][0]), folded, rule, t, skip)
+    regrets, record = steps[i]
+    folded = collapse(game.sets[i], regrets), record
+    players[i] = _advance(players[i], game.collapsed(i, reach[i][0]), folded, rule, t, skip)
     reach[i] = game.reach(i, players[i])
   return tuple(players), tuple(reach), {i: regrets for i, (regrets, _) in steps.items()}
 
@@ -267,14 +295,24 @@ def advance(
   """`iterate` on tables that are joined, and stay so; `run` is the same, jitted."""
   turns = ((0,), (1,)) if alternating else ((0, 1),)
   game, reach = _begin(tree, sets, state.players)
+  end = state.iteration + iterations
 
-  def iteration(_, carry):
-    t, players, reach = carry[0] + 1, carry[1], carry[2]
+  def iteration(t, carry):
+    players, reach = carry
     for turn in turns:
       players, reach, _ = _play(game, players, reach, turn, t, skip, rule)
-    return t, players, reach
+    return players, reach
 
-  t, players, _ = jax.lax.fori_loop(0, iterations, iteration, (state.iteration, state.players, reach))
+  def block(carry):
+    done, players, reach = carry
+    t = done + 1
+    last = jnp.minimum(averages.last_of_block(t), end)
+    first, second = (_folded(player, rule, t) for player in players)
+    return last, *jax.lax.fori_loop(t, last + 1, iteration, ((first, second), reach))
+
+  t, players, _ = jax.lax.while_loop(
+    lambda carry: carry[0] < end, block, (state.iteration, state.players, reach)
+  )
   return SolverState(t, players)
 
 
@@ -282,13 +320,29 @@ run = jit(static_argnames=("rule", "alternating"))(advance)
 
 
 def join(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
-  """The state with tables of buckets from one with tables of blocks; those of sets are of buckets already."""
-  return regroup(state, lambda i, tables: tree.players[i].join(tables) if sets[i] is None else tables)
+  """The state as `advance` wants it: tables in buckets, where those of sets are already, sums in columns."""
+  state = regroup(state, lambda i, tables: tree.players[i].join(tables) if sets[i] is None else tables)
+  return _with_sums(state, lambda i, tables: [column_of(tables, tree.players[i].types)])
 
 
 def split(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
-  """The state with tables of blocks from one with tables of buckets; the inverse of `join`."""
+  """The inverse of `join`."""
+  state = in_tables(tree, state, sets)
   return regroup(state, lambda i, tables: tree.players[i].split(tables) if sets[i] is None else tables)
+
+
+def in_tables(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
+  """A joined state with averages in tables of buckets again, as everything else is."""
+  return _with_sums(state, lambda i, column: tables_of(*column, bucket_shapes(tree.players[i], sets[i])))
+
+
+def _with_sums(state: SolverState, how: Callable[[int, Blocks], Sequence[Array]]) -> SolverState:
+  """The state with the averages of each player, and their errors, laid out in another way."""
+  first, second = (
+    own._replace(average=tuple(how(i, own.average)), excess=tuple(how(i, own.excess)))
+    for i, own in enumerate(state.players)
+  )
+  return state._replace(players=(first, second))
 
 
 def regroup(state: SolverState, how: Callable[[int, Sequence[Array]], Sequence[Array]]) -> SolverState:
@@ -331,7 +385,9 @@ def take_turn(
   """
   state = join(tree, state, sets)
   game, reach = _begin(tree, sets, state.players)
-  players, _, regrets = _play(game, state.players, reach, (player,), state.iteration + 1, skip, rule)
+  t, players = state.iteration + 1, list(state.players)
+  players[player] = _folded(players[player], rule, t)
+  players, _, regrets = _play(game, players, reach, (player,), t, skip, rule)
   return split(tree, state._replace(players=players), sets).players, regrets[player]
 
 
@@ -355,4 +411,4 @@ def average_strategy(state: PlayerState) -> Blocks:
 
   That of an abstraction is one of sets; see `of_infostates`.
   """
-  return tuple(normalise(s) for s in state.average)
+  return tuple(normalise(s - c) for s, c in zip(state.average, state.excess, strict=True))

@@ -20,6 +20,13 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string(
     "html", None, "Write the page to this file (default: FILE with the ending .html).", **into
   )
+  flags.DEFINE_multi_string(
+    "part",
+    None,
+    "Show this line of the game alone, and what is on the way to it; with '...' at its end all that follows, "
+    "too, as in 'check, check, 2c ...'. May be given several times. Large games do not fit into a page.",
+    **into,
+  )
   define_limit(values)
 
 
@@ -29,7 +36,7 @@ def explore(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError(f"explore needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   policy = load_saved_policy(words[0], values.limit)
   with user_errors():
-    text = explore_page(policy, origin(policy))
+    text = explore_page(policy, origin(policy), values.part)
   file = Path(values.html or Path(words[0]).with_suffix(".html"))
   file.write_text(text, encoding="utf-8")
   print(report({"saved": f"{file} ({len(text.encode()) / 1e6:.1f} MB)", "open it": file.resolve().as_uri()}))
@@ -42,7 +49,11 @@ COMMAND = Command(
   summary="Write a page to click through a solution",
   text="Writes one HTML file that needs no network: open it with a double click. It walks the public tree; a "
   "poker game has charts of strategy, values and ranges, glasses its map with beliefs, other games tables.",
-  examples=("explore runs/river_subgame/run.npz", "explore runs/leduc_poker/run.npz --html=leduc.html"),
+  examples=(
+    "explore runs/river_subgame/run.npz",
+    "explore runs/leduc_poker/run.npz --html=leduc.html",
+    "explore runs/holdem_subgame/run.npz --part='check, check, 2c ...'",
+  ),
   define=define,
   run=explore,
 )

@@ -7,7 +7,7 @@ themselves, `from_histories` all others. `check` reports on all the laws that a 
 from ps_cfr_spiel.compiler.build import LEAVES, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.form_labels import Deals
-from ps_cfr_spiel.compiler.forms import BayesianForm, PublicCardsForm
+from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.memory import check_memory, check_needs
@@ -19,6 +19,8 @@ __all__ = [
   "BayesianForm",
   "Deals",
   "FoldedTree",
+  "Form",
+  "Lines",
   "PublicCardsForm",
   "Report",
   "build_tree",

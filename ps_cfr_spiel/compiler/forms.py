@@ -148,6 +148,16 @@ class Lines:
     return np.arange(self.boards[street]) // (self.boards[street] // self.boards[above])
 
   @functools.cached_property
+  def parents(self) -> np.ndarray:
+    """int[P]: the public state above each; -1 above the root."""
+    form, street = self.form, self.street.tolist()
+    above = [
+      self.starts[up] + self.ancestors(street[line], street[up]) if up >= 0 else np.array([-1])
+      for line, up in enumerate(form.parent.tolist())
+    ]
+    return np.concatenate(above)
+
+  @functools.cached_property
   def dead(self) -> tuple[tuple[np.ndarray, ...], ...]:
     """For each player and street bool[B, H]: does the type hold a card of the runout?"""
     return tuple(tuple(self._dead(cards, runouts) for runouts in self.runouts) for cards in self.form.cards)

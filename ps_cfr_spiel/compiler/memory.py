@@ -14,10 +14,13 @@ from ps_cfr_spiel.compiler.suits import stands
 from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
-COPIES = 2  # of a solver's tables: what goes into an iteration and what comes out
-PASSES = 4  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 HOST = 8  # bytes of a number on the host
-COMPILING = 150 * 2**20  # what compiling takes, whatever the tree's size
+# These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
+COMPILING = 180 * 2**20  # what compiling takes, whatever the tree's size
+COMPILED = 0.8  # what it takes beside that of a solver's tables
+PASSES = 3.5  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
+UNFOLDED = 4  # the same of the values of leaves, where suits are folded
+LOCKED = 3  # tables on the host, where rows are locked
 ADVICE = (
   "Fewer hands (ranges), fewer bet sizes, above all on later streets and for raises (bets, after '/' and "
   "';'), a smaller stack or a board with one card more make it smaller"
@@ -25,7 +28,12 @@ ADVICE = (
 
 
 def check_memory(
-  game: pyspiel.Game, memory: float | None = None, tables: float = 0, itemsize: int = 4
+  game: pyspiel.Game,
+  memory: float | None = None,
+  tables: float = 0,
+  itemsize: int = 4,
+  folded: bool = True,
+  locked: bool = False,
 ) -> None:
   """Refuses a game whose tree, and what a solver keeps of it, would not fit.
 
@@ -34,6 +42,8 @@ def check_memory(
     memory: most bytes to take; None for all that are free. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
+    folded: whether a solver folds suits where it may; with locks or an abstraction it does not.
+    locked: whether some rows are locked.
 
   Raises:
     ValueError: more memory is needed; says how much, and how to need less.
@@ -41,7 +51,7 @@ def check_memory(
   if not hasattr(game, "bayesian_form"):
     return
   form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  check_needs(str(game), memory_needs(form, tables, itemsize), memory, ADVICE)
+  check_needs(str(game), memory_needs(form, tables, itemsize, folded, locked), memory, ADVICE)
 
 
 def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
@@ -66,12 +76,14 @@ def check_needs(name: str, needs: Mapping[str, float], memory: float | None, adv
     )
 
 
-def memory_needs(form: Form, tables: float, itemsize: int) -> dict[str, int]:
+def memory_needs(
+  form: Form, tables: float, itemsize: int, folded: bool = True, locked: bool = False
+) -> dict[str, int]:
   """Estimated bytes, by what they are for; the arguments as for `check_memory`."""
   lines = Lines.of(form)
   # A solver has rows and leaves for one board of each orbit (`suits`).
-  folded = stands(lines) if tables else None
-  rows = [int(stand.kept.sum()) for stand in folded] if folded else lines.boards
+  orbits = stands(lines) if tables and folded else None
+  rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes = np.array(rows)[lines.street]
   numbers = sum(
     int(sizes[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
@@ -84,11 +96,14 @@ def memory_needs(form: Form, tables: float, itemsize: int) -> dict[str, int]:
   # All-ins before the last card have a matrix for each board; the evaluator's tables are a few per hand.
   streets = {int(lines.street[a]) for a, line in zip(acting, ends, strict=True) if a != line}
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
+  kept = numbers * itemsize * tables
+  # An iteration has tables that go in and others that come out; values of all leaves are added up by orbit.
+  members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
+  running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
   return {
-    "for strategies, averages and regrets": int(
-      numbers * itemsize * (COPIES * tables + PASSES * bool(tables))
-    ),
+    "for strategies, averages and regrets": int(kept),
+    "for compiling and iterating": int(max(COMPILING + COMPILED * kept, running)) * bool(tables),
+    "for locks": (LOCKED * numbers * HOST + leaves * (itemsize + HOST)) * locked,
     "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
-    "for compiling": COMPILING * bool(tables),
   }

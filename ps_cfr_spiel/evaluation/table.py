@@ -7,8 +7,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
-from ps_cfr_spiel.evaluation.telling import move_name, now, seen
-from ps_cfr_spiel.policy import find_one_action, grouped
+from ps_cfr_spiel.evaluation.telling import now, seen
+from ps_cfr_spiel.policy import find_one_action, grouped, move_name
 
 MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")

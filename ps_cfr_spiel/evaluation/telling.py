@@ -28,12 +28,6 @@ def writes_for_people(game: pyspiel.Game) -> bool:
   return hasattr(game, "make_py_observer") and game.get_type().provides_observation_string
 
 
-def move_name(state: pyspiel.State, action: int) -> str:
-  """What a move is called: by the game, but for OpenSpiel's "Chance outcome:3"."""
-  name = state.action_to_string(state.current_player(), action)
-  return name.replace("Chance outcome:", "Deal ")
-
-
 def readable(text: str) -> str:
   """One of OpenSpiel's strings without what only programs want; "[Pot: 2][Round1: ]" is "Pot: 2"."""
   fields = re.findall(r"\[([^][]*)\]", text)

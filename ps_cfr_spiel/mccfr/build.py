@@ -7,8 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import BayesianForm
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Deal, Depth, Ends, SamplingTree
+from ps_cfr_spiel.compiler import Form, Lines
+from ps_cfr_spiel.mccfr.sampling_tree import (
+  CHANCE_NODE,
+  TERMINAL_NODE,
+  Deal,
+  Depth,
+  Ends,
+  PublicCards,
+  SamplingTree,
+)
 from ps_cfr_spiel.tree import (
   CHANCE,
   TERMINAL,
@@ -40,21 +48,14 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   Args:
     game: the game.
     tree: its public tree, by `build_tree`.
-
-  Raises:
-    ValueError: public cards are to come, and the game was not walked.
   """
   source = walked(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
-  form: BayesianForm = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  if hasattr(form, "runouts"):
-    raise ValueError(
-      f"{tree.names.game}: histories with public cards to come are not sampled from a form; use "
-      f"trajectories='public', or leaves='sparse' for a game small enough to be walked."
-    )
-  sampling_tree, order = sort_nodes(tree, _betting(tree, form))
-  return dataclasses.replace(sampling_tree, deal=_deal(form, order))
+  form: Form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
+  lines = Lines.of(form)
+  sampling_tree, order = sort_nodes(tree, _public_states(tree, lines))
+  return dataclasses.replace(sampling_tree, deal=_deal(lines, order))
 
 
 def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.ndarray]:
@@ -127,24 +128,46 @@ def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
   return HistoryNodes(histories.parent, histories.player, cell, histories.chance / above, histories.utility)
 
 
-def _betting(tree: PublicTree, form: BayesianForm) -> HistoryNodes:
-  """The public states of a Bayesian form."""
-  cell = np.zeros(len(form.parent), int)
+def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:
+  """The public states of a form."""
+  form, size = lines.form, int(lines.starts[-1])
+  cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
-  return HistoryNodes(form.parent, form.player, cell, np.ones(len(cell)), form.constant)
+  kind, utility, street = (np.repeat(x, lines.sizes) for x in (form.player, form.constant, lines.street))
+  # Each card that nobody holds comes with the same probability: of `live` the first, then of one less.
+  chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.live - street + 1, 1), 1.0)
+  return HistoryNodes(lines.parents, kind, cell, chance, utility)
 
 
-def _deal(form: BayesianForm, order: np.ndarray) -> Deal:
-  """The types of a Bayesian form whose public states are taken in some order."""
-  prior = deal_weights(form)
+def _deal(lines: Lines, order: np.ndarray) -> Deal:
+  """The types of a form whose public states are taken in some order."""
+  form, prior = lines.form, deal_weights(lines.form)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
+  last = len(lines.boards) - 1
+  number = np.arange(lines.starts[-1]) - np.repeat(lines.starts[:-1], lines.sizes)
+  runout = np.where(np.repeat(lines.street, lines.sizes) == last, number, 0)
+  public: dict[str, Any] = {
+    "came": _cards(lines)[order],
+    "held": tuple(cards.astype(np.int32) for cards in form.cards),
+  }
   arrays: dict[str, Any] = {
     "first": first / first[-1],
     "second": (second / second[:, -1:]).ravel(),
-    "strength": (form.strength[0].astype(np.int32), form.strength[1].astype(np.int32)),
-    "stake": form.stake[order],
+    "strength": tuple(strength.astype(np.int32) for strength in lines.strength),
+    "stake": np.repeat(form.stake, lines.sizes)[order],
+    "runout": runout[order].astype(np.int32),
   }
-  return Deal(**arrays)
+  return Deal(**arrays, cards=PublicCards(**public) if last else None)
+
+
+def _cards(lines: Lines) -> np.ndarray:
+  """int32[P]: the card that leads to each public state, -1 where none does."""
+  form, found = lines.form, []
+  for line, above in enumerate(form.parent.tolist()):
+    comes = above >= 0 and form.player[above] == CHANCE
+    runouts = lines.runouts[lines.street[line]]
+    found.append(runouts[:, -1] if comes else np.full(len(runouts), -1))
+  return np.concatenate(found).astype(np.int32)
 
 
 def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:

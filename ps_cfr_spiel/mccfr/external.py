@@ -128,7 +128,9 @@ def expand(
     if d == tree.depth:
       break
     spread = jnp.broadcast_to(uniforms[:, None], (len(uniforms), *node.shape)).reshape(len(uniforms), -1)
-    sampled = chooser(tree, spread)(d, node.ravel(), policy.reshape(tree.actions, -1))
+    first_types, second_types = (jnp.broadcast_to(h[None], node.shape).ravel() for h in types)
+    choose = chooser(tree, (first_types, second_types), spread)
+    sampled = choose(d, node.ravel(), policy.reshape(tree.actions, -1))
     slot = jax.lax.broadcasted_iota(jnp.int32, (tree.depths[d + 1].slots, batch), 0)
     parent = _parents(stops, slot)
     number = slot - jnp.take_along_axis(frontiers[-1].start, parent, 0)

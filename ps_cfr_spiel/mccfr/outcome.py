@@ -24,7 +24,7 @@ import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.build import build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import at, matched, row_sum, sample_cumulative, sample_rows
+from ps_cfr_spiel.mccfr.columns import at, matched, row_sum, sample_rows
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
@@ -112,18 +112,18 @@ def descend(
   return steps, node
 
 
-def chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
+def chooser(
+  tree: SamplingTree, types: Types, uniforms: jax.Array
+) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
   """For `descend`: samples from xi and from chance by uniform numbers [depth, B]."""
 
   def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
     depth, uniform = tree.depths[d], uniforms[d]
-    first, count, actor = tree.first[node], tree.count[node], tree.actor[node]
-    child = node
+    actor, child = tree.actor[node], node
     if depth.outcomes:
-      outcome = sample_cumulative(tree.cumulative, first, count, depth.outcomes, uniform)
-      child = jnp.where(actor == CHANCE_NODE, outcome, child)
+      child = jnp.where(actor == CHANCE_NODE, tree.sample_chance(d, node, types, uniform), child)
     if depth.decides:
-      child = jnp.where(actor < CHANCE_NODE, first + sample_rows(xi, uniform), child)
+      child = jnp.where(actor < CHANCE_NODE, tree.first[node] + sample_rows(xi, uniform), child)
     return child
 
   return choose
@@ -173,7 +173,7 @@ def ascend(
     if depth.outcomes and baseline.outcomes:
       offset = beside if baseline.oracle else jnp.full_like(beside, tree.actions * tree.cells)
       here, entry = step.actor == CHANCE_NODE, offset + step.child
-      mean = _chance_mean(tree, step, depth.outcomes, guesses, offset)
+      mean = _chance_mean(tree, step, depth.outcomes, types, guesses, offset)
       if step.luck is None:
         before = jnp.where(here, mean + values - guesses[entry], before)
       else:
@@ -198,11 +198,18 @@ def ascend(
   return join(parts)
 
 
-def _chance_mean(tree: SamplingTree, step: HistoryStep, outcomes: int, guesses: jax.Array, offset: jax.Array):
+def _chance_mean(
+  tree: SamplingTree,
+  step: HistoryStep,
+  outcomes: int,
+  types: Types,
+  guesses: jax.Array,
+  offset: jax.Array,
+) -> jax.Array:
   """Mean over chance's moves of the baseline, whose entries for the nodes begin at int32[B] `offset`: [B]."""
   number = jax.lax.broadcasted_iota(jnp.int32, (outcomes, len(offset)), 0)
   child = step.first[None] + jnp.minimum(number, jnp.maximum(step.count - 1, 0)[None])
-  weighted = tree.chance[child] * guesses[offset[None] + child]
+  weighted = tree.chance_of(child, types) * guesses[offset[None] + child]
   return jnp.where(number < step.count[None], weighted, 0).sum(0)
 
 
@@ -260,7 +267,8 @@ class OutcomeSampling:
   def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
     """Samples B trajectories under one strategy profile; arguments as of `Sampler`."""
     types = deal_types(tree, uniforms[tree.depth :])
-    choose = (chooser if self.focus is None else mixture_chooser)(tree, uniforms[: tree.depth])
+    moves = uniforms[: tree.depth]
+    choose = chooser(tree, types, moves) if self.focus is None else mixture_chooser(tree, moves)
     steps, end = descend(tree, regrets, types, traverser, self.exploration, choose, self.focus)
     known = oracle_values(tree, regrets, types) if self.baseline.oracle else learned
     return ascend(tree, steps, end, types, traverser, self.baseline, known)

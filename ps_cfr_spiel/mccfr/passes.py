@@ -62,7 +62,8 @@ def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Ar
   cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(actor == 0, *types))
   rank = jnp.arange(len(parent)) - tree.first[parent]
   chosen = strategy[jnp.clip(rank, 0, strategy.shape[0] - 1), cell]
-  return jnp.where((actor < CHANCE_NODE) & (tree.parent >= 0), chosen, tree.chance)
+  chance = tree.chance_of(jnp.arange(len(parent)), types)
+  return jnp.where((actor < CHANCE_NODE) & (tree.parent >= 0), chosen, chance)
 
 
 def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.Array:

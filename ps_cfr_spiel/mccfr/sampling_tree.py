@@ -2,8 +2,10 @@
 
 The public tree keeps what the players know and folds chance into the leaves; to sample, the histories
 themselves are needed. They come from where the public tree came from: the walk over a game, or its
-Bayesian form. In the latter the nodes are the betting tree, and a history is a node together with the two
-types that were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal.
+Bayesian form. In the latter the nodes are the public states, and a history is a node together with the two
+types that were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal, and the 5
+billion of a turn are 4,785. Where a public card comes, a node has all cards as children, and for a deal those
+are possible that nobody holds.
 
 Strategies, regrets and baselines are stored by *cell*, an infostate in which its player decides: tables have
 the shape [A, S], with S cells of both players and A the most actions of any. Cells are
@@ -47,6 +49,18 @@ class Depth(NamedTuple):
     return self.actors[0] < CHANCE_NODE
 
 
+class PublicCards(NamedTuple):
+  """The cards that come after the deal.
+
+  Attributes:
+    came: int32[N], the card that leads to each node; -1 where none does.
+    held: (int32[H0, 2], int32[H1, 2]), the cards that types hold.
+  """
+
+  came: jax.Array
+  held: Types
+
+
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Deal:
@@ -55,18 +69,23 @@ class Deal:
   Attributes:
     first: [H0] cumulative probabilities of player 0's type.
     second: [H0 * H1] cumulative probabilities of player 1's type, for each of player 0's.
-    strength: (int32[H0], int32[H1]); the larger wins the stake.
+    strength: (int32[R, H0], int32[R, H1]) when all cards are out, in the R ways in which they may come; the
+      larger wins the stake.
     stake: [N] of each node; 0 before the end.
+    runout: int32[N], in which of the R ways the cards have come; 0 before the last.
+    cards: the public cards; None where none are to come.
   """
 
   first: jax.Array
   second: jax.Array
   strength: Types
   stake: jax.Array
+  runout: jax.Array
+  cards: PublicCards | None
 
   def sample(self, uniforms: jax.Array) -> Types:
     """Types from uniform numbers [2, B]."""
-    h0, h1 = self.strength[0].shape[0], self.strength[1].shape[0]
+    h0, h1 = self.strength[0].shape[1], self.strength[1].shape[1]
     start = jnp.zeros(uniforms.shape[1], jnp.int32)
     first = sample_cumulative(self.first, start, h0, h0, uniforms[0])
     second = sample_cumulative(self.second, first * h1, h1, h1, uniforms[1]) - first * h1
@@ -98,7 +117,8 @@ class SamplingTree:
     count: int32[N], number of children.
     parent: int32[N], -1 at the root.
     cell: int32[N], the cell of the acting player's type 0, to which the type is added; 0 where nobody acts.
-    chance: [N], probability of the chance move that leads here; 1 after other moves.
+    chance: [N], probability of the chance move that leads here, for public cards if nobody holds the card
+      (`chance_of`); 1 after other moves.
     cumulative: [N], sum of `chance` over the siblings up to here.
     utility: [N] to player 0; 0 before the end.
     legal: int32[S], number of actions of each cell.
@@ -157,5 +177,30 @@ class SamplingTree:
     value = self.utility[node]
     if self.deal is None:
       return value
-    first, second = (strength[h] for strength, h in zip(self.deal.strength, types, strict=True))
+    runout = self.deal.runout[node]
+    first, second = (strength[runout, h] for strength, h in zip(self.deal.strength, types, strict=True))
     return value + self.deal.stake[node] * jnp.sign(first - second)
+
+  def chance_of(self, node: jax.Array, types: Types) -> jax.Array:
+    """Probability of the chance move that leads to each node, given the types; 1 after other moves."""
+    chance, cards = self.chance[node], None if self.deal is None else self.deal.cards
+    if cards is None:
+      return chance
+    card = cards.came[node]
+    in_hand = [(card[..., None] == held[h]).any(-1) for held, h in zip(cards.held, types, strict=True)]
+    return jnp.where(in_hand[0] | in_hand[1], 0, chance)
+
+  def sample_chance(self, d: int, node: jax.Array, types: Types, uniform: jax.Array) -> jax.Array:
+    """Chance's moves at nodes int32[B] of depth d by uniform numbers [B]: the next nodes, int32[B].
+
+    Where chance does not act, any node.
+    """
+    first, count, most = self.first[node], self.count[node], self.depths[d].outcomes
+    if self.deal is None:
+      return sample_cumulative(self.cumulative, first, count, most, uniform)
+    # Public cards, each of those that nobody holds with the same probability: the k-th of them.
+    number = jax.lax.broadcasted_iota(jnp.int32, (most, len(node)), 0)
+    child = first[None] + jnp.minimum(number, jnp.maximum(count - 1, 0)[None])
+    live = (self.chance_of(child, types) > 0) & (number < count[None])
+    before = jnp.cumsum(live, 0)
+    return first + (before <= uniform * before[-1]).sum(0)

@@ -18,6 +18,7 @@ def abstraction_sizes(
   y_label: str = "NashConv",
   marks: Mapping[str, Mapping[str, float]] | None = None,
   level: float | None = None,
+  columns: int | None = None,
 ) -> Figure:
   """A panel for each game and a line for each run: down as it is solved, to the right as sets are split.
 
@@ -27,15 +28,17 @@ def abstraction_sizes(
     y_label: what the second are.
     marks: {game: {method: x}} to compare with, drawn as triangles at `level`, in the method's colour.
     level: drawn as a dotted line.
+    columns: panels in a row; all of them by default.
   """
-  figure, places = figure_with_panels(list(panels))
+  figure, places = figure_with_panels(list(panels), columns)
   methods = list(dict.fromkeys(itertools.chain(*panels.values())))
   colors = dict(zip(methods, itertools.cycle(LINES), strict=False))
-  for axes, (game, runs) in zip(places, panels.items(), strict=True):
+  for number, (axes, (game, runs)) in enumerate(zip(places, panels.items(), strict=True)):
     for method, curves in runs.items():
-      for number, curve in enumerate(curves):
-        shown = [(x, y) for x, y in curve if x > 0 and y > 0]
-        label = {"label": method} if number == 0 else {}
+      for k, curve in enumerate(curves):
+        if not (shown := [(x, y) for x, y in curve if x > 0 and y > 0]):
+          continue
+        label = {} if k else {"label": method}
         style = {"linewidth": 1.6, "alpha": 0.85, "color": colors[method]}
         axes.loglog(*zip(*shown, strict=True), **style, **label)
         axes.plot(*shown[-1], marker="o", markersize=5, color=colors[method])
@@ -44,10 +47,11 @@ def abstraction_sizes(
         axes.plot(x, level, marker="v", markersize=9, markerfacecolor="white", color=colors[method])
     if level:
       axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
-    dress(axes, x_label, y_label if axes is figure.axes[0] else "")
+    dress(axes, x_label, "" if number % (columns or len(panels)) else y_label)
     for axis in (axes.xaxis, axes.yaxis):
       axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
       axis.set_major_formatter("{x:g}")
       axis.set_minor_formatter(NullFormatter())
-    axes.legend(frameon=False, fontsize=9)
+    if axes.get_legend_handles_labels()[0]:
+      axes.legend(frameon=False, fontsize=9)
   return figure

@@ -10,9 +10,9 @@ actions are worth, `rows` puts both into a table, with names from `naming`; `not
 from ps_cfr_spiel.policy.action_translation import MAPPINGS, TranslatedPolicy, bet_sizes, translate
 from ps_cfr_spiel.policy.convert import strategies_of
 from ps_cfr_spiel.policy.locks import locks_from_file, read_locks
-from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state
+from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state, move_name
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
-from ps_cfr_spiel.policy.parts import Part
+from ps_cfr_spiel.policy.parts import Part, lines_states
 from ps_cfr_spiel.policy.paths import find_public_state, play_moves
 from ps_cfr_spiel.policy.post_processing import (
   PostProcessing,
@@ -51,8 +51,10 @@ __all__ = [
   "grouped",
   "letters",
   "line",
+  "lines_states",
   "locks_from_file",
   "make_state",
+  "move_name",
   "parse_post_processing",
   "play_moves",
   "post_process",

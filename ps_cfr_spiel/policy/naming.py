@@ -13,8 +13,14 @@ def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_inde
   return state
 
 
+def move_name(state: pyspiel.State, action: int) -> str:
+  """What a move is called: by the game, but for OpenSpiel's "Chance outcome:3"."""
+  name = state.action_to_string(state.current_player(), action)
+  return name.replace("Chance outcome:", "Deal ")
+
+
 def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tuple[str, ...]:
-  """The legal actions of a row, as the game's `action_to_string` writes them.
+  """What the legal actions of a row are called.
 
   Raises:
     ValueError: the player cannot be there with any type: public cards have blocked all hands.
@@ -24,7 +30,7 @@ def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tupl
     place = ", ".join(line(game, labels, decision.public_state))
     raise ValueError(f"After {place} player {decision.player} has no hand left: the cards block all of them.")
   state = make_state(labels, game, decision, first)
-  return tuple(state.action_to_string(decision.player, action) for action in decision.legal_actions)
+  return tuple(move_name(state, action) for action in decision.legal_actions)
 
 
 def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
@@ -37,7 +43,7 @@ def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
   above = game.new_initial_state()
   for action in labels.history(state.parent):
     above.apply_action(action)
-  return above.action_to_string(above.current_player(), state.action)
+  return move_name(above, state.action)
 
 
 def line(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:

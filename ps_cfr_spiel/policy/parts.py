@@ -1,6 +1,6 @@
 """A strategy in some public states alone: what a file keeps of a part, and what is locked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,14 @@ def part_of(
   Raises:
     ValueError: a line does not exist, or there are none.
   """
+  states = labels.public_states
+  numbers = [s for s in lines_states(game, labels, lines) if states[s].decisions]
+  flat = [table(labels.decisions[n]).ravel() for s in numbers for n in states[s].decisions]
+  return Part(tuple(numbers), np.concatenate([np.zeros(0), *flat]))
+
+
+def lines_states(game: pyspiel.Game, labels: Labels, lines: Sequence[str]) -> list[int]:
+  """The public states on the way to some lines and at them, ascending; arguments and errors of `part_of`."""
   if isinstance(lines, str) or not lines:
     raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
   states, found = labels.public_states, set()
@@ -71,6 +79,17 @@ def part_of(
     while number >= 0:
       found.add(number)
       number = states[number].parent
-  numbers = [s for s in sorted(found) if states[s].decisions]
-  flat = [table(labels.decisions[n]).ravel() for s in numbers for n in states[s].decisions]
-  return Part(tuple(numbers), np.concatenate([np.zeros(0), *flat]))
+  return sorted(found)
+
+
+def left_out(labels: Labels, public_states: Collection[int]) -> frozenset[int]:
+  """The public states at or below which somebody acts of whom a part of these public states says nothing."""
+  kept, found = set(public_states), set[int]()
+  for decision in labels.decisions:
+    number = decision.public_state
+    if number in kept:
+      continue
+    while number >= 0 and number not in found:
+      found.add(number)
+      number = labels.public_states[number].parent
+  return frozenset(found)

@@ -2,7 +2,7 @@
 
 import pyspiel
 
-from ps_cfr_spiel.policy.naming import action_name, action_names, line
+from ps_cfr_spiel.policy.naming import action_name, action_names, line, move_name
 from ps_cfr_spiel.policy.notation import find_action, split_words
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
 
@@ -18,7 +18,7 @@ def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str
     if state.is_terminal():
       raise ValueError(f"The game is over after {', '.join(names)}; {' '.join(words)!r} cannot follow.")
     ids = state.legal_actions()
-    legal = [state.action_to_string(state.current_player(), action) for action in ids]
+    legal = [move_name(state, action) for action in ids]
     choice, used = find_action(words, legal, ids, names)
     state.apply_action(ids[choice])
     words, names = words[used:], (*names, legal[choice])

@@ -11,7 +11,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree, load_game
-from ps_cfr_spiel.policy.parts import Part, part_of
+from ps_cfr_spiel.policy.parts import Part, left_out, part_of
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
 from ps_cfr_spiel.policy.worth import Worths
@@ -126,6 +126,11 @@ class TreePolicy(openspiel_policy.Policy):
   def reach(self, decision: Decision) -> Reach:
     """How often play comes to a row; computed for all at once when first asked for."""
     return self._reaches[decision.player, decision.block, decision.row]
+
+  @functools.cached_property
+  def left_out(self) -> frozenset[int]:
+    """Of a part of a policy: the public states at or below which it plays uniformly for want of anything."""
+    return left_out(self.labels, self.info["part"]) if "part" in self.info else frozenset()
 
   @functools.cached_property
   def worths(self) -> Worths:

@@ -74,6 +74,10 @@ class IterativeSolver(abc.ABC):
     """The state with what a file has kept; the solver has just been made."""
     return kept
 
+  def _from_version_1(self, kept: Any) -> Any:
+    """What a file of format 1 has kept, as files keep it now."""
+    return kept
+
   def _arrays(self) -> dict[str, np.ndarray]:
     """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
     return {}
@@ -331,6 +335,8 @@ class IterativeSolver(abc.ABC):
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
+      if file.header["format_version"] < 2:
+        kept = self._from_version_1(kept)
       self._state = to_device(self._taken_up(kept), self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(

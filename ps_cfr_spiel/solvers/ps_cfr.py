@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -78,7 +79,9 @@ class PSCFRSolver(IterativeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    check_memory(game, memory, cfr.num_tables(self.rule, self.dtype), np.dtype(self.dtype).itemsize)
+    itemsize, folded = np.dtype(self.dtype).itemsize, locks is None and abstraction is None
+    tables = cfr.num_tables(self.rule, self.dtype)
+    check_memory(game, memory, tables, itemsize, folded, locks is not None)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     if abstraction is not None and locks is not None:
@@ -120,7 +123,8 @@ class PSCFRSolver(IterativeSolver):
     )
 
   def _strategies(self, average):
-    players = self._state.players
+    on_host = jax.tree.map(np.asarray, self._state)
+    players = cfr.in_tables(self._tree, on_host, self._sets).players
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
     own = zip(self._tree.players, self._sets, tables, strict=True)
     return [
@@ -144,6 +148,9 @@ class PSCFRSolver(IterativeSolver):
     if self._folded is not None:
       kept = cfr.regroup(kept, self._folded.fold)
     return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
+
+  def _from_version_1(self, kept):
+    return cfr.from_version_1(kept, self.rule)
 
   def _options(self):
     return {

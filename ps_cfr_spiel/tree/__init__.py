@@ -43,7 +43,7 @@ from ps_cfr_spiel.tree.values import (
   evaluation,
   record_of,
 )
-from ps_cfr_spiel.tree.walk import Walk
+from ps_cfr_spiel.tree.walk import Walk, column_of, tables_of
 
 __all__ = [
   "CHANCE",
@@ -81,6 +81,7 @@ __all__ = [
   "cell_starts",
   "children",
   "collapse",
+  "column_of",
   "deal_weights",
   "decision_sequences",
   "evaluate",
@@ -105,4 +106,5 @@ __all__ = [
   "shares_card",
   "split_types",
   "sum_actions",
+  "tables_of",
 ]

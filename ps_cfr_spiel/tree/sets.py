@@ -47,7 +47,9 @@ class Sets:
     return cls(tuple(np.asarray(x, np.int32) for x in cells), tables)
 
 
-def bucket_shapes(tree: PlayerTree) -> list[tuple[int, int, int]]:
-  """(A, rows, H) of each bucket's tables without an abstraction; see `PlayerTree.join`."""
+def bucket_shapes(tree: PlayerTree, sets: Sets | None = None) -> list[tuple[int, int, int]]:
+  """(A, rows, H) of each bucket's tables, see `PlayerTree.join`; with an abstraction those of its sets."""
+  if sets is not None:
+    return list(sets.shapes)
   blocks = tree.block_shapes
   return [(blocks[b[0]][0], sum(blocks[k][1] for k in b), tree.types) for b in tree.buckets]

@@ -53,24 +53,25 @@ class Walk:
     native = not obstacle() and all(link.orbit is None for link in links)
     return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], native)
 
-  def down(self, strategy: Tables) -> tuple[list[Array], list[Array]]:
+  def down(self, strategy: Tables) -> tuple[Array, list[Array]]:
     """Reach of every sequence and of every leaf.
 
     Args:
       strategy: [A, rows, H] for each bucket.
 
     Returns:
-      Reach including the action itself, [A, rows, H] for each bucket; the leaves' parts [L_k, H].
+      Reach including the action itself, of the buckets' tables in a column (`column_of`); the leaves' parts
+      [L_k, H].
     """
     if not self.native:
       reach = sequence_reach(self.tree, self.tree.split(strategy))
       shapes = self.tree.block_shapes
       played = [r.reshape(shape) for r, shape in zip(reach[1:], shapes, strict=True)]
-      return self.tree.join(played), self.tree.leaf.pull(reach)
+      return column_of(self.tree.join(played), self.tree.types), self.tree.leaf.pull(reach)
     dtype = strategy[0].dtype if strategy else jnp.zeros(()).dtype
     parts = [jax.ShapeDtypeStruct((n, self.tree.types), dtype) for n in self.tree.leaf.children]
     reach, *leaves = self._call("Down", dtype, strategy, (), parts)
-    return self._buckets(reach), leaves
+    return reach[self.tree.roots :], leaves
 
   def up(self, strategy: Tables | None, leaf_values: Parts) -> tuple[list[Array], Array]:
     """Counterfactual values of every action.
@@ -90,7 +91,8 @@ class Walk:
         values, roots = sequence_values(self.tree, leaf_values, lambda k, q: sum_actions(blocks[k] * q))
       return self.tree.join(values), roots
     (values,) = self._call("Up", leaf_values[0].dtype, strategy or (), leaf_values, [])
-    return self._buckets(values), values[: self.tree.roots]
+    roots = self.tree.roots
+    return tables_of(values[roots:], bucket_shapes(self.tree)), values[:roots]
 
   def _call(self, name: str, dtype, tables: Tables, leaf_values: Parts, parts: list) -> list[Array]:
     """The library's `Down` or `Up`: all sequences' [S, H], and what else it returns."""
@@ -100,11 +102,23 @@ class Walk:
     arrays = _blocks(self.tree), self.above, self.leaf, *tables, *leaf_values
     return list(call(*arrays, roots=np.int64(self.tree.roots), tables=np.int64(len(tables))))
 
-  def _buckets(self, sequences: Array) -> list[Array]:
-    """A table for each bucket from all sequences' [S, H]."""
-    shapes = bucket_shapes(self.tree)
-    starts = sequence_starts(shapes, self.tree.roots).tolist()
-    return [sequences[i:j].reshape(s) for i, j, s in zip(starts[:-1], starts[1:], shapes, strict=True)]
+
+def column_of(tables: Tables, types: int) -> Array:
+  """Tables [A, rows, H] below one another, [sum of A * rows, H]; [0, types] if there are none.
+
+  On the host NumPy's stay NumPy's.
+  """
+  if not tables:
+    return np.zeros((0, types))
+  concatenate = np.concatenate if isinstance(tables[0], np.ndarray) else jnp.concatenate
+  return concatenate([table.reshape(-1, table.shape[2]) for table in tables])
+
+
+def tables_of(column: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+  """The tables [A, rows, H] from a column, whatever its H is; the inverse of `column_of`."""
+  ends, width = sequence_starts(shapes, roots=0).tolist(), column.shape[1]
+  places = zip(ends[:-1], ends[1:], shapes, strict=True)
+  return [column[i:j].reshape(actions, rows, width) for i, j, (actions, rows, *_) in places]
 
 
 def _places(tree: PlayerTree) -> list[tuple[int, int]]:

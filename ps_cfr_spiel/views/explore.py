@@ -3,19 +3,22 @@
 The page is `explore.html` with the game's data put in; it needs no network and no server. Numbers travel as
 float32 in base64: for each public state in which a player acts, one array whose rows are the
 probabilities of its A actions, their values, and the player's own reach, how likely the type is dealt, its
-value, what a best response would add to it, and its equity.
+value, what a best response would add to it, and its equity. A page may show some lines of a game, or a part
+of a policy; of what follows it then has the moves alone.
 """
 
 import base64
 import json
 import math
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy, action_name
+from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states
 from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.version import __version__
 from ps_cfr_spiel.views import charts, glasses
 from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
@@ -26,35 +29,34 @@ MOST_STATES = 50_000
 TEMPLATE, PLACE = "explore.html", "/*DATA*/"
 
 
-def explore_page(policy: TreePolicy, origin: str = "") -> str:
+def explore_page(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> str:
   """The page, as text to write to a file.
 
   Args:
     policy: of a game with public states.
     origin: how the policy was made, for the page's head.
+    lines: show these alone, and what is on the way to them; as for `TreePolicy.save`. By default all that
+      there is, of a part of a policy that part.
 
   Raises:
-    ValueError: the policy has no public states, or too many for a page.
+    ValueError: the policy has no public states, or too many for a page; or a line does not exist.
   """
-  text = json.dumps(page_data(policy, origin), ensure_ascii=False, separators=(",", ":"))
+  text = json.dumps(page_data(policy, origin, lines), ensure_ascii=False, separators=(",", ":"))
   template = resources.files("ps_cfr_spiel.views").joinpath(TEMPLATE).read_text(encoding="utf-8")
   return template.replace(PLACE, text.replace("</", "<\\/"))
 
 
-def page_data(policy: TreePolicy, origin: str = "") -> dict[str, Any]:
+def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:
   """What the page shows, as JSON values; see `explore_page`."""
   game, labels = policy.game, policy.labels
   if not has_spots(policy):
     raise ValueError(f"{labels.game} was solved without public states, so there is no tree to explore.")
-  numbers = sum(2 * block.size for blocks in policy.strategies for block in blocks)
-  if numbers > MOST_NUMBERS or len(labels.public_states) > MOST_STATES:
-    raise ValueError(
-      f"{labels.game} has {len(labels.public_states):,} public states and {numbers:,} numbers to show, more "
-      f"than a page can hold ({MOST_STATES:,} and {MOST_NUMBERS:,}); write rows instead: show --csv."
-    )
+  shown = _shown(policy, lines)
+  beside = {child for number in shown for child in labels.children[number]}.difference(shown)
   shared: dict[tuple[str, ...], int] = {}
-  states = progress_bar(None, iterable=range(len(labels.public_states)), desc="Page", unit=" public states")
-  nodes = [_node(policy, number, shared) for number in states]
+  states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
+  nodes = [_node(policy, number) | _spot(policy, number, shared) for number in states]
+  nodes += [_missing(policy, number) for number in sorted(beside)]
   is_chase = game.get_type().short_name == "glasses"
   return {
     "version": __version__,
@@ -72,29 +74,57 @@ def page_data(policy: TreePolicy, origin: str = "") -> dict[str, Any]:
   }
 
 
-def _node(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -> dict[str, Any]:
-  """A public state: its parent, the move that leads to it, who acts; and if a player does, its spot."""
+def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
+  """The public states of the page, ascending; ValueError if they are too many."""
   labels = policy.labels
-  state = labels.public_states[number]
-  node: dict[str, Any] = {
+  if lines is not None:
+    shown: Sequence[int] = lines_states(policy.game, labels, lines)
+  elif "part" in policy.info:
+    shown = lines_states(policy.game, labels, [f"#{number}" for number in policy.info["part"]])
+  else:
+    shown = range(len(labels.public_states))
+  few = shown[: MOST_STATES + 1]
+  decisions = [labels.decisions[n] for number in few for n in labels.public_states[number].decisions]
+  numbers = sum(2 * policy.table(decision).size for decision in decisions)
+  if numbers > MOST_NUMBERS or len(shown) > MOST_STATES:
+    raise ValueError(
+      f"{len(shown):,} public states of {labels.game} with {numbers:,} numbers to show are more than a page "
+      f"can hold ({MOST_STATES:,} and {MOST_NUMBERS:,}); choose lines of the game, as in "
+      "--part='check, check ...', or write rows instead: show --csv."
+    )
+  return shown
+
+
+def _node(policy: TreePolicy, number: int) -> dict[str, Any]:
+  """A public state: its number, its parent, the move that leads to it, and who acts."""
+  state = policy.labels.public_states[number]
+  return {
+    "number": number,
     "up": state.parent,
-    "move": action_name(policy.game, labels, number),
+    "move": action_name(policy.game, policy.labels, number),
     "action": state.action,
     "player": state.player,
   }
-  if state.player < 0:
-    return node
+
+
+def _missing(policy: TreePolicy, number: int) -> dict[str, Any]:
+  """A public state just below those of the page, which says nothing of how it goes on there."""
+  node = _node(policy, number)
+  return node if node["player"] == TERMINAL else node | {"missing": True}
+
+
+def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -> dict[str, Any]:
+  """What the acting player does at a public state; {} if nobody acts."""
+  if policy.labels.public_states[number].player < 0:
+    return {}
   here = spot_of(policy, number)
   worth = worth_at(policy, here)
   probability = np.where(here.legal, here.probability, np.nan)
-  mean = np.nansum(np.where(here.legal & (here.probability > 0), here.probability * worth.value, 0), 0)
-  mean[np.isnan(worth.value).all(0)] = np.nan
-  best = np.full(len(here.types), np.nan)
-  known = ~np.isnan(worth.best).all(0)
-  best[known] = np.nanmax(worth.best[:, known], 0)
+  mean = np.where(here.legal & (here.probability > 0), here.probability * worth.value, 0).sum(0)
+  best = np.where(here.legal, worth.best, -np.inf).max(0)
   equity = np.full(len(here.types), np.nan) if worth.equity is None else worth.equity
   columns = [*probability, *worth.value, here.reach, here.dealt, mean, best - mean, equity]
-  return node | {
+  return {
     "actions": list(here.actions),
     "ids": list(here.ids),
     "types": shared.setdefault(here.types, len(shared)),
@@ -105,9 +135,9 @@ def _node(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -
 def _map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
   """The graph of Glasses with places for its nodes; adds stones and beliefs to the public states."""
   chase = policy.game.chase  # pyright: ignore[reportAttributeAccessIssue]
-  for number, node in enumerate(nodes):
+  for node in nodes:
     state: Any = policy.game.new_initial_state()
-    for action in policy.labels.history(number):
+    for action in policy.labels.history(node["number"]):
       state.apply_action(action)
     node["stones"] = list(state.stones)
     if node["player"] >= 0:

@@ -77,6 +77,8 @@ class Spot:
 class SpotWorth:
   """What the actions at a spot are worth, for each visit; nan where there are none.
 
+  Of a part of a policy there is no value of an action after which it does not know how play goes on.
+
   Attributes:
     value: float64[A, H], expected utility (EV) if both players go on by the policy.
     best: float64[A, H], the same if the player goes on by a best response.
@@ -97,6 +99,11 @@ def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
     rows = [here.ids.index(action) for action in decision.legal_actions]
     value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
     shares.append(None if equity is None else equity[h])
+  if here.public_state in policy.left_out:
+    states = policy.labels.public_states
+    below = [s for s in policy.labels.children[here.public_state] if s in policy.left_out]
+    unknown = [k for k, a in enumerate(here.ids) if any(states[s].action in (a, -1) for s in below)]
+    value[unknown] = best[unknown] = np.nan
   return SpotWorth(value, best, None if None in shares else np.array(shares, float))
 
 

@@ -1,5 +1,7 @@
 """CFR+IRA: its laws on random games, its options, and what it must equal."""
 
+import functools
+
 import jax
 import numpy as np
 import pyspiel
@@ -10,7 +12,7 @@ from random_games import random_game
 import ps_cfr_spiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import cfr_ira
-from ps_cfr_spiel.tree import max_actions, sequence_reach, sequence_values
+from ps_cfr_spiel.tree import action_values, max_actions, sequence_reach, sequence_values
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
@@ -79,30 +81,88 @@ def test_spreads():
   assert sorted(found[1].tolist()) == [1, 1, 3, 3, 4, 4]
 
 
-def test_external_regret_is_bounded_by_regrets_of_the_whole_game():
-  """Eq. 4, on a run: a player's regret is at most the sum of the positive regrets of all infostates."""
-  solver = ps_cfr_spiel.CFRPlusIRASolver(LEDUC, bound=0, heuristic=0, dtype="float64", skip=0)
-  tree, state, setting = solver._tree, solver._state, solver._setting
+@functools.partial(jax.jit, static_argnames="player")
+def played(tree, strategies, *, player):
+  """`action_values` of a player when both play so."""
+  reach = [sequence_reach(own, s) for own, s in zip(tree.players, strategies, strict=True)]
+  return action_values(tree, player, strategies[player], reach)
+
+
+@pytest.mark.parametrize(
+  ("game", "options"),
+  [(LEDUC, {"bound": 0, "heuristic": 0}), (KUHN, {}), (random_game(3), {"bound": 3, "heuristic": 4})],
+)
+def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
+  """Eq. 4: a player's regret is at most the sum of the positive regrets of all infostates, split or not.
+
+  Regrets are those of the strategies that were played, from values of the whole game.
+  """
+  solver = ps_cfr_spiel.CFRPlusIRASolver(game, **options, dtype="float64", skip=0, public_states="none")
+  tree, setting, run = solver._tree, solver._setting, solver._state
+  before = solver.abstraction.count
   with ps_cfr_spiel.precision.precision("float64"):
-    sets = cfr_ira.device_sets(setting, solver._state.parts)
-    now = cfr.SolverState(state.iteration, state.players)
     totals, gained, leaves = [None, None], [0.0, 0.0], [None, None]
-    for t in range(6):
+    for t in range(8):
       for i in (0, 1):
-        strategies = cfr.of_infostates(tree, sets, [p.strategy for p in now.players])
-        other, own = tree.players[1 - i], tree.players[i]
-        values = tree.leaves(i, other.leaf.pull(sequence_reach(other, strategies[1 - i])))
-        reach = own.leaf.pull(sequence_reach(own, strategies[i]))
-        gained[i] += float(sum((r * v).sum() for r, v in zip(reach, values, strict=True)))
-        leaves[i] = values if t == 0 else [a + b for a, b in zip(leaves[i], values, strict=True)]
-        players, regrets = cfr_ira._turn(tree, now, 0, sets, player=i, rule=cfr_ira.RULE)
+        sets = cfr_ira.device_sets(setting, jax.tree.map(np.asarray, run.parts))
+        strategies = cfr.of_infostates(tree, sets, [p.strategy for p in run.players])
+        values, mean, leaf = played(tree, strategies, player=i)
+        gained[i] += float(mean.sum())
+        regrets = [q - (p * q).sum(0, keepdims=True) for p, q in zip(strategies[i], values, strict=True)]
+        leaves[i] = leaf if t == 0 else [a + b for a, b in zip(leaves[i], leaf, strict=True)]
         totals[i] = regrets if t == 0 else [a + b for a, b in zip(totals[i], regrets, strict=True)]
-        now = now._replace(players=players)
-      now = now._replace(iteration=now.iteration + 1)
+        run = cfr_ira._take_turn(setting, run, sets, i)
+      run = run._replace(iteration=run.iteration + 1)
+    assert sum(p.count for p in run.parts) > before or options.get("heuristic") == 0
     for i in (0, 1):
       best = float(sequence_values(tree.players[i], leaves[i], lambda _, q: max_actions(q))[1].sum())
       bound = float(sum(np.maximum(np.asarray(x).max(0), 0).sum() for x in totals[i]))
       assert 0 < best - gained[i] <= bound + 1e-9
+
+
+# Table 1 of the paper: chance deals player 1 one of two infostates; player 2 plays e or f, unseen; then
+# player 1 gets for c or d 0 or 1 and 0 or 10 after e, and 10 or 0 and 1 or 0 after f.
+TABLE_1 = pyspiel.load_efg_game("""EFG 2 R "Table 1" { "1" "2" } ""
+c "" 1 "" { "left" 0.5 "right" 0.5 } 0
+p "" 2 1 "" { "e" "f" } 0
+p "" 1 1 "" { "c" "d" } 0
+t "" 1 "" { 0 0 }
+t "" 2 "" { 1 -1 }
+p "" 1 1 "" { "c" "d" } 0
+t "" 3 "" { 10 -10 }
+t "" 4 "" { 0 0 }
+p "" 2 1 "" { "e" "f" } 0
+p "" 1 2 "" { "c" "d" } 0
+t "" 5 "" { 0 0 }
+t "" 6 "" { 10 -10 }
+p "" 1 2 "" { "c" "d" } 0
+t "" 7 "" { 1 -1 }
+t "" 8 "" { 0 0 }
+""")
+
+
+@pytest.mark.parametrize(("bound", "worth", "sets"), [(0, 2.75, 1), (2, 5, 2)])
+def test_table_1(bound, worth, sets):
+  """Against e and f in turn the heuristic alone never splits and wins 2.75; with the bound they part: 5."""
+  solver = ps_cfr_spiel.CFRPlusIRASolver(
+    TABLE_1, bound, heuristic=2, dtype="float64", public_states="none", tolerance=0.01
+  )
+  setting, run, won = solver._setting, solver._state, []
+  payoff = np.array([[[0, 10], [1, 0]], [[0, 1], [10, 0]]])  # infostate, action, what player 2 plays
+  with ps_cfr_spiel.precision.precision("float64"):
+    for t in range(400):
+      tables = np.zeros(run.players[1].strategy[0].shape)
+      tables[t % 2] = 1
+      run = run._replace(players=(run.players[0], run.players[1]._replace(strategy=(tables,))))
+      device = cfr_ira.device_sets(setting, jax.tree.map(np.asarray, run.parts))
+      strategy = cfr.of_infostates(solver._tree, device, [p.strategy for p in run.players])[0][0]
+      won.append(float((np.asarray(strategy)[:, :, 0].T * payoff[:, :, t % 2]).sum() / 2))
+      for i in (0, 1):
+        device = cfr_ira.device_sets(setting, jax.tree.map(np.asarray, run.parts))
+        run = cfr_ira._take_turn(setting, run, device, i)
+      run = run._replace(iteration=run.iteration + 1)
+  assert run.parts[0].count == sets
+  assert np.mean(won[200:]) == pytest.approx(worth, abs=0.1)
 
 
 def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():

@@ -8,7 +8,8 @@ from random_games import random_game
 from reference import sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel.abstraction import double_oracle
+from ps_cfr_spiel.abstraction import double_oracle, fpira
+from ps_cfr_spiel.device import precision
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
@@ -77,10 +78,22 @@ def test_example_2():
   """No split in the turns 1 and 2; in turn 3 the sets u, w and t, v must part."""
   solver = ps_cfr_spiel.FPIRASolver(EXAMPLE, public_states="none")
   assert solver.abstraction.counts == (2, 1)
+  assert best_difference(solver) == 0
   solver.run(1)
   assert solver.abstraction.counts == (2, 1)
+  assert best_difference(solver) == pytest.approx(1 / 3)
   solver.run(1)
   assert solver.abstraction.counts == (3, 1)
+
+
+def best_difference(solver):
+  """What player 2 could make of it if player 1's next average were kept in the sets as they are."""
+  tree, run = solver._tree, solver._state
+  with precision("float64"):
+    sets = fpira.device_sets(solver.tree, solver._parts())
+    best = fpira._best(tree, sets, run.averages, 0.0, player=0)
+    weight = 1 / (solver.iteration + 2)
+    return float(fpira._update(tree, sets[0], run.averages[0], best, weight, player=0).difference)
 
 
 @pytest.mark.parametrize(

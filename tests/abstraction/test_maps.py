@@ -2,7 +2,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from open_spiel.python.algorithms import exploitability
+from open_spiel.python.algorithms import expected_game_score, exploitability
 from random_games import random_game
 
 import ps_cfr_spiel
@@ -58,13 +58,13 @@ def test_own_decisions_keep_infostates_apart():
 def test_words_of_a_map():
   """Two first sets of 4 and 3 infostates; the first was split in 2, 1 and 1, the second in 2 and 1.
 
-  Only the pairs are in company, and they are what is left of their first sets: nothing needs an entry. Of two
-  pairs from one first set, one needs entries.
+  The pairs are what is left of their first sets and need no entry, the others do. Of two pairs from one first
+  set, one needs entries.
   """
   sets = np.array([0, 0, 1, 2, 3, 3, 4], np.int32)
   none = np.zeros(0, np.int32)
   split = Abstraction("game", "key", (sets, none), (np.array([0, 0, 0, 1, 1], np.int32), none))
-  assert split.words == 0
+  assert split.words == 3
   pairs = Abstraction("game", "key", (np.array([0, 0, 1, 1], np.int32), none), (np.zeros(2, np.int32), none))
   assert pairs.words == 2
 
@@ -216,21 +216,61 @@ def test_policies_are_of_the_whole_game(tmp_path):
 # Where the loss comes from
 
 
-def test_loss_by_sets():
-  """Shares add up to what OpenSpiel says the best responses win; positive regrets bound them."""
-  solver = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", dtype="float64")
-  solver.run(200)
+@pytest.mark.parametrize("seed", [None, 2, 6])
+def test_loss_by_sets(seed):
+  """Shares add up to what OpenSpiel says each best response wins; positive regrets bound them."""
+  game = KUHN if seed is None else random_game(seed)
+  abstraction = ps_cfr_spiel.abstract(game, "initial")
+  solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", abstraction=abstraction, dtype="float64")
+  solver.run(20)
   policy = solver.average_policy()
-  loss = ps_cfr_spiel.abstraction_loss(KUHN, policy, solver.abstraction)
-  assert loss.nash_conv == pytest.approx(exploitability.nash_conv(KUHN, policy.to_tabular()), abs=1e-12)
-  for gain, share, regret in zip(loss.gains, loss.shares, loss.regrets, strict=True):
+  loss = ps_cfr_spiel.abstraction_loss(game, policy, abstraction)
+  table = policy.to_tabular()
+  values = expected_game_score.policy_value(game.new_initial_state(), [table, table])
+  assert loss.nash_conv == pytest.approx(exploitability.nash_conv(game, table), abs=1e-12)
+  for i, (gain, share, regret) in enumerate(zip(loss.gains, loss.shares, loss.regrets, strict=True)):
+    best = exploitability.best_response(game, table, i)["best_response_value"]
+    assert gain == pytest.approx(best - values[i], abs=1e-12)
     assert share.sum() == pytest.approx(gain, abs=1e-12)
     assert regret.sum() >= gain - 1e-12
     assert (regret >= 0).all()
   player, number, count, share = loss.worst(1)[0]
   assert share == max(*loss.shares[0], *loss.shares[1]) == loss.shares[player][number]
-  assert count == (loss.abstraction.sets[player] == number).sum()
+  assert count == (abstraction.sets[player] == number).sum() == len(loss.members(player, number))
   assert f"player {player}, set {number}" in loss.summary()
+
+
+@pytest.mark.parametrize(("key", "cards"), [("identity", 1), (lambda name, player: name[1:], 3)])
+def test_loss_by_hand(key, cards):
+  """Kuhn, all pass: a bet wins 2 more with the lowest card, 1 more with the middle one, 0 with the best.
+
+  Nobody meets a bet, so nothing can be won there.
+  """
+  tree = ps_cfr_spiel.build_tree(KUHN)
+  strategies = [
+    [np.stack([np.ones(shape[1:]), np.zeros(shape[1:])]) for shape in own.block_shapes]
+    for own in tree.players
+  ]
+  passing = ps_cfr_spiel.TreePolicy(KUHN, tree.names, strategies)
+  loss = ps_cfr_spiel.abstraction_loss(KUHN, passing, ps_cfr_spiel.abstract(KUHN, key))
+  assert loss.gains == pytest.approx((1, 1))
+  found = {}
+  for i in (0, 1):
+    for n, share in enumerate(loss.shares[i]):
+      members = loss.members(i, n)
+      assert len(members) == cards
+      found[" ".join(members)] = share
+  if key == "identity":
+    expected = {"0": 2 / 3, "1": 1 / 3, "0p": 2 / 3, "1p": 1 / 3}
+    assert {name: share for name, share in found.items() if share > 1e-12} == pytest.approx(expected)
+    assert "0.666667, by '0p' alone" in loss.summary()
+  else:
+    assert found == pytest.approx({"0 1 2": 1, "0p 1p 2p": 1, "0pb 1pb 2pb": 0, "0b 1b 2b": 0})
+    assert "1, by '0' and 2 more" in loss.summary()
+  with pytest.raises(ValueError, match="Player 1 has the sets 0 to"):
+    loss.members(1, 99)
+  with pytest.raises(ValueError, match="player must be 0 or 1, got 2"):
+    loss.members(2, 0)
 
 
 def test_a_solution_loses_nothing():

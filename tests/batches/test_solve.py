@@ -264,7 +264,7 @@ def test_mistakes_are_named_by_number(given, message):
     ({"target": "1%"}, "this game has no pot"),
     ({"hands": "some"}, "Unknown hands 'some'"),
     ({"order": "zip"}, "Unknown order 'zip'"),
-    ({"chunk": 0}, "chunk must be"),
+    ({"chunk": 0}, "chunk must be an integer of at least 1"),
     ({"rule": "no rule"}, "Unknown rule"),
   ],
 )

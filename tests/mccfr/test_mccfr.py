@@ -9,8 +9,10 @@ import numpy as np
 import pyspiel
 import pytest
 from trajectories import (
+  FLOP,
   GOOFSPIEL,
   RIVER,
+  TURN,
   ancestors,
   chance_reach,
   compiled,
@@ -31,8 +33,7 @@ from ps_cfr_spiel.mccfr import (
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
 from ps_cfr_spiel.mccfr.external import with_slots
-from ps_cfr_spiel.mccfr.passes import sweep_down
-from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
+from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
 from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
 from ps_cfr_spiel.solvers import (
   ExternalSamplingSolver,
@@ -74,9 +75,10 @@ def follow(nodes, regrets, learned, types, way, deal, traverser, baseline, explo
   steps, end = paths.descend(
     nodes, regrets, types, traverser, exploration, lambda depth, node, xi: way[depth + 1]
   )
-  probability = deal * sweep_down(nodes, nodes.chance)[end]
+  probability = jnp.asarray(deal)
   for step in steps:
     probability *= 1 if step.chosen is None else step.chosen
+    probability *= jnp.where(step.actor == CHANCE_NODE, nodes.chance_of(step.child, types), 1)
   known = paths.oracle_values(nodes, regrets, types) if baseline.oracle else learned
   updates = paths.ascend(nodes, steps, end, types, traverser, baseline, known)
   possible = probability > 0  # what a policy never does has no weight; its estimates divide by zero
@@ -85,7 +87,14 @@ def follow(nodes, regrets, learned, types, way, deal, traverser, baseline, explo
   return updates._replace(regrets=clean[0], averages=clean[1]), probability, steps
 
 
-GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL, "river": RIVER}
+GAMES = {
+  "kuhn": "kuhn_poker",
+  "leduc": "leduc_poker",
+  "goofspiel": GOOFSPIEL,
+  "river": RIVER,
+  "turn": TURN,
+  "flop": FLOP,
+}
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -94,6 +103,8 @@ GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL, "
   [
     *itertools.product(("kuhn", "leduc"), BASELINES),
     *itertools.product(("goofspiel", "river"), ("learned", "oracle")),
+    ("turn", "learned"),
+    ("flop", "oracle"),
   ],
 )
 def test_estimates_are_unbiased(name, baseline, player):
@@ -131,6 +142,7 @@ def chance_of(nodes, player):
     ("leduc", "auto", "learned"),
     ("river", "dense", "learned"),
     ("river", "showdown", "learned"),
+    ("turn", "auto", "learned"),
   ],
 )
 def test_public_estimates_are_unbiased(name, leaves, baseline, player):
@@ -218,6 +230,31 @@ def test_deals_follow_the_prior():
       prior[h, g] = p * q
   assert (prior == 0).sum() == 1  # Qs is in both ranges
   np.testing.assert_allclose(found, prior, atol=0.01)
+
+
+def test_cards_come_as_in_the_game():
+  """By quadrature, down the line on which everybody checks: those that nobody holds, each as often."""
+  nodes, start = compiled(FLOP).nodes, pyspiel.load_game(FLOP).new_initial_state()
+  uniforms, cards = (jnp.arange(240) + 0.5) / 240, 0
+  for hands in itertools.product(range(3), range(3)):
+    if hands[0] not in start.legal_actions() or hands[1] not in start.child(hands[0]).legal_actions():
+      continue
+    state, node = start.child(hands[0]).child(hands[1]), 0
+    types = tuple(jnp.full(240, h) for h in hands)
+    for depth in range(nodes.depth):
+      child = int(nodes.first[node])  # a check
+      if state.is_chance_node():
+        came = nodes.sample_chance(depth, jnp.full(240, node), types, uniforms)
+        found = np.unique(np.asarray(nodes.deal.cards.came[came]), return_counts=True)
+        assert {card: count / 240 for card, count in zip(*found, strict=True)} == pytest.approx(
+          dict(state.chance_outcomes())
+        )
+        child, cards = int(came[7 * depth]), cards + 1
+        state.apply_action(int(nodes.deal.cards.came[child]))
+      elif not state.is_terminal():
+        state.apply_action(1)
+      node = child
+  assert cards == 2 * int(start.get_game().disjoint.sum())
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -309,9 +346,18 @@ def test_solvers_converge(kind, options):
   assert abs(solver.value() - -1 / 18) < 0.03
 
 
-@pytest.mark.parametrize("kind, name", [(VRMCCFRSolver, GOOFSPIEL), (ExternalSamplingSolver, RIVER)])
+@pytest.mark.parametrize(
+  "kind, name",
+  [
+    (VRMCCFRSolver, GOOFSPIEL),
+    (ExternalSamplingSolver, RIVER),
+    (OutcomeSamplingSolver, TURN),
+    (VRMCCFRSolver, TURN),
+    (ExternalSamplingSolver, TURN),
+  ],
+)
 def test_other_games_converge(kind, name):
-  """A game without private deals whose moves are hidden, and one that is not walked."""
+  """A game without private deals whose moves are hidden, and some that are not walked."""
   solver = kind(pyspiel.load_game(name), batch=64, plus=True)
   start = solver.exploitability()
   solver.run(1500)

@@ -15,6 +15,10 @@ def test_sizes_have_a_panel_for_each_game():
   marked = [[line.get_marker() for line in axes.lines] for axes in figure.axes]
   assert [markers.count("v") for markers in marked] == [1, 0]
   assert list(figure.axes[0].lines[0].get_xdata()) == [2.0, 3.0]
+  assert [axes.get_ylabel() for axes in figure.axes] == ["NashConv", ""]
+  below = abstraction_sizes({"GS5": curves, "P222": curves, "GP5": {"FP": [[(0.0, 1.0)]]}}, columns=2)
+  assert [axes.get_ylabel() for axes in below.axes if axes.get_visible()] == ["NashConv", "", "NashConv"]
+  assert not below.axes[2].lines  # nothing that a logarithmic axis can show
 
 
 def test_a_position_of_a_pursuit(tmp_path):

@@ -311,6 +311,20 @@ def test_equal_sizes_of_both_players_are_one_list():
   assert both == one
 
 
+def test_a_capped_size_is_all_in_where_the_stack_is_less():
+  """Against a game without the cap, which has all-in too: the same but where a size is beyond the stack."""
+  capped, free = (f"river_subgame(pot=180,stack=1000,bets={bets})" for bets in ("0.7a;0.45a", "0.7 a;0.45 a"))
+  line = []
+  for bet in ("Bet 126", "Raise to 320", "Raise to 689"):
+    assert {label.split()[0] for label in labels(capped, *line).values()} == (
+      {"Fold", "Call", "Raise"} if line else {"Check", "Bet"}
+    )
+    assert set(labels(capped, *line).values()) == set(labels(free, *line).values()) - {"All-in 910"}
+    line.append(bet)
+  assert list(labels(capped, *line).values()) == ["Fold", "Call", "All-in 910"]
+  assert labels(capped, *line, "All-in 910") == {0: "Fold", 1: "Call"}
+
+
 def test_nobody_can_bet_when_all_chips_are_in_the_pot():
   game = "river_subgame(stack=100)"
   assert labels(game) == labels(game, "Check") == {1: "Check"}

@@ -72,6 +72,13 @@ def test_errors_name_what_is_wrong(game):
     ps_cfr_spiel.exploitability(game, policy, dtype="int8")
 
 
+def test_the_policy_of_a_game_of_the_same_shape_is_not_taken_for_one_of_this(game):
+  other = pyspiel.load_game(TINY.replace("QsQd", "TsTd"))
+  policy = PSCFRSolver(other).average_policy()
+  with pytest.raises(ValueError, match="no information state 'p0 QsQd"):
+    ps_cfr_spiel.exploitability(game, policy)
+
+
 def test_policies_do_not_change_with_the_solver(game):
   solver = PSCFRSolver(game)
   policy = solver.average_policy()

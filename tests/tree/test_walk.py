@@ -7,7 +7,7 @@ import pytest
 from test_native_leaves import MISSING, needs_library
 
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.tree import Walk, library, make_forest
+from ps_cfr_spiel.tree import Walk, bucket_shapes, library, make_forest, tables_of
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
@@ -73,7 +73,8 @@ def passes(case, tree, strategy, values):
   reach, leaves = walk.down(joined)
   mean, mean_roots = walk.up(joined, values)
   best, best_roots = walk.up(None, values)
-  return tree.split(reach), leaves, tree.split(mean), mean_roots, tree.split(best), best_roots
+  reach = tree.split(tables_of(reach, bucket_shapes(tree)))
+  return reach, leaves, tree.split(mean), mean_roots, tree.split(best), best_roots
 
 
 @pytest.mark.parametrize("types", [1, 3, 70])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
+from ps_cfr_spiel import load_policy
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.views import charts, evader_belief, explore_page, glasses, spot, worth_at
 from ps_cfr_spiel.views import explore as explore_view
@@ -26,7 +27,7 @@ DRIVER = """<script>
   for (const [where, name] of STEPS) {
     const found = [...document.querySelectorAll(where)].filter(
       (b) => name === (b.dataset.move ?? b.dataset.kind ?? b.textContent));
-    if (!found.length) throw Error(`no ${name} in ${where}`);
+    if (!found.length || found[0].disabled) throw Error(`no ${name} in ${where}`);
     found[0].click();
     await new Promise((done) => setTimeout(done, 30));
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
@@ -47,9 +48,9 @@ DRIVER = """<script>
 </script>"""
 
 
-def click(policy, steps, folder, width=1000):
+def click(policy, steps, folder, width=1000, lines=None):
   """What the page shows after each of some clicks, [(CSS selector, name), ...]."""
-  page = explore_page(policy)
+  page = explore_page(policy, lines=lines)
   file = folder / "page.html"
   file.write_text(page.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>"))
   options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
@@ -115,8 +116,10 @@ def test_the_page_of_the_default_river_is_small():
 
 def test_what_is_too_large_is_refused(monkeypatch):
   monkeypatch.setattr(explore_view, "MOST_NUMBERS", 10)
-  with pytest.raises(ValueError, match=r"kuhn_poker\(\) has 11 public states .* show --csv"):
+  with pytest.raises(ValueError, match=r"^11 public states of kuhn_poker\(\) .* --part=.* show --csv"):
     explore_page(random_policy("kuhn_poker"))
+  with pytest.raises(ValueError, match="3 public states"):
+    explore_page(random_policy("kuhn_poker"), lines=["pass, bet"])
 
 
 def test_the_command(tmp_path, capsys):
@@ -186,6 +189,37 @@ def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
   ]
 
 
+TURN = "holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)"
+PART = ["check, check, 2c ..."]
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["lines", "part"])
+@needs_browser
+@pytest.mark.slow
+def test_a_line_of_a_turn_alone(tmp_path, saved):
+  """Asked for, or all that a file has; of a part what depends on other lines is not known."""
+  policy, lines = random_policy(TURN), PART
+  if saved:
+    policy.save(tmp_path / "part.npz", PART)
+    policy, lines = load_policy(tmp_path / "part.npz"), None
+  line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
+  steps = [(".cell", "AKo"), *(("#moves button", move) for move in line), (".cell", kind)]
+  seen = click(policy, steps, tmp_path, lines=lines)
+  whole = spot(random_policy(TURN), ", ".join(line))
+  assert seen[-1]["hash"] == f"#{whole.public_state}"
+  assert_table_is(seen[-1], whole, worth_at(random_policy(TURN), whole), charts.find_types(whole, kind))
+  assert [move.split(" · ")[-1] for move in seen[0]["moves"][1:]] == ["not here"] * 2
+  assert [move for move in seen[2]["moves"] if "not here" not in move] == ["Deal 2c"]
+  assert {np.isnan(numbers(row[1:])[1]) for row in seen[0]["table"][1:]} == {saved}  # what a check is worth
+
+
+@pytest.mark.slow
+def test_the_page_of_a_river_of_a_turn_is_small():
+  """All hands, a full turn, and of the rivers one."""
+  page = explore_page(random_policy("holdem_subgame"), lines=PART)
+  assert len(page.encode()) < LARGEST
+
+
 @needs_browser
 @pytest.mark.slow
 def test_glasses_has_a_map_with_beliefs(tmp_path):
@@ -208,7 +242,7 @@ def test_glasses_has_a_map_with_beliefs(tmp_path):
 @pytest.mark.slow
 def test_leduc_is_a_tree_with_tables(tmp_path):
   policy = random_policy("leduc_poker")
-  line = ["Raise", "Call", "Chance outcome:0"]
+  line = ["Raise", "Call", "Deal 0"]
   seen = click(policy, [("#moves button", move) for move in line], tmp_path)
   here = spot(policy, ", ".join(line))
   worth = worth_at(policy, here)

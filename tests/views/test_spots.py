@@ -99,7 +99,7 @@ def test_a_walk_goes_through_the_deal_and_over_hidden_moves():
   assert spot(glasses, "1/9").player == 1
   leduc = random_policy("leduc_poker")
   here = spot(leduc, "raise call 0")
-  assert here.history == ("Raise", "Call", "Chance outcome:0") and len(here.types) == 5
+  assert here.history == ("Raise", "Call", "Deal 0") and len(here.types) == 5
   assert here.types == ("1", "2", "3", "4", "5")
   assert spot(leduc, "raise").next_player == (TERMINAL, CHANCE, 0)
 
