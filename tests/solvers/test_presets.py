@@ -48,7 +48,7 @@ def test_bets_are_games():
     while state.is_chance_node():
       state.apply_action(state.chance_outcomes()[0][0])
     sizes = [size for size in state.bet_sizes().values() if size]
-    assert sizes[:2] == [0.5, 1.0] and (street != "river" or sizes[2] == 2.0) and sizes[-1] == 4.0
+    assert sizes[:2] == [0.5, 1.0] and (street != "river" or sizes[2] == 2.0) and sizes[-1] == 3.5
 
 
 def test_on_the_command_line(tmp_path, capsys):
