@@ -23,7 +23,7 @@ from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.search import ROUND, CFRValues, ValueFunction
-from ps_cfr_spiel.solvers import ContinualResolving
+from ps_cfr_spiel.solvers import PRESETS, ContinualResolving, preset
 from ps_cfr_spiel.subgames import GADGETS
 from ps_cfr_spiel.views import unit_of, with_unit
 
@@ -35,6 +35,7 @@ def define(values: flags.FlagValues) -> None:
   into: dict[str, Any] = {"flag_values": values}
   count: dict[str, Any] = {"lower_bound": 1, **into}
   flags.DEFINE_integer("iterations", 1000, "Iterations of CFR in each search.", **count)
+  flags.DEFINE_enum("preset", None, list(PRESETS), _HELP["preset"], **into)
   flags.DEFINE_enum("gadget", "cfr-d", list(GADGETS), _HELP["gadget"], **into)
   flags.DEFINE_string("lookahead", None, _HELP["lookahead"], **into)
   flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
@@ -50,6 +51,7 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
+  "preset": "Published settings of searches, such as DeepStack's; flags that are given too change them.",
   "gadget": "What binds a search to the one before it: with cfr-d the opponent cannot gain by the new "
   "search, with max-margin they lose by it as much as possible; unsafe binds nothing, for comparison.",
   "lookahead": "How many decisions of its own a search looks ahead, 1 for the present one only, or 'round' "
@@ -67,9 +69,10 @@ _HELP = {
 
 def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
-  if values.value_iterations is not None and values.lookahead is None:
+  ahead = _settings(values).get("lookahead") is not None
+  if values.value_iterations is not None and not ahead:
     raise UserError("--value_iterations is for --lookahead; without it searches go to the end.")
-  if values["values"].present and (values.lookahead is None or values.value_iterations is not None):
+  if values["values"].present and (not ahead or values.value_iterations is not None):
     raise UserError("--values is for --lookahead, and not beside --value_iterations.")
   if values.public_states == "none":
     raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
@@ -80,12 +83,9 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   with user_errors():
     resolving = ContinualResolving(
       game,
-      values.iterations,
-      values.rule,
-      values.gadget,
-      _lookahead(values.lookahead),
-      _value_function(values, game),
-      _actions(values.actions),
+      **_settings(values),
+      value_function=_value_function(values, game),
+      actions=_actions(values.actions),
       dtype=values.dtype,
       public_states=values.public_states,
       limit=values.limit,
@@ -119,6 +119,15 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
+def _settings(values: flags.FlagValues) -> dict[str, Any]:
+  """What --preset sets, and the flags of the same meaning."""
+  named = {name: values[name].value for name in ("iterations", "rule", "gadget")}
+  named["lookahead"] = _lookahead(values.lookahead)
+  if values.preset is None:
+    return named
+  return preset(values.preset, **{name: x for name, x in named.items() if values[name].present})
+
+
 def _lookahead(word: str | None) -> int | str | None:
   """What --lookahead means."""
   if word is None or word == ROUND:
@@ -133,7 +142,8 @@ def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ValueFuncti
   if values["values"].present:
     learned, file = load_learning().LearnedValues, values["values"].value
     return learned.pretrained(game) if file == PRETRAINED else learned.load(file)
-  return None if values.lookahead is None else CFRValues(values.value_iterations or 20)
+  ahead = _settings(values).get("lookahead")
+  return None if ahead is None else CFRValues(values.value_iterations or 20)
 
 
 def _actions(words: Sequence[str] | None) -> list[int] | None:

@@ -42,6 +42,9 @@ class OneAhead:
   iterations: int = 100
   beyond: ValueFunction | None = None
 
+  def __post_init__(self):
+    check_count("iterations", self.iterations, 1)
+
   def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundCFR:
     """See `search.ValueFunction`; the public states are of one level (`Levels`)."""
     levels, state = Levels.of(subgames.labels, 1), public_states[0]

@@ -3,7 +3,7 @@
 May use: dealing, search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what
 solvers share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`,
 `sampling`, `cfr_ira`, `fictitious_play`, `played` and `hierarchical` are solvers; `continual_resolving` and
-`online_outcome_sampling` are policies that search, each with its bot.
+`online_outcome_sampling` are policies that search, each with its bot; `presets` are published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -23,6 +23,7 @@ from ps_cfr_spiel.solvers.played import (
   PlayedPolicy,
   PlayedSolver,
 )
+from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,
@@ -35,7 +36,9 @@ from ps_cfr_spiel.solvers.sampling import (
 __all__ = [
   "BASELINES",
   "CHUNK_SECONDS",
+  "DEEPSTACK_BETS",
   "ESTIMATES",
+  "PRESETS",
   "PRUNINGS",
   "UPDATES",
   "CFRPlusIRASolver",
@@ -59,4 +62,5 @@ __all__ = [
   "VRMCCFRSolver",
   "load_policy",
   "load_solver",
+  "preset",
 ]

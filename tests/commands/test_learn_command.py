@@ -35,7 +35,7 @@ def test_learn_and_search_with_it(tmp_path, capsys):
   ("words", "message"),
   [
     (["learn", "kuhn_poker", "--teacher=search"], "--teacher=search learns from its own values"),
-    (["learn", "matching_pennies_3p"], "players"),
+    (["learn", "matching_pennies_3p"], "for two-player zero-sum games"),
     (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values of kuhn_poker"),
     (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
   ],

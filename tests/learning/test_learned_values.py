@@ -178,7 +178,7 @@ class ThroughNetwork:
     )
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+@pytest.mark.parametrize("name", ["kuhn_poker", "liars_dice(dice_sides=2)"])
 def test_a_network_of_solved_values_searches_as_they_do(name):
   """Strategies and promises of all searches; regret matching's ties aside, to rounding."""
   game = pyspiel.load_game(name)

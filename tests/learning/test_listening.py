@@ -13,7 +13,7 @@ from ps_cfr_spiel.learning.listening import Listener
 from ps_cfr_spiel.learning.places import Frontier, even_if_zero
 from ps_cfr_spiel.search import Searcher
 
-CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
+DICE = "liars_dice(dice_sides=2)"
 MARKS = [1, 4]
 
 
@@ -28,7 +28,7 @@ def normalised(ranges, public):
   return [part / part.sum() if part.max() > 1e-20 else None for part in parts]
 
 
-@pytest.mark.parametrize(("name", "player"), [("kuhn_poker", 0), (CHASE, 1)])
+@pytest.mark.parametrize(("name", "player"), [("kuhn_poker", 0), (DICE, 1)])
 def test_it_hears_the_current_ranges(name, player):
   """An average over one iteration alone is that iteration's strategy; its reach is what was asked about."""
   subgames = subgames_of(name)
@@ -60,7 +60,7 @@ def test_it_hears_the_current_ranges(name, player):
 
 
 def test_a_draw_has_ranges_for_every_public_state():
-  frontier = Frontier.of(subgames_of(CHASE))
+  frontier = Frontier.of(subgames_of(DICE))
   draw = Searches(CFRValues(5), most=20, overheard=3).bind(frontier, 7)
   drawn = draw(2)
   assert len(drawn) == 3 and {len(d) for d in drawn} == {len(frontier.groups)}

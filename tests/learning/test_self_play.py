@@ -12,6 +12,7 @@ from ps_cfr_spiel.learning import (
   LearnedValues,
   OneAhead,
   Situations,
+  fitting,
   generate,
   resume,
   self_play,
@@ -19,7 +20,7 @@ from ps_cfr_spiel.learning import (
   training,
 )
 
-CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
+DICE = "liars_dice(dice_sides=2)"
 SMALL = {"steps": 800, "batch": 64, "width": 16, "layers": 1, "patience": 50}
 
 
@@ -55,7 +56,7 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
     found = train(situations(), progress=False, checkpoint=file, checkpoint_seconds=0, **SMALL)
   assert not found.card["finished"] and found.losses[:, 0].tolist() == [200, 400]
   kept = LearnedValues.load(file)
-  assert same(kept, found) and kept.card == found.card
+  assert same(kept, found) and found.card.items() <= kept.card.items()
   done = resume(situations(), kept, progress=False)
   assert done.card["finished"] and done.losses[:, 0].tolist() == [200, 400, 600, 800]
   np.testing.assert_array_equal(done.losses[:2], found.losses)
@@ -68,8 +69,8 @@ def test_what_can_not_be_resumed():
   other = generate(pyspiel.load_game("kuhn_poker"), 40, seed=1, iterations=30, progress=False)
   with pytest.raises(ValueError, match="have learned from other situations"):
     resume(other, values)
-  chase = generate(pyspiel.load_game(CHASE), 2, iterations=2, progress=False)
-  with pytest.raises(ValueError, match=r"The values are of kuhn_poker\(\), the situations of glasses"):
+  chase = generate(pyspiel.load_game(DICE), 2, iterations=2, progress=False)
+  with pytest.raises(ValueError, match=r"The values are of kuhn_poker\(\), the situations of liars_dice"):
     train(chase, start=values)
 
 
@@ -90,15 +91,15 @@ def test_mixed_data():
   assert [part["seed"] for part in Situations.mixed([both, more]).card["mixed"]] == [0, 3, 3]
   with pytest.raises(ValueError, match="Data set 1 has another teacher: CFRValues"):
     Situations.mixed([more, generate(game, 1, iterations=31, progress=False)])
-  with pytest.raises(ValueError, match="Data set 1 has another game: glasses"):
-    Situations.mixed([more, generate(pyspiel.load_game(CHASE), 1, iterations=30, progress=False)])
+  with pytest.raises(ValueError, match="Data set 1 has another game: liars_dice"):
+    Situations.mixed([more, generate(pyspiel.load_game(DICE), 1, iterations=30, progress=False)])
   with pytest.raises(ValueError, match="There are no situations"):
     Situations.mixed([])
 
 
 def test_one_ahead_of_right_values_is_right():
   """Where what lies beyond is solved too, looking one decision ahead gives what solving to the end does."""
-  game = pyspiel.load_game(CHASE)
+  game = pyspiel.load_game(DICE)
   beyond = OneAhead(150, CFRValues(60))
   teachers = (CFRValues(300), beyond, OneAhead(150))
   taught = [generate(game, 2, 5, teacher=teacher, progress=False) for teacher in teachers]
@@ -138,20 +139,21 @@ def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
   assert values.card["finished"] and len(list(tmp_path.iterdir())) == 6
 
 
+@pytest.mark.slow
 def test_searches_teach_upwards():
   """Each turn solves one decision ahead only; the values come nearer to those of whole solutions."""
-  game, errors = pyspiel.load_game(CHASE), []
+  game, errors = pyspiel.load_game(DICE), []
   truth = generate(game, 6, 99, iterations=200, progress=False)
 
   def measure(values):
-    own = training.tensors_of(truth, values.scale, np.arange(len(truth)))
-    errors.append(float(training.measure(values.network, own).total_error))
+    own = fitting.tensors_of(truth, values.scale, np.arange(len(truth)))
+    errors.append(float(fitting.measure(values.network, own).total_error))
 
   self_play(
-    game, 4, 60, 12, "search", iterations=60, progress=False, callback=measure,
+    game, 2, 60, 12, "search", iterations=60, progress=False, callback=measure,
     training={"steps": 600, "batch": 128, "width": 48, "layers": 1},
   )  # fmt: skip
-  assert len(errors) == 5 and errors[-1] < 0.5 * errors[0], errors
+  assert len(errors) == 3 and errors[0] > errors[1] > errors[2] and errors[2] < 0.9 * errors[0], errors
 
 
 @pytest.mark.parametrize(

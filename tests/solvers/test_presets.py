@@ -1,0 +1,59 @@
+"""Published settings: what a search makes of them."""
+
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import CFRValues, ContinualResolving, cfr
+from ps_cfr_spiel.cfr import RMPlus
+from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.solvers import DEEPSTACK_BETS, PRESETS, preset
+
+TABLE = {"flop": (1000, 500, "round"), "turn": (1000, 500, None), "river": (2000, 1000, None)}  # 21.1
+
+
+@pytest.mark.parametrize("street", TABLE)
+def test_deepstack(street):
+  iterations, skip, lookahead = TABLE[street]
+  values = None if lookahead is None else CFRValues(1)
+  found = ContinualResolving(
+    pyspiel.load_game("kuhn_poker"), **preset(f"deepstack-{street}"), value_function=values
+  ).settings
+  assert (found.iterations, found.skip, found.lookahead) == (iterations, skip, lookahead)
+  assert (found.alternating, found.rule) == (False, RMPlus(gamma=0))
+  assert preset(f"deepstack-{street}", iterations=5)["iterations"] == 5
+  assert PRESETS[f"deepstack-{street}"]["iterations"] == iterations  # changes are of a copy
+
+
+def test_the_hybrid_averages_the_second_half_evenly():
+  """CFR+'s strategies, step by step, and their plain mean over the iterations that are not skipped."""
+  search = ContinualResolving(
+    pyspiel.load_game("kuhn_poker"), **preset("deepstack-river", iterations=6, skip=3), dtype="float64"
+  )
+  tables, tree, rule = search.start(0).tables, search.tree, search.settings.rule
+  state, strategies = cfr.init(tree, rule, "float64"), []
+  for _ in range(6):
+    strategies.append([np.asarray(block) for block in state.players[0].strategy])
+    state = cfr.solve(tree, state, 1, rule=rule, alternating=False)
+  mean = np.mean([s[0] for s in strategies[3:]], axis=0)  # of the first decision: reach is one
+  np.testing.assert_allclose(tables[0][0], mean, atol=1e-12)
+
+
+def test_bets_are_games():
+  for street, bets in DEEPSTACK_BETS.items():
+    board = {"flop": "9s7c5s", "turn": "9s7c5s4h", "river": "9s7c5s4hKd"}[street]
+    name = "river_subgame" if street == "river" else "holdem_subgame"
+    game = pyspiel.load_game(f"{name}(board={board},bets={bets},ranges=AA;KK,pot=200,stack=800)")
+    state = game.new_initial_state()
+    while state.is_chance_node():
+      state.apply_action(state.chance_outcomes()[0][0])
+    sizes = [size for size in state.bet_sizes().values() if size]
+    assert sizes[:2] == [0.5, 1.0] and (street != "river" or sizes[2] == 2.0) and sizes[-1] == 3.5
+
+
+def test_on_the_command_line(tmp_path, capsys):
+  call = ["resolve", "kuhn_poker", "--preset=deepstack-river", "--iterations=1200", f"--output={tmp_path}"]
+  assert program.run(call) == 0
+  assert "1,200 iterations of RMPlus" in capsys.readouterr().out
+  with pytest.raises(ValueError, match="Unknown preset 'alphastack'; choose one of 'deepstack-flop'"):
+    preset("alphastack")
