@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import arrays, keys
+from . import arrays, keys, native
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -94,6 +94,26 @@ class PlayedCheat:
     weights = jnp.asarray(self.keys.weights)[arrays.rank(self.rules, state)]
     code = (weights * hand.T).sum(1, dtype=jnp.int32)
     return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
+
+  def obstacle(self) -> str:
+    """Why the game cannot be traversed here, "" if it can; see `native`."""
+    return native.obstacle()
+
+  def traverse(
+    self,
+    tables: tuple[jax.Array, ...],
+    traverser: jax.Array,
+    weight: jax.Array,
+    key: jax.Array,
+    batch: int,
+    options: dict[str, Any],
+  ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
+    """See `native.traverse`, for games that are dealt here."""
+    deal, plays = jax.random.split(key)
+    games = arrays.deal(self.rules, deal, batch)
+    seed = jax.random.key_data(plays)
+    dealt = games.hands, games.discarder
+    return native.traverse(self.rules, self.keys, tables, *dealt, traverser, seed, weight, options)
 
   def locate(self, state: "CheatState") -> tuple[int, list[int]]:
     """The first cell of the player to move, and the actions of the cells from there on."""

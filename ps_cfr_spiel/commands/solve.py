@@ -48,7 +48,7 @@ from ps_cfr_spiel.solvers import (
   FPIRASolver,
   IterativeSolver,
   OutcomeSamplingSolver,
-  PlayedMCCFRSolver,
+  PlayedSolver,
   PSCFRSolver,
   VRMCCFRSolver,
   load_solver,
@@ -196,7 +196,7 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   if "lock" in options:
     options["locks"] = _locks(options.pop("lock"), values.limit)
   if kind in _WALKING:
-    options["progress"] = not (values.quiet or values.json)
+    options["progress"] = False if values.quiet or values.json else None
   with user_errors():
     return kind(game, **options)
 
@@ -221,7 +221,7 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
     solver = load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
-  if isinstance(solver, PlayedMCCFRSolver):
+  if isinstance(solver, PlayedSolver):
     raise UserError(f"{values.resume} is a run of the command train; resume it there.")
   return solver
 

@@ -16,18 +16,25 @@ from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.evaluation import Score, matches
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.solvers import ESTIMATES, PlayedMCCFRSolver
+from ps_cfr_spiel.solvers import (
+  ESTIMATES,
+  PRUNINGS,
+  UPDATES,
+  LimitReachedError,
+  PlayedExternalSolver,
+  PlayedMCCFRSolver,
+  PlayedSolver,
+  load_solver,
+)
 
 RUN, MARKS = "run.npz", "training.csv"
 INTERRUPTED = 130  # exit code
-_OWN = (
-  "estimate",
-  "exploration",
-  "decay",
-  "most_weight",
-  "batch",
-  "seed",
-)  # of the solver; fixed on resuming
+_METHODS = {"plays": PlayedMCCFRSolver, "external": PlayedExternalSolver}
+_OWN = {  # flags that are arguments of the solver, by method
+  "plays": ("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
+  "external": ("pruning", "decay", "most_nodes", "batch", "seed"),
+}
+_FIXED = tuple(dict.fromkeys(("method", *(name for names in _OWN.values() for name in names))))  # on resuming
 
 
 def define(values: flags.FlagValues) -> None:
@@ -40,13 +47,15 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("resume", None, "Continue this run.npz, with the settings that it began with.", **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, "Save about this often while running.", 0, **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
+  flags.DEFINE_enum("method", "plays", list(_METHODS), _HELP["method"], **into)
   flags.DEFINE_enum("estimate", "learned", list(ESTIMATES), _HELP["estimate"], **into)
+  flags.DEFINE_enum("updates", "auto", list(UPDATES), _HELP["updates"], **into)
+  flags.DEFINE_enum("pruning", "best_response", list(PRUNINGS), _HELP["pruning"], **into)
   flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
   flags.DEFINE_float("decay", 0.05, "Weight of the newest value in a learned one.", **into)
-  flags.DEFINE_float("most_weight", 5.0, "Where the weights of trajectories are cut ('learned').", **into)
-  flags.DEFINE_integer(
-    "batch", 4096, "Games under one strategy; an iteration plays twice as many.", 1, **into
-  )
+  flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut ('learned').", **into)
+  flags.DEFINE_integer("most_nodes", 2_000_000_000, _HELP["most_nodes"], 1, **into)
+  flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
   flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
   define_json(values)
 
@@ -56,6 +65,14 @@ _HELP = {
   "games": "Games in a match against each opponent, for a row of the table.",
   "output": "Folder for the results; made if needed (default: runs/ and the game's name, or that of the "
   "resumed run).",
+  "method": "plays learns from plays in which both sides move by their policies; external, the paper's, "
+  "traverses all moves of one side, and needs short games.",
+  "updates": "Learn from the plays of a batch together, or natively at_once after each; auto: at once where "
+  "that can be had.",
+  "pruning": "Which moves 'external' skips while they are bad.",
+  "most_nodes": "Decisions after which 'external' gives a traversal up.",
+  "batch": "Games under one strategy for a side; an iteration has twice as many (default: 4096, for "
+  "'external' 1).",
   "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
   "unbiased, with more noise.",
 }
@@ -75,6 +92,8 @@ def train(values: flags.FlagValues, words: Sequence[str]) -> int:
   rows = _read(folder / MARKS, solver.iteration) if values.resume is not None else []
   try:
     scores = _learn(solver, values, end, folder, rows, opponents)
+  except LimitReachedError as error:
+    raise UserError(f"{error} Iteration {solver.iteration:,} is saved in {folder / RUN}.") from error
   except KeyboardInterrupt:
     print(f"\nInterrupted; iteration {solver.iteration:,} is saved in {folder / RUN}.", file=sys.stderr)
     return INTERRUPTED
@@ -87,25 +106,32 @@ def train(values: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
-def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedMCCFRSolver:
+def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
   if not words:
     raise UserError("train needs a game, such as cheat.")
-  game = load_game(words)
+  game, method = load_game(words), values.method
+  if foreign := [f"--{name}" for name in _FIXED[1:] if values[name].present and name not in _OWN[method]]:
+    raise UserError(f"--method={method} has no {', '.join(foreign)}.")
   with user_errors():
-    options: dict[str, Any] = {name: values[name].value for name in _OWN}
-    return PlayedMCCFRSolver(game, **options)
+    options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
+    if options["batch"] is None:
+      del options["batch"]
+    return _METHODS[method](game, **options)
 
 
-def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedMCCFRSolver:
-  fixed = [f"--{name}" for name in _OWN if values[name].present]
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
+  fixed = [f"--{name}" for name in _FIXED if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors():
-    return PlayedMCCFRSolver.load(values.resume)
+    solver = load_solver(values.resume)
+  if not isinstance(solver, PlayedSolver):
+    raise UserError(f"{values.resume} is no run of the command train.")
+  return solver
 
 
-def _folder(values: flags.FlagValues, solver: PlayedMCCFRSolver) -> Path:
+def _folder(values: flags.FlagValues, solver: PlayedSolver) -> Path:
   if values.output is not None:
     return Path(values.output)
   if values.resume is not None:
@@ -114,7 +140,7 @@ def _folder(values: flags.FlagValues, solver: PlayedMCCFRSolver) -> Path:
 
 
 def _learn(
-  solver: PlayedMCCFRSolver,
+  solver: PlayedSolver,
   values: flags.FlagValues,
   end: int,
   folder: Path,
@@ -149,7 +175,7 @@ def _learn(
   return scores
 
 
-def _scores(solver: PlayedMCCFRSolver, opponents: Sequence[str], games: int) -> dict[str, Score]:
+def _scores(solver: PlayedSolver, opponents: Sequence[str], games: int) -> dict[str, Score]:
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
   return {
@@ -158,13 +184,15 @@ def _scores(solver: PlayedMCCFRSolver, opponents: Sequence[str], games: int) -> 
   }
 
 
-def _row(solver: PlayedMCCFRSolver, seconds: float, scores: dict[str, Score]) -> dict[str, Any]:
+def _row(solver: PlayedSolver, seconds: float, scores: dict[str, Score]) -> dict[str, Any]:
   """A row of the table; the last columns are shares of games won."""
   return {
     "iteration": solver.iteration,
     "games": solver.plays,
     "nodes": solver.nodes,
+    "skipped": solver.skipped,
     "cells": solver.average_policy().cells(),
+    "value": round(solver.game_value, 6),
     "seconds": round(seconds, 3),
     **{f"won_{name}": score.wins / score.games for name, score in scores.items()},
   }
@@ -172,14 +200,14 @@ def _row(solver: PlayedMCCFRSolver, seconds: float, scores: dict[str, Score]) ->
 
 def _head(opponents: Sequence[str]) -> str:
   names = "".join(f"{f'won: {name}':>17}" for name in opponents)
-  return f"{'iteration':>10}{'games':>14}{'nodes':>16}{'cells':>12}{'seconds':>10}{names}"
+  return f"{'iteration':>10}{'games':>14}{'nodes':>17}{'cells':>12}{'value':>8}{'seconds':>10}{names}"
 
 
 def _line(row: dict[str, Any]) -> str:
   won = "".join(f"{100 * share:>16.1f}%" for name, share in row.items() if name.startswith("won_"))
   return (
-    f"{row['iteration']:>10,}{row['games']:>14,}{row['nodes']:>16,}{row['cells']:>12,}"
-    f"{row['seconds']:>10.1f}{won}"
+    f"{row['iteration']:>10,}{row['games']:>14,}{row['nodes']:>17,}{row['cells']:>12,}"
+    f"{row['value']:>8.3f}{row['seconds']:>10.1f}{won}"
   )
 
 

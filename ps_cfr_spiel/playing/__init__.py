@@ -1,22 +1,29 @@
-"""Games too large to walk: Monte Carlo CFR on plays, with tables by key.
+"""Games too large to walk: Monte Carlo CFR on plays or traversals, with tables by key.
 
-May use: mccfr and what is below it. `played_game` says what is asked of a game; `trajectories` plays it and
-`estimates` says what that teaches; `windows` are the moves of one key in a flat table; `loop` runs it all.
+May use: mccfr and what is below it. `played_game` says what is asked of a game, `samplers` what of a sampler.
+`trajectories` plays a game and `estimates` says what that teaches, `windows` are the moves of one key in a
+flat table; `traversals` has games that traverse themselves, with pruning; `loop` runs it all.
 """
 
 from ps_cfr_spiel.playing.estimates import Corrected, Estimate, Learned
-from ps_cfr_spiel.playing.loop import MILLION, PlayingState, init, solve
+from ps_cfr_spiel.playing.loop import PlayingState, init, solve
 from ps_cfr_spiel.playing.played_game import PlayedGame
-from ps_cfr_spiel.playing.trajectories import Trajectories, table_size
+from ps_cfr_spiel.playing.samplers import MILLION, Sampler, table_size
+from ps_cfr_spiel.playing.trajectories import Trajectories
+from ps_cfr_spiel.playing.traversals import PRUNINGS, SAMPLINGS, Traversals
 
 __all__ = [
   "MILLION",
+  "PRUNINGS",
+  "SAMPLINGS",
   "Corrected",
   "Estimate",
   "Learned",
   "PlayedGame",
   "PlayingState",
+  "Sampler",
   "Trajectories",
+  "Traversals",
   "init",
   "solve",
   "table_size",

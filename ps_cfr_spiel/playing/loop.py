@@ -1,60 +1,52 @@
-"""The Monte Carlo loop on a played game: play, learn, and once more.
+"""The Monte Carlo loop on a played game: sample, learn, and once more.
 
-As `mccfr.loop`, on flat tables. An iteration lets each player in turn be the traverser of B trajectories
-under one strategy profile, and then adds their lessons to the tables, all at once.
+As `mccfr.loop`, on flat tables. An iteration lets each player in turn be the traverser of B plays, or of B
+traversals; the sampler says what they add to the tables.
 """
 
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.playing.played_game import PlayedGame
-from ps_cfr_spiel.playing.trajectories import Lessons, Trajectories, table_size
-
-MILLION = 1_000_000
+from ps_cfr_spiel.playing.samplers import Sampler, add_counts, table_size
 
 
 class PlayingState(NamedTuple):
-  """All that a run remembers; tables are [S].
+  """All that a run remembers.
 
   Attributes:
     iteration: int32[], iterations done.
     key: uint32[2], of the run's random numbers; it never changes.
-    regrets: cumulative, never negative (regret matching plus).
-    average: sum of policies, iteration t with weight t.
-    learned: the learned values of moves.
-    nodes: int32[2], decisions of players met so far: the millions, and the rest.
+    tables: the sampler's, [S] each.
+    value: [], the mean of all iterations of what plays brought to player 0.
+    nodes, skipped: int32[2] each, sums of those of `Found`.
+    stopped: bool[], whether a limit was reached.
   """
 
   iteration: jax.Array
   key: jax.Array
-  regrets: jax.Array
-  average: jax.Array
-  learned: jax.Array
+  tables: Any
+  value: jax.Array
   nodes: jax.Array
+  skipped: jax.Array
+  stopped: jax.Array
 
 
-def init(game: PlayedGame, seed: int, dtype: str) -> PlayingState:
+def init(game: PlayedGame, sampler: Sampler, seed: int, dtype: str) -> PlayingState:
   """The state before the first iteration."""
-  table: Any = np.zeros(table_size(game), dtype)
-  key: Any = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
-  iteration: Any = np.zeros((), np.int32)
-  nodes: Any = np.zeros(2, np.int32)
-  return to_device(PlayingState(iteration, key, table, table, table, nodes), dtype)
+  tables = sampler.tables(np.zeros(table_size(game), dtype))
+  key = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
+  none, nothing = np.zeros(2, np.int32), np.zeros((), dtype)
+  state: Any = (np.zeros((), np.int32), key, tables, nothing, none, none, np.zeros((), bool))
+  return to_device(PlayingState(*state), dtype)
 
 
-@jit(static_argnames=("sampler", "batch", "decay"))
+@jit(static_argnames=("sampler", "batch"))
 def solve(
-  game: PlayedGame,
-  state: PlayingState,
-  iterations: jax.Array | int,
-  *,
-  sampler: Trajectories,
-  batch: int,
-  decay: float,
+  game: PlayedGame, state: PlayingState, iterations: jax.Array | int, *, sampler: Sampler, batch: int
 ) -> PlayingState:
   """Runs some iterations; in parts or at once, the result is the same.
 
@@ -62,41 +54,25 @@ def solve(
     game: on the device.
     state: from `init` or an earlier call.
     iterations: how many more.
-    sampler: how trajectories are sampled and read.
+    sampler: how the game is sampled and learned from.
     batch: B.
-    decay: weight of the newest value in a learned one, in (0, 1].
 
   Returns:
-    The state `iterations` later.
+    The state `iterations` later; if its `stopped` is set, numbers that are of no use.
   """
   key = jax.random.wrap_key_data(state.key, impl="threefry2x32")
 
   def turn(number: jax.Array, state: PlayingState) -> PlayingState:
     own = jax.random.fold_in(key, number)
-    lessons = sampler(game, state.regrets, state.learned, number % 2, own, batch)
-    return learn(state, lessons, number // 2 + 1, batch, decay)
+    found = sampler(game, state.tables, number % 2, number // 2 + 1, own, batch)
+    return state._replace(
+      tables=found.tables,
+      value=state.value + (found.value - state.value) / (number + 1).astype(found.value.dtype),
+      nodes=add_counts(state.nodes, found.nodes),
+      skipped=add_counts(state.skipped, found.skipped),
+      stopped=state.stopped | found.stopped,
+    )
 
   end = state.iteration + iterations
   state = jax.lax.fori_loop(2 * state.iteration, 2 * end, turn, state)
   return state._replace(iteration=end)
-
-
-def learn(
-  state: PlayingState, lessons: Lessons, iteration: jax.Array, batch: int, decay: float
-) -> PlayingState:
-  """Adds a batch's lessons to the tables.
-
-  Values that several trajectories brought to one cell count as if they had come one after the other, each
-  being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
-  """
-  visits = lessons.visits
-  mean = lessons.values / jnp.maximum(visits, 1)
-  step = 1 - (1 - decay) ** visits
-  rest = state.nodes[1] + visits.sum().astype(jnp.int32)
-  share = iteration.astype(visits.dtype) / batch
-  return state._replace(
-    regrets=jnp.maximum(state.regrets + lessons.regrets / batch, 0),
-    average=state.average + lessons.policies * share,
-    learned=state.learned + step * (mean - state.learned),
-    nodes=jnp.stack([state.nodes[0] + rest // MILLION, rest % MILLION]),
-  )

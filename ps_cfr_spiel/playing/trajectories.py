@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from ps_cfr_spiel.playing import windows
 from ps_cfr_spiel.playing.estimates import Estimate, Node
 from ps_cfr_spiel.playing.played_game import CHANCE, PlayedGame
+from ps_cfr_spiel.playing.samplers import MILLION, Found
 
 
 class Step(NamedTuple):
@@ -48,6 +49,20 @@ class Lessons(NamedTuple):
   visits: jax.Array
 
 
+class Tables(NamedTuple):
+  """What is kept, [S] each.
+
+  Attributes:
+    regrets: cumulative, never negative (regret matching plus).
+    average: sum of policies, iteration t with weight t.
+    learned: the learned values of moves, to their players.
+  """
+
+  regrets: jax.Array
+  average: jax.Array
+  learned: jax.Array
+
+
 @dataclasses.dataclass(frozen=True)
 class Trajectories:
   """How trajectories are sampled and read.
@@ -55,34 +70,54 @@ class Trajectories:
   Attributes:
     estimate: of the moves' values.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+    decay: weight of the newest value in a learned one, in (0, 1].
   """
 
   estimate: Estimate
   exploration: float
+  decay: float = 0.05
+
+  def tables(self, zeros: Any) -> Tables:
+    """See `Sampler`."""
+    return Tables(zeros, zeros, zeros)
 
   def __call__(
     self,
     game: PlayedGame,
-    regrets: jax.Array,
-    learned: jax.Array,
+    tables: Tables,
     traverser: jax.Array,
+    iteration: jax.Array,
     key: jax.Array,
     batch: int,
-  ) -> Lessons:
-    """Plays `batch` games under one strategy profile; pure JAX.
-
-    Args:
-      game: the game.
-      regrets: [S], whose matching is the current policy; S is `table_size(game)`.
-      learned: [S], values of moves to their players.
-      traverser: int32[], whose regrets are estimated.
-      key: of JAX's random numbers.
-      batch: B.
-    """
+  ) -> Found:
+    """See `Sampler`: plays B games under one strategy profile, and then adds their lessons, all at once."""
     deal, plays = jax.random.split(key)
     start = game.deal(deal, batch)
-    path, turns, end = self.descend(game, start, regrets, traverser, plays)
-    return self.ascend(game, path, turns, end, regrets, learned, traverser)
+    path, turns, end = self.descend(game, start, tables.regrets, traverser, plays)
+    lessons = self.ascend(game, path, turns, end, tables.regrets, tables.learned, traverser)
+    met = lessons.visits.sum().astype(jnp.int32)
+    return Found(
+      tables=self.update(tables, lessons, iteration, batch),
+      value=game.utility(end).mean().astype(tables.regrets.dtype),
+      nodes=jnp.stack([met // MILLION, met % MILLION]),
+      skipped=jnp.zeros(2, jnp.int32),
+      stopped=jnp.zeros((), bool),
+    )
+
+  def update(self, tables: Tables, lessons: Lessons, iteration: jax.Array, batch: int) -> Tables:
+    """Adds the lessons of `batch` plays to the tables.
+
+    Values that several trajectories brought to one cell count as if they had come one after the other, each
+    being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
+    """
+    visits = lessons.visits
+    mean = lessons.values / jnp.maximum(visits, 1)
+    step = 1 - (1 - self.decay) ** visits
+    return Tables(
+      regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, 0),
+      average=tables.average + lessons.policies * (iteration.astype(visits.dtype) / batch),
+      learned=tables.learned + step * (mean - tables.learned),
+    )
 
   def descend(self, game: PlayedGame, start: Any, regrets: jax.Array, traverser: jax.Array, key: jax.Array):
     """Plays from the states `start` to the end.
@@ -175,8 +210,3 @@ def running(game: PlayedGame, state: Any) -> jax.Array:
   """bool[B], whether a play goes on."""
   actor = game.actor(state)
   return (actor >= 0) | (actor == CHANCE)
-
-
-def table_size(game: PlayedGame) -> int:
-  """The length of tables: the game's cells, and as many more as make the last window fit."""
-  return game.cells + max(game.widths) - 1

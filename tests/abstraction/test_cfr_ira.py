@@ -226,6 +226,19 @@ def test_every_reading_of_the_text_solves_kuhn(options):
   assert 3 < solver.abstraction.count <= 12
 
 
+@pytest.mark.parametrize(("time", "counted"), [("rounds", [1, 2, 3]), ("turns", [1, 2, 3, 4, 5, 6])])
+def test_the_tolerance_falls_with_the_root_of_time(time, counted, monkeypatch):
+  seen = []
+
+  def agreeing(found, tolerance, clip):
+    seen.extend(tolerance)
+    return np.zeros(len(found), int)
+
+  monkeypatch.setattr(cfr_ira, "disagreement", agreeing)
+  ps_cfr_spiel.CFRPlusIRASolver(KUHN, tolerance=0.6, time=time, dtype="float64").run(3)
+  np.testing.assert_allclose(np.unique(seen), np.unique(0.6 / np.sqrt(counted)))
+
+
 def test_what_a_split_clears():
   """Tables of new sets begin anew; those of the others stay, unless all parts are cleared or inherit."""
   for reset in cfr_ira.RESETS:

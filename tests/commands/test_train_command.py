@@ -58,6 +58,8 @@ def test_agents_play(trained, capsys, monkeypatch):
     (["train", "cheat(ranks=13)"], "ranks=13, suits=4"),
     (["train", "cheat", "--decay=3"], "decay must be a number from 0 to 1, got 3.0"),
     (["train", "--resume={run}", "--batch=3"], "leave out --batch"),
+    (["train", "cheat", "--pruning=none"], "--method=plays has no --pruning"),
+    (["train", "cheat", "--method=external", "--exploration=0.5"], "has no --exploration"),
     (["solve", "--resume={run}"], "is a run of the command train; resume it there"),
     (["evaluate", "{run}"], "holds an agent of train, whose game is not walked"),
     (["show", "{run}"], "holds an agent of train, whose game is not walked"),

@@ -12,8 +12,8 @@ from walked_game import WalkedGame
 from ps_cfr_spiel import playing
 from ps_cfr_spiel.mccfr.columns import matched
 from ps_cfr_spiel.playing import windows
-from ps_cfr_spiel.playing.loop import PlayingState, learn
-from ps_cfr_spiel.playing.trajectories import Lessons, Step
+from ps_cfr_spiel.playing.samplers import add_counts
+from ps_cfr_spiel.playing.trajectories import Lessons, Step, Tables
 
 EXPLORATION = 0.3
 GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL}
@@ -145,10 +145,9 @@ def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
   rng = np.random.default_rng(3)
   visits = np.array([0.0, 1.0, 2.0, 5.0])
   regrets, policies, means, learned = rng.normal(size=(4, 4))
-  zeros, nodes = jnp.zeros(4), jnp.zeros(2, jnp.int32)
-  start = PlayingState(jnp.int32(2), jnp.zeros(2), zeros, zeros, jnp.asarray(learned), nodes)
+  start = Tables(jnp.zeros(4), jnp.zeros(4), jnp.asarray(learned))
   lessons = Lessons(*map(jnp.asarray, (regrets, policies, means * visits, visits)))
-  found = learn(start, lessons, jnp.int32(3), 8, 0.25)
+  found = playing.Trajectories(playing.Corrected(), 0.5, 0.25).update(start, lessons, jnp.int32(3), 8)
   for k, (count, mean) in enumerate(zip(visits, means, strict=True)):
     value = learned[k]
     for _ in range(int(count)):
@@ -156,4 +155,8 @@ def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
     assert found.learned[k] == pytest.approx(value)
   np.testing.assert_allclose(found.regrets, np.maximum(regrets / 8, 0))
   np.testing.assert_allclose(found.average, policies * 3 / 8)
-  assert list(found.nodes) == [0, 8]
+
+
+def test_counts_beyond_a_million():
+  total = add_counts(jnp.array([3, 999_999], jnp.int32), jnp.array([2_000, 2], jnp.int32))
+  assert total.tolist() == [2_004, 1]

@@ -66,12 +66,14 @@ def test_double_precision():
   assert solver.average_policy().table.dtype == np.float64
 
 
-@pytest.mark.parametrize("estimate", ["learned", "corrected"])
-def test_exploitability_falls(estimate):
+@pytest.mark.parametrize(
+  ("estimate", "updates"), [("learned", "auto"), ("learned", "together"), ("corrected", "together")]
+)
+def test_exploitability_falls(estimate, updates):
   """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=2)")
   uniform = exploitability.exploitability(game, openspiel_policy.UniformRandomPolicy(game))
-  solver = PlayedMCCFRSolver(game, estimate, batch=64)
+  solver = PlayedMCCFRSolver(game, estimate, batch=64, updates=updates)
   solver.run(400)
   assert exploitability.exploitability(game, solver.average_policy()) < uniform / 4
 
@@ -84,6 +86,8 @@ def test_exploitability_falls(estimate):
     ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
     ({"most_weight": 0.5}, "most_weight must be a finite number of at least 1, got 0.5"),
     ({"batch": 0}, "batch must be an integer from 1"),
+    ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
+    ({"estimate": "corrected", "updates": "at_once"}, "updates='at_once' needs estimate='learned'"),
   ],
 )
 def test_wrong_options(options, message):

@@ -1,0 +1,91 @@
+"""Traversals of Cheat for two in C++ (`traversals.cc`), on a CPU: loaded, handed to XLA and called.
+
+The library is built when the package is installed and a C++ compiler is at hand; `obstacle` says what is in
+its way.
+"""
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import rules as cheat_rules
+from .keys import Keys
+from .rules import Rules
+
+HANDLER = "CheatTraversals"
+BITS = {"float32": "32", "float64": "64"}  # at the end of the handler's name
+
+
+def obstacle() -> str:
+  """Why the library cannot be used here, "" if it can."""
+  if jax.default_backend() != "cpu":
+    return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
+  return _load()
+
+
+@functools.cache
+def _load() -> str:
+  """Hands the library to XLA; what went wrong, or ""."""
+  path = Path(__file__).with_name("_traversals.abi3.so")
+  try:
+    library = ctypes.CDLL(str(path))
+    jax.local_devices(backend="cpu")  # XLA is running: it says now if it cannot work with the library
+    for bits in BITS.values():
+      capsule = jax.ffi.pycapsule(getattr(library, HANDLER + bits))
+      jax.ffi.register_ffi_target(HANDLER + bits, capsule, platform="cpu")
+  except (OSError, AttributeError, RuntimeError) as error:
+    return f"its library cannot be used ({error})" if path.exists() else "it was not built"
+  return ""
+
+
+def traverse(
+  rules: Rules,
+  keys: Keys,
+  tables: tuple[jax.Array, ...],
+  hands: jax.Array,
+  first: jax.Array,
+  traverser: jax.Array,
+  seed: jax.Array,
+  weight: jax.Array,
+  options: dict[str, Any],
+) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
+  """Traverses B games one after the other; pure JAX.
+
+  Args:
+    rules: the game's.
+    keys: likewise.
+    tables: five [S]: regrets, average, values, visits and skipped moves.
+    hands: int32[2, R, B], dealt.
+    first: int32[B], who discards first.
+    traverser: int32[].
+    seed: uint32[2].
+    weight: [], of what is learned.
+    options: the handler's attributes but for the rules.
+
+  Returns:
+    The tables, [B] values to the traverser, and int32[5]: decisions met and moves skipped, in millions and
+    the rest each, and whether a traversal was given up.
+  """
+  rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
+  cards = (rows @ (rules.suits + 1) ** np.arange(rules.ranks)).astype(np.int32)
+  dtype = tables[0].dtype
+  like = [jax.ShapeDtypeStruct(table.shape, dtype) for table in tables]
+  results = [jax.ShapeDtypeStruct(first.shape, dtype), jax.ShapeDtypeStruct((5,), jnp.int32)]
+  call = jax.ffi.ffi_call(
+    HANDLER + BITS[dtype.name], [*like, *results], input_output_aliases={i: i for i in range(len(tables))}
+  )
+  found = call(
+    *tables,
+    *(keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs, cards),
+    rows.sum(1, dtype=np.int32),
+    *(hands, first, traverser[None], seed, jnp.asarray(weight, dtype)[None]),
+    suits=rules.suits,
+    turns=rules.max_turns,
+    **options,
+  )
+  return tuple(found[: len(tables)]), found[-2], found[-1]

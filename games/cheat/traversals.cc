@@ -1,0 +1,367 @@
+// Traversals of Cheat for two on a CPU, a custom call of XLA; native.py says what goes in and out.
+//
+// All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
+// game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
+// follows one move. Regrets stand still during a traversal and are brought up to date after it.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "xla/ffi/api/ffi.h"
+
+namespace {
+
+namespace ffi = xla::ffi;
+
+enum Sampling : int64_t { kExternal, kPlays };
+enum Pruning : int64_t { kNone, kRegret, kBestResponse };
+constexpr int kAnswers = 2, kChallenge = 1;
+constexpr int kBest = 1;  // the winner's utility
+constexpr int kSkipped = 2;  // stands for the value of a move that is skipped
+
+// The index of `keys.Keys`, with the code and the number of cards of each discard; ranks are turned.
+struct Index {
+  const int32_t *discards, *count, *at, *turned, *answers, *pairs, *cards, *claims;
+  int64_t claims_and_none;  // the second axis of `pairs`
+};
+
+struct Rules {
+  int32_t ranks, base, last, cards, turns;  // last: what a card of the last rank adds to a code
+};
+
+// A game as `arrays.Games`; cards are codes in which the current rank comes first.
+struct Game {
+  std::array<int32_t, 2> hand, size;
+  int32_t pile = 0, laid = 0, claim = 0, turn = 0, discarder = 0, winner = -1;
+  bool answers = false, over = false;
+
+  int mover() const { return answers ? 1 - discarder : discarder; }
+};
+
+struct Key {
+  int32_t first, count;
+};
+
+Key key_of(const Index& index, const Game& game) {
+  const int own = game.mover();
+  const int32_t code = game.hand[own], other = game.size[1 - own];
+  if (!game.answers) return {index.discards[code] + (other - 1) * index.count[code], index.count[code]};
+  const int32_t before = index.pairs[game.size[own] * index.claims_and_none + game.claim];
+  return {index.answers[code] + kAnswers * (before + other), kAnswers};
+}
+
+int32_t turn_ranks(const Rules& rules, int32_t code) {
+  return code / rules.base + code % rules.base * rules.last;
+}
+
+Game step(const Rules& rules, const Index& index, Game game, int move) {
+  const int own = game.discarder;
+  if (!game.answers) {
+    const int32_t discard = index.turned[index.at[game.hand[own]] + move];
+    game.laid = index.cards[discard];
+    game.claim = index.claims[discard];
+    game.hand[own] -= game.laid;
+    game.size[own] -= game.claim;
+    game.pile += game.laid;
+    game.answers = true;
+    return game;
+  }
+  if (move == kChallenge) {
+    const int taker = game.laid < rules.base ? 1 - own : own;  // true if all cards are of the first rank
+    game.hand[taker] += game.pile;
+    game.size[taker] = rules.cards - game.size[1 - taker];
+    game.pile = 0;
+  }
+  game.answers = false;
+  if (game.size[own] == 0) game.winner = own;
+  game.over = game.winner == own || ++game.turn == rules.turns;
+  for (int32_t* code : {&game.hand[0], &game.hand[1], &game.pile}) *code = turn_ranks(rules, *code);
+  game.discarder = 1 - own;
+  return game;
+}
+
+// SplitMix64 (Steele et al. 2014).
+struct Random {
+  uint64_t state;
+  uint64_t bits() {
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  double uniform() { return double(bits() >> 11) * 0x1p-53; }
+};
+
+// Tables by cell; see `playing.external.Tables`.
+template <typename T>
+struct Tables {
+  T *regrets, *average, *values, *visits, *skipped;
+};
+
+// What one traversal found out about a cell.
+template <typename T>
+struct Lesson {
+  T regret, value, visits, skipped;
+};
+
+template <typename T>
+struct Options {
+  int64_t sampling, pruning;
+  T weight, exploration, decay, most_weight;
+};
+
+template <typename T>
+struct Traversal {
+  // A decision of a play: where its policy begins in the stack, and 1 / probability of the traverser's moves before.
+  struct Step {
+    Key key;
+    size_t base;
+    int move;
+    bool own;
+    T weight;
+  };
+
+  const Rules& rules;
+  const Index& index;
+  const Options<T>& options;
+  Tables<T> tables;
+  Lesson<T>* lessons;
+  std::vector<T> stack;      // policies and values of the decisions that a traversal is in
+  std::vector<Key> visited;  // the traverser's keys; one may come twice
+  std::vector<Step> path;    // of a play
+  Random random{0};
+  int traverser = 0;
+  int64_t nodes = 0, skips = 0, end = 0;  // end: of nodes, of a traversal that is given up
+
+  T utility(const Game& game) const {
+    return game.winner < 0 ? T(0) : game.winner == traverser ? kBest : -kBest;
+  }
+
+  // Matching of regrets, or shares in the average; uniform where there is nothing.
+  void policy(const T* weights, int32_t count, T* shares) const {
+    T total = 0;
+    for (int32_t a = 0; a < count; ++a) total += shares[a] = std::max(weights[a], T(0));
+    for (int32_t a = 0; a < count; ++a) shares[a] = total > 0 ? shares[a] / total : T(1) / count;
+  }
+
+  int sample(const T* shares, int32_t count) {
+    T rest = T(random.uniform());
+    for (int32_t a = 0; a < count - 1; ++a) {
+      if ((rest -= shares[a]) < 0) return a;
+    }
+    return count - 1;
+  }
+
+  // A move of the opponent, whose policy goes into the average, for skipped visits too (`debt`); by the average
+  // if there were any.
+  int reply(const Key& key, T debt) {
+    const size_t base = stack.size();
+    stack.resize(base + key.count);
+    policy(tables.regrets + key.first, key.count, &stack[base]);
+    T* const average = tables.average + key.first;
+    for (int32_t a = 0; a < key.count; ++a) average[a] += (options.weight + debt) * stack[base + a];
+    if (debt > 0) policy(average, key.count, &stack[base]);
+    const int move = sample(&stack[base], key.count);
+    stack.resize(base);
+    return move;
+  }
+
+  // The value of a state to the traverser, whose decisions below are all learned from.
+  T traverse(Game game, T debt) {
+    while (!game.over) {
+      if (++nodes > end) return 0;
+      const Key key = key_of(index, game);
+      if (game.mover() == traverser) return decide(game, key, debt);
+      game = step(rules, index, game, reply(key, debt));
+    }
+    return utility(game);
+  }
+
+  // Values the moves of a decision, and notes what follows for their regrets.
+  T decide(const Game& game, const Key& key, T debt) {
+    const size_t base = stack.size();
+    stack.resize(base + 2 * key.count);
+    policy(tables.regrets + key.first, key.count, &stack[base]);
+    T mean = 0;
+    for (int32_t a = 0; a < key.count; ++a) {
+      if (may_skip(key.first + a, stack[base + a])) {
+        stack[base + key.count + a] = kSkipped;
+        continue;
+      }
+      const T skipped = options.pruning == kBestResponse ? tables.skipped[key.first + a] : T(0);
+      const T value = traverse(step(rules, index, game, a), std::max(debt, skipped));
+      stack[base + key.count + a] = value;
+      mean += stack[base + a] * value;
+    }
+    visited.push_back(key);
+    for (int32_t a = 0; a < key.count; ++a) {
+      Lesson<T>& lesson = lessons[key.first + a];
+      if (stack[base + key.count + a] == kSkipped) {
+        ++skips;
+        lesson.regret += kBest - mean;
+        lesson.skipped += 1;
+      } else {
+        lesson.regret += stack[base + key.count + a] - mean;
+        lesson.value += stack[base + key.count + a];
+        lesson.visits += 1;
+      }
+    }
+    stack.resize(base);
+    return mean;
+  }
+
+  // Not played, and worse so far than the mean even if this visit would bring it the most and the mean the least.
+  bool may_skip(int32_t cell, T share) const {
+    if (options.pruning == kNone || share > 0) return false;
+    return tables.regrets[cell] + options.weight * (lessons[cell].regret + 2 * kBest) <= 0;
+  }
+
+  // One play in which the traverser explores; on the way back values and regrets are learned
+  // (`playing.Learned`), at once.
+  T play(Game game) {
+    T weight = 1;
+    path.clear();
+    stack.clear();
+    while (!game.over) {
+      ++nodes;
+      const Key key = key_of(index, game);
+      const bool own = game.mover() == traverser;
+      const size_t base = stack.size();
+      stack.resize(base + key.count);
+      policy(tables.regrets + key.first, key.count, &stack[base]);
+      const bool explores = own && random.uniform() < options.exploration;
+      const int move = explores ? int(random.uniform() * key.count) : sample(&stack[base], key.count);
+      path.push_back({key, base, move, own, std::min(weight, options.most_weight)});
+      if (own) {
+        weight /= options.exploration / key.count + (1 - options.exploration) * stack[base + move];
+      }
+      game = step(rules, index, game, move);
+    }
+    const T value = utility(game);
+    for (auto step = path.rbegin(); step != path.rend(); ++step) {
+      const auto& [key, base, move, own, weight] = *step;
+      T *const values = tables.values + key.first, *const regrets = tables.regrets + key.first;
+      const T* shares = &stack[base];
+      values[move] += options.decay * ((own ? value : -value) - values[move]);
+      T mean = 0;
+      for (int32_t a = 0; a < key.count && own; ++a) mean += shares[a] * values[a];
+      for (int32_t a = 0; a < key.count; ++a) {
+        if (own) regrets[a] = std::max(regrets[a] + weight * (values[a] - mean), T(0));
+        else tables.average[key.first + a] += options.weight * weight * shares[a];
+      }
+    }
+    return value;
+  }
+
+  // Brings the tables up to date with the lessons, which are as before the traversal then.
+  void learn() {
+    for (const Key& key : visited) {
+      for (int32_t cell = key.first; cell < key.first + key.count; ++cell) {
+        Lesson<T>& lesson = lessons[cell];
+        if (lesson.visits + lesson.skipped == 0) continue;
+        T& regret = tables.regrets[cell];
+        T& skipped = tables.skipped[cell];
+        regret += options.weight * lesson.regret;
+        skipped += options.weight * lesson.skipped;
+        if (lesson.visits > 0) {
+          const T visits = tables.visits[cell] += lesson.visits;
+          const T share = std::max(lesson.visits / visits, T(1) - std::pow(T(1) - options.decay, lesson.visits));
+          tables.values[cell] += share * (lesson.value / lesson.visits - tables.values[cell]);
+          if (options.pruning == kBestResponse) regret -= skipped * (kBest - tables.values[cell]);
+          skipped = 0;
+        }
+        lesson = {};
+      }
+    }
+    visited.clear();
+  }
+};
+
+template <ffi::DataType type>
+ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi::Buffer<type> values,
+                      ffi::Buffer<type> visits, ffi::Buffer<type> skipped, ffi::Buffer<ffi::S32> discards,
+                      ffi::Buffer<ffi::S32> count, ffi::Buffer<ffi::S32> at, ffi::Buffer<ffi::S32> turned,
+                      ffi::Buffer<ffi::S32> answers, ffi::Buffer<ffi::S32> pairs, ffi::Buffer<ffi::S32> cards,
+                      ffi::Buffer<ffi::S32> claims, ffi::Buffer<ffi::S32> hands, ffi::Buffer<ffi::S32> first,
+                      ffi::Buffer<ffi::S32> traverser, ffi::Buffer<ffi::U32> seed, ffi::Buffer<type> weight,
+                      ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_average,
+                      ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
+                      ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
+                      ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
+                      int64_t pruning, int64_t most_nodes, double exploration, double decay,
+                      double most_weight) {
+  using T = ffi::NativeType<type>;
+  const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
+  Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
+  std::vector<int32_t> powers(ranks, 1);
+  for (int64_t r = 1; r < ranks; ++r) rules.last = powers[r] = powers[r - 1] * rules.base;
+  const Index index{discards.typed_data(), count.typed_data(),   at.typed_data(),
+                    turned.typed_data(),   answers.typed_data(), pairs.typed_data(),
+                    cards.typed_data(),    claims.typed_data(),  pairs.dimensions()[1]};
+  const std::array from{&regrets, &average, &values, &visits, &skipped};
+  const std::array to{&new_regrets, &new_average, &new_values, &new_visits, &new_skipped};
+  for (size_t k = 0; k < from.size(); ++k) {
+    const T* data = from[k]->typed_data();
+    if (data != (**to[k]).typed_data()) std::copy_n(data, size, (**to[k]).typed_data());
+  }
+  const std::unique_ptr<void, decltype(&std::free)> lessons(std::calloc(size, sizeof(Lesson<T>)), &std::free);
+  if (!lessons) return ffi::Error::Internal("no memory for the lessons of a traversal");
+  const Options<T> options{sampling, pruning, weight.typed_data()[0], T(exploration), T(decay), T(most_weight)};
+  const Tables<T> tables{new_regrets->typed_data(), new_average->typed_data(), new_values->typed_data(),
+                         new_visits->typed_data(), new_skipped->typed_data()};
+  Traversal<T> traversal{rules, index, options, tables, static_cast<Lesson<T>*>(lessons.get())};
+  traversal.traverser = traverser.typed_data()[0];
+  const uint64_t bits = uint64_t(seed.typed_data()[0]) << 32 | seed.typed_data()[1];
+  for (int64_t b = 0; b < batch; ++b) {
+    Game game{};
+    for (int64_t r = 0; r < ranks; ++r) {
+      for (int64_t player = 0; player < 2; ++player) {
+        const int32_t held = hands.typed_data()[(player * ranks + r) * batch + b];
+        game.hand[player] += held * powers[r];
+        game.size[player] += held;
+      }
+    }
+    rules.cards = game.size[0] + game.size[1];
+    game.discarder = first.typed_data()[b];
+    traversal.random.state = Random{bits + uint64_t(b)}.bits();
+    traversal.end = traversal.nodes + most_nodes;
+    value->typed_data()[b] = sampling == kExternal ? traversal.traverse(game, T(0)) : traversal.play(game);
+    if (traversal.nodes > traversal.end) break;
+    traversal.learn();
+  }
+  int32_t* numbers = counts->typed_data();
+  constexpr int64_t kMillion = 1'000'000;
+  for (const int64_t found : {traversal.nodes, traversal.skips}) {
+    *numbers++ = int32_t(found / kMillion);
+    *numbers++ = int32_t(found % kMillion);
+  }
+  *numbers = traversal.nodes > traversal.end;
+  return ffi::Error::Success();
+}
+
+template <ffi::DataType type>
+auto bind() {
+  using Numbers = ffi::Buffer<type>;
+  using Integers = ffi::Buffer<ffi::S32>;
+  return ffi::Ffi::Bind()
+      .template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>()
+      .template Arg<Numbers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
+      .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
+      .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
+      .template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>().template Ret<Numbers>()
+      .template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>()
+      .template Ret<Numbers>().template Ret<Integers>().template Attr<int64_t>("suits")
+      .template Attr<int64_t>("turns").template Attr<int64_t>("sampling").template Attr<int64_t>("pruning")
+      .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
+      .template Attr<double>("decay").template Attr<double>("most_weight");
+}
+
+}  // namespace
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals32, traversals<ffi::F32>, bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals64, traversals<ffi::F64>, bind<ffi::F64>());

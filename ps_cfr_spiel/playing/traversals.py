@@ -1,0 +1,136 @@
+"""Traversals of a played game: all moves of one player, one of the other's, and what may be skipped.
+
+External sampling (Lanctot et al. 2009, Section 3.2) with the pruning of Brown and Sandholm (2015, 2017; Yi
+and Kaneko, Section 2.4), in sampled form. The game traverses itself (`TraversedGame`): billions of decisions
+one after the other are no matter for arrays. Here is what it is asked for.
+
+Whoever the opponent keeps out is never visited, since the opponent's moves are sampled: partial pruning is
+part of the method. A move that is not played and has a negative regret may be skipped. Each visit then adds
+the best that the move could have brought, U - v, so that the regret that is kept is never below the true
+one, and when it rises above 0 the move is traversed again; regret matching's bound holds for the kept
+regrets, whose increments are as bounded as others'. That is `regret`, for at most T' visits (equation 12, in
+sampled values). With `best_response` what was lent is called in then: the skipped visits are put down with
+the value that the move has against the opponent's average strategy, by which the opponent plays in the
+subtree that is opened again (11, with the widest x of 10, for which the current strategy below is a T-near
+counterfactual best response). Conditions 13's reach is the sampling itself: only visits count.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.playing.played_game import PlayedGame
+from ps_cfr_spiel.playing.samplers import Found
+
+PRUNINGS = ("none", "regret", "best_response")
+SAMPLINGS = ("external", "plays")
+
+
+class Tables(NamedTuple):
+  """What is kept, [S] each.
+
+  Attributes:
+    regrets: cumulative; with pruning at least the true ones.
+    average: sum of the opponent's policies, iteration t with weight t.
+    values: of moves, running means, to their players.
+    visits: how often a move was valued.
+    skipped: how often it was skipped since, iteration t with weight t.
+  """
+
+  regrets: jax.Array
+  average: jax.Array
+  values: jax.Array
+  visits: jax.Array
+  skipped: jax.Array
+
+
+class TraversedGame(PlayedGame, Protocol):
+  """A played game that traverses itself."""
+
+  def obstacle(self) -> str:
+    """Why it cannot do so here, "" if it can."""
+    ...
+
+  def traverse(
+    self,
+    tables: Tables,
+    traverser: jax.Array,
+    weight: jax.Array,
+    key: jax.Array,
+    batch: int,
+    options: dict[str, Any],
+  ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
+    """Traverses `batch` games one after the other, learning after each; pure JAX.
+
+    Args:
+      tables: [S] each.
+      traverser: int32[].
+      weight: [], of what is learned.
+      key: of JAX's random numbers.
+      batch: B.
+      options: `Traversals.numbers`.
+
+    Returns:
+      The tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions and the
+      rest each, and whether a traversal was given up.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Traversals:
+  """How a game is traversed.
+
+  Attributes:
+    sampling: "external": all moves of the traverser, down to the end. "plays": one play, which teaches what
+      `Trajectories` with `Learned` does, but one after the other; regrets are never negative then.
+    pruning: one of `PRUNINGS`, for "external".
+    exploration: share of uniform play in the traverser's moves in "plays".
+    decay: least weight of the newest value in a running mean.
+    most_weight: of `Learned`, for "plays".
+    most_nodes: decisions after which a traversal is given up.
+  """
+
+  sampling: str
+  pruning: str
+  exploration: float
+  decay: float
+  most_weight: float
+  most_nodes: int
+
+  def tables(self, zeros: Any) -> Tables:
+    """See `Sampler`."""
+    return Tables(*[zeros] * len(Tables._fields))
+
+  def __call__(
+    self,
+    game: Any,  # a `TraversedGame`
+    tables: Tables,
+    traverser: jax.Array,
+    iteration: jax.Array,
+    key: jax.Array,
+    batch: int,
+  ) -> Found:
+    """See `Sampler`; policies change from one traversal to the next, also within a turn."""
+    weight = iteration.astype(tables.regrets.dtype)
+    new, values, counts = game.traverse(tables, traverser, weight, key, batch, self.numbers())
+    return Found(
+      tables=Tables(*new),
+      value=jnp.where(traverser == 0, 1, -1) * values.mean(),
+      nodes=counts[:2],
+      skipped=counts[2:4],
+      stopped=counts[4] > 0,
+    )
+
+  def numbers(self) -> dict[str, Any]:
+    """The fields, names by their numbers."""
+    return {
+      "sampling": SAMPLINGS.index(self.sampling),
+      "pruning": PRUNINGS.index(self.pruning),
+      "exploration": float(self.exploration),
+      "decay": float(self.decay),
+      "most_weight": float(self.most_weight),
+      "most_nodes": self.most_nodes,
+    }

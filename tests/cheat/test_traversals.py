@@ -1,0 +1,239 @@
+"""Traversals in C++: what is written down over the Python game, and as good with pruning as without."""
+
+import functools
+import itertools
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from game_checks import all_histories
+from open_spiel.python.algorithms import exploitability
+from ps_cfr_spiel.games.cheat import native
+
+import ps_cfr_spiel
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.playing import PRUNINGS, Traversals
+from ps_cfr_spiel.playing.traversals import Tables
+from ps_cfr_spiel.solvers import LimitReachedError
+
+TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=3)"
+WEIGHT, DECAY, EXPLORATION, MOST_WEIGHT = 3.0, 0.25, 1e-9, 4.0
+
+pytestmark = pytest.mark.skipif(bool(native.obstacle()), reason="no native library")
+
+
+@pytest.fixture(scope="module")
+def game():
+  return pyspiel.load_game(TINY)
+
+
+@pytest.fixture(scope="module")
+def played(game):
+  return game.played_form()
+
+
+@pytest.fixture(scope="module")
+def deals(game):
+  """The states after each deal, one for each pair of hands and first player."""
+  found = {}
+  for state, _ in all_histories(game):
+    if state.current_player() >= 0 and state.turn == 0 and not state.discard:
+      found[state.hands, state.first] = state
+  assert len(found) == 2 * 3  # AA and 22, 22 and AA, A2 and A2
+  return list(found.values())
+
+
+@pytest.fixture(scope="module")
+def firsts(game, played):
+  """The first cells of all keys."""
+  return sorted({played.locate(state)[0] for state, _ in all_histories(game) if state.current_player() >= 0})
+
+
+def some_tables(played, seed, pure=()):
+  """Tables as a run might leave them; the first move is all that is played at the keys `pure`."""
+  rng, size = np.random.default_rng(seed), played.cells + max(played.widths) - 1
+  regrets = rng.normal(size=size)
+  if pure:
+    regrets = -20 * np.abs(regrets)
+    regrets[list(pure)] = 1.0
+  skipped = np.where(rng.random(size) < 0.3, rng.integers(1, 5, size), 0) * (regrets < 0)
+  return Tables(regrets, rng.random(size), rng.normal(size=size) / 3, rng.integers(0, 4, size) * 1.0, skipped)
+
+
+@functools.partial(jax.jit, static_argnames="sampler")
+def traverse(played, tables, hands, first, traverser, seed, sampler):
+  rules, keys = played.rules, played.keys
+  return native.traverse(rules, keys, tables, hands, first, traverser, seed, WEIGHT, sampler.numbers())
+
+
+def traversed(played, tables, state, traverser, sampling, pruning, seed=0):
+  """The tables, the value and the counts after the library's traversal."""
+  sampler = Traversals(sampling, pruning, EXPLORATION, DECAY, MOST_WEIGHT, 10**6)
+  hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
+  first, seed = np.array([state.current_player()], np.int32), np.array([seed, 7], np.uint32)
+  with precision("float64"):
+    tables = tuple(map(np.float64, tables))
+    found = traverse(played, tables, hands, first, np.int32(traverser), seed, sampler)
+    return Tables(*map(np.asarray, found[0])), float(found[1][0]), np.asarray(found[2])
+
+
+class Written:
+  """External sampling with pruning against an opponent with pure policies, recursively, cell by cell."""
+
+  def __init__(self, played, tables, traverser, pruning):
+    self.played, self.old, self.traverser, self.pruning = played, tables, traverser, pruning
+    self.seen, self.nodes, self.skips = {}, 0, 0
+    self.average = tables.average.copy()
+
+  def shares(self, weights):
+    positive = np.maximum(weights, 0)
+    return positive / positive.sum() if positive.any() else np.full(len(weights), 1 / len(weights))
+
+  def value(self, state, debt=0.0):
+    if state.is_terminal():
+      return state.returns()[self.traverser]
+    self.nodes += 1
+    first, actions = self.played.locate(state)
+    cells = range(first, first + len(actions))
+    policy = self.shares(self.old.regrets[first : first + len(actions)])
+    if state.current_player() != self.traverser:
+      self.average[first : first + len(actions)] += (WEIGHT + debt) * policy
+      if debt:
+        policy = self.shares(self.average[first : first + len(actions)])
+      return self.value(state.child(actions[int(policy.argmax())]), debt)
+    values, left_out = np.zeros(len(actions)), [False] * len(actions)
+    for number, (cell, action) in enumerate(zip(cells, actions, strict=True)):
+      kept = self.old.regrets[cell] + WEIGHT * sum(regret for _, regret, _ in self.seen.get(cell, []))
+      left_out[number] = self.pruning != "none" and policy[number] == 0 and kept + WEIGHT * 2 <= 0
+      if not left_out[number]:
+        skipped = self.old.skipped[cell] if self.pruning == "best_response" else 0
+        values[number] = self.value(state.child(action), max(debt, skipped))
+    mean = policy @ values
+    for cell, value, out in zip(cells, values, left_out, strict=True):
+      self.seen.setdefault(cell, []).append((out, 1 - mean if out else value - mean, value))
+      self.skips += out
+    return mean
+
+  def tables(self):
+    regrets, values, visits, skipped = (
+      table.copy() for table in (self.old.regrets, self.old.values, self.old.visits, self.old.skipped)
+    )
+    for cell, lessons in self.seen.items():
+      regrets[cell] += WEIGHT * sum(regret for _, regret, _ in lessons)
+      skipped[cell] += WEIGHT * sum(out for out, _, _ in lessons)
+      brought = [value for out, _, value in lessons if not out]
+      if brought:
+        visits[cell] += len(brought)
+        share = max(len(brought) / visits[cell], 1 - (1 - DECAY) ** len(brought))
+        values[cell] += share * (np.mean(brought) - values[cell])
+        if self.pruning == "best_response":
+          regrets[cell] -= skipped[cell] * (1 - values[cell])
+        skipped[cell] = 0
+    return Tables(regrets, self.average, values, visits, skipped)
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize("pruning", PRUNINGS)
+def test_external_sampling_is_what_is_written_down(played, deals, firsts, pruning, traverser):
+  """On every deal, where the opponent's policies are pure: all tables, the value, and the counts."""
+  for seed, state in enumerate(deals):
+    tables = some_tables(played, seed, firsts)
+    if pruning == "best_response":  # the average is pure too, and stays so
+      tables = tables._replace(average=np.maximum(tables.regrets, 0))
+    written = Written(played, tables, traverser, pruning)
+    value = written.value(state)
+    found, got, counts = traversed(played, tables, state, traverser, "external", pruning)
+    assert got == pytest.approx(value)
+    assert counts.tolist() == [0, written.nodes, 0, written.skips, 0]
+    for name, table in written.tables()._asdict().items():
+      np.testing.assert_allclose(getattr(found, name), table, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
+  """On every deal, where all policies are pure and the traverser does not explore."""
+  for seed, state in enumerate(deals):
+    tables = some_tables(played, seed, firsts)
+    found, got, counts = traversed(played, tables, state, traverser, "plays", "none")
+    path, new = [], Tables(*(table.copy() for table in tables))
+    while not state.is_terminal():
+      first, actions = played.locate(state)
+      path.append((state.current_player(), first, len(actions)))
+      state = state.child(actions[0])  # the pure policies' move
+    assert (got, counts[1]) == (state.returns()[traverser], len(path))
+    for player, first, count in reversed(path):
+      own = slice(first, first + count)
+      policy = (np.arange(count) == 0) * 1.0
+      new.values[first] += DECAY * (state.returns()[player] - new.values[first])
+      if player == traverser:
+        new.regrets[own] = np.maximum(new.regrets[own] + new.values[own] - new.values[first], 0)
+      else:
+        new.average[own] += WEIGHT * policy
+    for name, table in new._asdict().items():
+      np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
+
+
+def test_the_opponents_moves_come_as_often_as_they_should(played, deals):
+  """The mean value of many traversals is the value that all of the opponent's moves give."""
+  tables, draws = some_tables(played, 5), 400
+  written = Written(played, tables, 0, "none")
+
+  def value(state):
+    if state.is_terminal():
+      return state.returns()[0]
+    first, actions = played.locate(state)
+    policy = written.shares(tables.regrets[first : first + len(actions)])
+    return policy @ [value(state.child(action)) for action in actions]
+
+  for state in deals[::2]:
+    got = [traversed(played, tables, state, 0, "external", "none", k)[1] for k in range(draws)]
+    assert np.mean(got) == pytest.approx(value(state), abs=5 * np.std(got) / draws**0.5 + 1e-9)
+    assert np.std(got) > 0.01
+
+
+def test_pruning_loses_nothing():
+  """The same exploitability, by OpenSpiel's best responses, in as many iterations; and fewer decisions."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
+  found = {}
+  for pruning, seed in itertools.product(PRUNINGS, range(2)):
+    solver = ps_cfr_spiel.PlayedExternalSolver(game, pruning, batch=20, seed=seed)
+    solver.run(300)
+    found[pruning, seed] = exploitability.exploitability(game, solver.average_policy()), solver.nodes
+    assert (solver.skipped > 0) == (pruning != "none")
+  for seed in range(2):
+    (plain, nodes), *pruned = (found[pruning, seed] for pruning in PRUNINGS)
+    for exploitable, fewer in pruned:
+      assert exploitable == pytest.approx(plain, abs=0.02)
+      assert fewer < 0.95 * nodes
+
+
+def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
+  """With a clear end; the run is as it was before, on file too."""
+  solver = ps_cfr_spiel.PlayedExternalSolver(game, most_nodes=20)
+  with pytest.raises(LimitReachedError, match="met 20 decisions and was given up at iteration"):
+    solver.run(50, checkpoint=tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  np.testing.assert_array_equal(again.average_policy().table, solver.average_policy().table)
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"pruning": "all"}, "Unknown pruning 'all'; choose one of 'none', 'regret', 'best_response'"),
+    ({"decay": -1}, "decay must be a number from 0 to 1"),
+    ({"most_nodes": 0}, "most_nodes must be an integer of at least 1"),
+  ],
+)
+def test_wrong_options(game, options, message):
+  with pytest.raises(ValueError, match=message):
+    ps_cfr_spiel.PlayedExternalSolver(game, **options)
+
+
+def test_without_the_library(game, monkeypatch):
+  monkeypatch.setattr(native, "obstacle", lambda: "it was not built")
+  with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
+    ps_cfr_spiel.PlayedExternalSolver(game)
+  assert ps_cfr_spiel.PlayedMCCFRSolver(game).updates == "together"
+  with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
+    ps_cfr_spiel.PlayedMCCFRSolver(game, updates="at_once")
