@@ -184,9 +184,8 @@ def report_marks(results: list[dict[str, Any]]) -> None:
     cells = []
     for mark in MARKS:
       first = [p for r in runs if (p := reached(r, mark))]
-      middle = Point(*np.median(first, axis=0)) if first else None
-      here = middle and len(first) > len(runs) / 2
-      cells.append(f"{middle.sets:,.0f} sets, {middle.seconds:,.1f} s" if here else "")
+      middle = Point(*np.median(first, axis=0)) if len(first) > len(runs) / 2 else None
+      cells.append(f"{middle.sets:,.0f} sets, {middle.seconds:,.1f} s" if middle else "")
     print(f"{game:>6}{method:>17}" + "".join(f"{cell:>24}" for cell in cells))
 
 
