@@ -9,7 +9,7 @@ are over, and prints sets, entries of the map, 32-bit words as the paper counts 
 beside the paper's figures (its Figs. 5 to 15 and Section 5.7). FILE is the pursuit graph: the number of
 nodes, then the rows of the adjacency matrix; without it GP5 and GP6 are left out. --output keeps what was
 measured, a line for each run, and goes on where an earlier call stopped; --plot draws it, a picture for every
-pair of the paper's figures.
+pair of the paper's figures. With --seeds 0 it only reports and draws what the file has.
 
 A method is CFR+, FP (fictitious play), FPIRA, DO (double oracle), or BxHy: CFR+IRA whose bound tracks x and
 whose heuristic samples y infostates. After a blank, one of READINGS changes what the paper's text leaves
@@ -118,7 +118,7 @@ def run_double_oracle(tree: PublicTree, options: argparse.Namespace) -> dict[str
 
 def measured(name: str, method: str, options: argparse.Namespace, known: Any) -> Iterator[dict[str, Any]]:
   """The runs of a method on a game, one for each seed that is not known yet."""
-  seeds = range(options.seeds if method.startswith("B") else 1)
+  seeds = range(options.seeds if method.startswith("B") else min(options.seeds, 1))
   if not (left := [seed for seed in seeds if (name, method, seed) not in known]):
     return
   game = load(name, options.graph)
@@ -133,6 +133,11 @@ def measured(name: str, method: str, options: argparse.Namespace, known: Any) ->
 def share(run: dict[str, Any], number: float) -> float:
   """A number of sets in percent of the infostates, those with one action included, as the paper counts."""
   return 100 * number / (run["infostates"] + ONE_ACTION.get(run["game"], 0))
+
+
+def as_paper(game: str) -> str:
+  """The paper's name of a game: it does not tell GS5 from GS5+."""
+  return game.partition("+")[0]
 
 
 def mean(values: Sequence[float]) -> str:
@@ -165,7 +170,7 @@ def report(results: list[dict[str, Any]], target: float) -> None:
     facts = (
       game, method, f"{len(ends)}/{len(runs)}", f"{middle.iteration:,.0f}", f"{middle.sets:,.0f}",
       mean([p.sets for _, p in here]), mean([share(r, p.sets) for r, p in here]),
-      PAPER.get(method.split()[0], {}).get(game.removesuffix("+1").removesuffix("+"), ""),
+      PAPER.get(method.split()[0], {}).get(as_paper(game), ""),
       f"{middle.entries:,.0f}", f"{np.median([share(r, p.entries) for r, p in here]):.1f}",
       f"{middle.words:,.0f}", *(f"{np.median([r[k] for r, _ in here]):,.0f}" for k in BYTES),
     )  # fmt: skip
@@ -179,9 +184,8 @@ def report_marks(results: list[dict[str, Any]]) -> None:
     cells = []
     for mark in MARKS:
       first = [p for r in runs if (p := reached(r, mark))]
-      middle = Point(*np.median(first, axis=0)) if first else None
-      here = middle and len(first) > len(runs) / 2
-      cells.append(f"{middle.sets:,.0f} sets, {middle.seconds:,.1f} s" if here else "")
+      middle = Point(*np.median(first, axis=0)) if len(first) > len(runs) / 2 else None
+      cells.append(f"{middle.sets:,.0f} sets, {middle.seconds:,.1f} s" if middle else "")
     print(f"{game:>6}{method:>17}" + "".join(f"{cell:>24}" for cell in cells))
 
 
@@ -215,7 +219,8 @@ def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
       }
       for game in games
     }  # fmt: skip
-    marks = {g: {m: x[g] for m, x in PAPER.items() if g in x} for g in games} if name == "sets" else None
+    paper = {g: {m: x[as_paper(g)] for m, x in PAPER.items() if as_paper(g) in x} for g in games}
+    marks = paper if name == "sets" else None
     picture = abstraction_sizes(panels, label, marks=marks, level=target, columns=3)
     picture.savefig(f"{prefix}_{name}.png")
   sizes: dict[str, list] = {}
