@@ -40,7 +40,7 @@ ROOMS = {  # folder, and the tests that are meant for it, those first that find 
   "policy": ("ps_cfr_spiel/policy", ["policy", "solvers/test_solver.py"]),
   "playing": ("ps_cfr_spiel/playing", ["playing", "solvers/test_played.py"]),
   "batches": ("ps_cfr_spiel/batches", ["batches"]),
-  "learning": ("ps_cfr_spiel/learning", ["test_learning.py"]),
+  "learning": ("ps_cfr_spiel/learning", ["learning"]),
 }  # fmt: skip
 OPERATORS = {
   ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.Pow: ("**", "*"),

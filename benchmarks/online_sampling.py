@@ -1,6 +1,7 @@
 """Redraws Fig. 19.2 of Schmid 2021: single MCCFR runs converge, online outcome sampling (OOS) need not.
 
   python benchmarks/online_sampling.py [--seeds 20] [--iterations 1000000]
+                                      [--plot docs/online_sampling.png]
 
 One run of outcome sampling for each infostate, aimed at it, and the policy that plays at every infostate what
 its own run says: what OOS plays. Exploitability is exact. "Favoured" runs begin with cumulative regrets of

@@ -20,7 +20,6 @@ from ps_cfr_spiel.tree import action_values, sequence_reach, sum_actions
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
 # Two public cards are to come, and more hands than one hold each of them.
 FLOP = "holdem_subgame(deck=5x2,board=2c3c4d,stack=200,ranges=6c6d 5c4c:0.5 5d6c;6c2d 5d3d:0.3 3d2d)"
-TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3 QsJs)"
 
 

@@ -8,6 +8,10 @@ node or, if it had to move next, on every node that it could move to. A catch en
 the chaser and -1 for the evader; if the evader is still free after the chaser's last turn, the
 reverse.
 
+What a player has seen is written in a line such as 5:0/10 1/9 ? 1/8: the evader began on node 5 and
+the stones on 0 and 10, then the stones went to 1 and 9, the evader made a move that this player did
+not see, and so on.
+
 Source: Schmid (2021), Search in Imperfect Information Games, Section 12.4 (graph chase, Glasses) and
 Section 12.4.1: unlike in poker, actions are not public, and how many states a player can be in varies
 through the game. The drawing of the thesis's map of 11 nodes is lost, and no map and rules that fit its

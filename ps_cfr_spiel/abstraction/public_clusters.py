@@ -6,7 +6,6 @@ already; which private states these are does not matter (Algorithm 2). Boards th
 """
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from ps_cfr_spiel.arguments import check_count
 
@@ -28,6 +27,8 @@ def board_distances(transitions: np.ndarray) -> np.ndarray:
   Raises:
     ValueError: entries are negative, or a board has no private state.
   """
+  from scipy.spatial.distance import pdist, squareform  # a quarter of a second, for those who ask
+
   transitions = np.asarray(transitions, float)
   total = transitions.sum(1, keepdims=True)
   if transitions.ndim != 2 or not ((transitions >= 0).all() and (total > 0).all()):

@@ -6,30 +6,7 @@ May use: tree and what is below it (not compiler). A new rule goes into `rules`;
 
 from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
-from ps_cfr_spiel.cfr.loop import (
-  WHOLE,
-  Abstraction,
-  Blocks,
-  PlayerState,
-  SolverState,
-  advance,
-  average_record,
-  average_strategy,
-  from_version_1,
-  in_tables,
-  init,
-  iterate,
-  join,
-  num_tables,
-  of_infostates,
-  regroup,
-  run,
-  solve,
-  split,
-  take_turn,
-  with_dead,
-  without_dead,
-)
+from ps_cfr_spiel.cfr.loop import advance, iterate, run, solve, take_turn
 from ps_cfr_spiel.cfr.rules import (
   ALIASES,
   DCFR,
@@ -46,6 +23,25 @@ from ps_cfr_spiel.cfr.rules import (
   normalise,
   positive_part,
   rule_header,
+)
+from ps_cfr_spiel.cfr.state import (
+  WHOLE,
+  Abstraction,
+  Blocks,
+  PlayerState,
+  SolverState,
+  average_record,
+  average_strategy,
+  from_version_1,
+  in_tables,
+  init,
+  join,
+  num_tables,
+  of_infostates,
+  regroup,
+  split,
+  with_dead,
+  without_dead,
 )
 
 __all__ = [

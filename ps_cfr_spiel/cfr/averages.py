@@ -6,7 +6,7 @@ iterations only `excess` changes: it takes what is new, beginning from almost no
 `fold` brings that into `average`, and leaves in `excess` what rounding took. So an iteration adds to one
 array, once.
 
-Weights are (t / p) ** gamma, p the least power of two above t, and the pair is scaled by 2 ** -gamma whenever
+Weights are (t / p) ** gamma, p the greatest power of two up to t, and the pair is scaled by 2 ** -gamma when
 p doubles. So sums do not grow with t ** gamma, and are scaled a few times in a run, not in every iteration,
 each of which would round. At every power of two a block begins, and from `LENGTH` on at its multiples.
 """
@@ -20,8 +20,8 @@ LENGTH = 16  # iterations of a block, and a power of two; those before are short
 
 
 def weight(t: Array, gamma: float, dtype) -> Array:
-  """How much iteration t, int32[], counts, from 2 ** -gamma to 1."""
-  return (t.astype(dtype) / _power(t).astype(dtype) / 2) ** gamma
+  """How much iteration t, int32[], counts, from 1 to 2 ** gamma."""
+  return (t.astype(dtype) / _power(t).astype(dtype)) ** gamma
 
 
 def last_of_block(t: Array) -> Array:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.cfr.loop import Blocks
+from ps_cfr_spiel.cfr.state import Blocks
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,

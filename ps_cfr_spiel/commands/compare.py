@@ -38,7 +38,7 @@ def compare(values: flags.FlagValues, words: Sequence[str]) -> int:
   pictures = load_pictures() if values.png else None
   solvers = SOLVERS if values.solvers is None else {name: _maker(name) for name in values.solvers}
   with user_errors():
-    runs = comparison.compare(game, values.seconds, solvers, progress=not values.json)
+    runs = comparison.compare(game, values.seconds, solvers, progress=False if values.json else None)
   if pictures:
     file = Path(values.png)
     pictures.iterations_and_seconds(game, runs).savefig(file)

@@ -95,7 +95,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     if not quiet:
       method = report({"method": resolving.description})
       print(resolving.tree.summary(), method, "", sep="\n", flush=True)
-    policy = resolving.tabularise(progress=not quiet)
+    policy = resolving.tabularise(progress=False if quiet else None)
     seconds = time.perf_counter() - started
     result = evaluate_policy(game, policy)
   file = folder / "policy.npz"

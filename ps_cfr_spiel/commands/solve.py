@@ -196,7 +196,7 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   if "lock" in options:
     options["locks"] = _locks(options.pop("lock"), values.limit)
   if kind in _WALKING:
-    options["progress"] = not (values.quiet or values.json)
+    options["progress"] = False if values.quiet or values.json else None
   with user_errors():
     return kind(game, **options)
 

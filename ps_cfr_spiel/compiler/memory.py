@@ -17,7 +17,7 @@ from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 HOST = 8  # bytes of a number on the host
 # These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
 COMPILING = 180 * 2**20  # what compiling takes, whatever the tree's size
-COMPILED = 0.8  # what it takes beside that of a solver's tables
+COMPILED = 1.0  # what it takes beside that, of a solver's tables
 PASSES = 3.5  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 UNFOLDED = 4  # the same of the values of leaves, where suits are folded
 LOCKED = 3  # tables on the host, where rows are locked
@@ -103,7 +103,7 @@ def memory_needs(
   return {
     "for strategies, averages and regrets": int(kept),
     "for compiling and iterating": int(max(COMPILING + COMPILED * kept, running)) * bool(tables),
-    "for locks": (LOCKED * numbers * HOST + leaves * (itemsize + HOST)) * locked,
+    "for locks": (LOCKED * numbers * HOST + leaves * itemsize) * locked,
     "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
   }

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import jax
 import pyspiel
-from tqdm.auto import tqdm
 
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, measurements, next_measurement
 from ps_cfr_spiel.policy import make_state, strategies_of
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExternalSamplingSolver, IterativeSolver, PSCFRSolver
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
@@ -164,7 +164,7 @@ def compare(
   game: pyspiel.Game,
   seconds: float = 1.0,
   solvers: Mapping[str, Callable[[pyspiel.Game], Any]] | None = None,
-  progress: bool = False,
+  progress: bool | None = None,
 ) -> dict[str, Run]:
   """Runs several solvers on a game, one after the other.
 
@@ -172,7 +172,7 @@ def compare(
     game: from `pyspiel.load_game`, small enough to be walked.
     seconds: for the iterations of each.
     solvers: makers by name; `OURS` and `THEIRS` by default.
-    progress: show a progress bar, a step for each solver.
+    progress: show a progress bar, a step for each solver; None shows it to people who wait.
 
   Raises:
     ValueError: seconds is not positive, or the game cannot be compiled.
@@ -182,10 +182,11 @@ def compare(
   evaluation = Exploitability(game).evaluation
   solvers = {**OURS, **THEIRS} if solvers is None else solvers
   runs = {}
-  with tqdm(solvers.items(), disable=not progress, unit="solver", leave=False) as bar:
-    for name, make in bar:
+  with progress_bar(progress, total=len(solvers), unit=" solvers", leave=False) as bar:
+    for name, make in solvers.items():
       bar.set_description(name)
       runs[name] = measure(make, game, evaluation, seconds)
+      bar.update()
   return runs
 
 

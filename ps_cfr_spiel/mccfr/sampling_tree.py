@@ -182,13 +182,18 @@ class SamplingTree:
     return value + self.deal.stake[node] * jnp.sign(first - second)
 
   def chance_of(self, node: jax.Array, types: Types) -> jax.Array:
-    """Probability of the chance move that leads to each node, given the types; 1 after other moves."""
+    """Probability of the chance move that leads to each node, given the types; 1 after other moves.
+
+    Axes of `node` in front of those of the types share them.
+    """
     chance, cards = self.chance[node], None if self.deal is None else self.deal.cards
     if cards is None:
       return chance
-    card = cards.came[node]
-    in_hand = [(card[..., None] == held[h]).any(-1) for held, h in zip(cards.held, types, strict=True)]
-    return jnp.where(in_hand[0] | in_hand[1], 0, chance)
+    card = cards.came[node][..., None]
+    for held, h in zip(cards.held, types, strict=True):
+      hand = jnp.expand_dims(held[h], tuple(range(node.ndim - h.ndim)))
+      chance = jnp.where((card == hand).any(-1), 0, chance)
+    return chance
 
   def sample_chance(self, d: int, node: jax.Array, types: Types, uniform: jax.Array) -> jax.Array:
     """Chance's moves at nodes int32[B] of depth d by uniform numbers [B]: the next nodes, int32[B].
@@ -203,4 +208,4 @@ class SamplingTree:
     child = first[None] + jnp.minimum(number, jnp.maximum(count - 1, 0)[None])
     live = (self.chance_of(child, types) > 0) & (number < count[None])
     before = jnp.cumsum(live, 0)
-    return first + (before <= uniform * before[-1]).sum(0)
+    return first + (before <= (uniform * before[-1])[None]).sum(0)

@@ -111,7 +111,7 @@ class ContinualResolving:
       dtype=check_dtype(dtype),
     )
     kept = num_tables(self.settings.rule, self.settings.dtype)
-    check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize)
+    check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize, folded=False)
     subgames = Subgames.of(game, public_states=public_states, limit=limit, memory=memory)
     self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
     self.searcher = Searcher(subgames, self.settings)

@@ -1,13 +1,9 @@
-// What the files of the native library share: one binary for all processors, axes in front, all cores.
+// What the files of the native library share: one binary for all processors, and axes in front.
 
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <thread>
 #include <vector>
 
 #include "xla/ffi/api/ffi.h"
@@ -49,41 +45,5 @@ struct Batch {
     return buffer.typed_data() + offset;
   }
 };
-
-constexpr int64_t WORTH = 1 << 18;  // numbers to work on, from which on waking another thread pays
-
-// How many threads are to work on so many numbers.
-inline int64_t threads_for(const ffi::ThreadPool& pool, int64_t numbers) {
-  return numbers < WORTH ? 1 : std::max<int64_t>(pool.num_threads(), 1);
-}
-
-// Calls work(k) for k = 0 ... count - 1, on this thread and on others of XLA's pool.
-//
-// A task that begins when nothing is left touches only what the tasks share; so this thread waits for none that
-// has not begun, which may be behind this very call.
-template <typename Work>
-void in_parallel(ffi::ThreadPool& pool, int64_t threads, int64_t count, const Work& work) {
-  struct Shared {
-    std::atomic<int64_t> next{0}, done{0};
-  };
-  auto shared = std::make_shared<Shared>();
-  auto take = [shared, count, &work] {
-    for (int64_t k = shared->next++; k < count; k = shared->next++) {
-      work(k);
-      ++shared->done;
-    }
-  };
-  for (int64_t k = 1; k < std::min(threads, count); ++k) pool.Schedule(decltype(take)(take));
-  take();
-  while (shared->done < count) std::this_thread::yield();
-}
-
-// Calls work(first, last) for pieces of the columns, `last` not counted, on several threads.
-template <typename Work>
-void by_columns(ffi::ThreadPool& pool, int64_t threads, int64_t columns, const Work& work) {
-  constexpr int64_t least = 64;  // a few lines of the cache
-  const int64_t pieces = std::clamp<int64_t>(columns / least, 1, threads);
-  in_parallel(pool, threads, pieces, [&](int64_t k) { work(k * columns / pieces, (k + 1) * columns / pieces); });
-}
 
 }  // namespace

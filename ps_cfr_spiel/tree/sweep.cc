@@ -3,8 +3,7 @@
 // One sweep over the hands from the weakest to the strongest (Johanson et al. 2011; Kovařík et al. 2021,
 // Appendix B): running sums of the opponent's reach, of all hands and of the hands with each card, give what
 // an own hand beats; a sweep back gives what beats it. A few leaves go abreast, one in each lane of a SIMD
-// register, so that their tables stay in the first-level cache however many leaves there are. Cores share out the
-// boards.
+// register, so that their tables stay in the first-level cache however many leaves there are.
 //
 // Rename the exported handlers when what goes in changes: library.py then refuses a library that is too old.
 
@@ -154,7 +153,7 @@ FOR_EACH_PROCESSOR void both(const View<double>& view, const Leaves<double>& sho
 }
 
 template <ffi::DataType type, typename T>
-ffi::Error run(ffi::ThreadPool pool, ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type> stake,
+ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type> stake,
                ffi::Buffer<type> constant, ffi::Buffer<type> weight, ffi::Buffer<type> scale,
                ffi::Buffer<ffi::S32> opponent, ffi::Buffer<ffi::S32> own, ffi::ResultBuffer<type> show_values,
                ffi::ResultBuffer<type> fold_values) {
@@ -163,8 +162,7 @@ ffi::Error run(ffi::ThreadPool pool, ffi::Buffer<type> show, ffi::Buffer<type> f
   const size_t axes = batch.axes();
   const int64_t G = weight.dimensions()[axes], H = scale.dimensions()[axes];
   const int64_t L0 = shape[axes], L1 = fold_values->dimensions()[axes];
-  const int64_t threads = threads_for(pool, batch.points * (L0 + L1) * (G + H));
-  in_parallel(pool, threads, batch.points, [&](int64_t point) {
+  for (int64_t point = 0; point < batch.points; ++point) {
     const int32_t* theirs = batch.at(opponent, point);
     const int32_t* mine = batch.at(own, point);
     int32_t last = 0;
@@ -175,7 +173,7 @@ ffi::Error run(ffi::ThreadPool pool, ffi::Buffer<type> show, ffi::Buffer<type> f
     both(view,
          Leaves<T>{L0, batch.at(show, point), batch.at(stake, point), batch.at(*show_values, point)},
          Leaves<T>{L1, batch.at(fold, point), batch.at(constant, point), batch.at(*fold_values, point)});
-  });
+  }
   return ffi::Error::Success();
 }
 
@@ -183,9 +181,9 @@ template <ffi::DataType type>
 auto bind() {
   using Floats = ffi::Buffer<type>;
   using Integers = ffi::Buffer<ffi::S32>;
-  return ffi::Ffi::Bind().template Ctx<ffi::ThreadPool>().template Arg<Floats>().template Arg<Floats>()
-      .template Arg<Floats>().template Arg<Floats>().template Arg<Floats>().template Arg<Floats>()
-      .template Arg<Integers>().template Arg<Integers>().template Ret<Floats>().template Ret<Floats>();
+  return ffi::Ffi::Bind().template Arg<Floats>().template Arg<Floats>().template Arg<Floats>()
+      .template Arg<Floats>().template Arg<Floats>().template Arg<Floats>().template Arg<Integers>()
+      .template Arg<Integers>().template Ret<Floats>().template Ret<Floats>();
 }
 
 }  // namespace

@@ -3,12 +3,13 @@
 //
 // XLA makes some kernels of each level and number of actions; here each pass is two loops over rows. Rows come
 // level by level, so what a row needs of those above it is there before it on the way down, and what it needs of
-// those below it on the way up. Columns have nothing to do with each other: cores share them out.
+// those below it on the way up.
 //
 // Rename the exported handlers when what goes in changes: library.py then refuses a library that is too old.
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Block {
 // A player's forest at one point of a batch, and the player's tables; the names are walk.py's.
 template <typename T>
 struct Walk {
-  int64_t roots, sequences, width, count, first_column, last_column;  // the last is not counted
+  int64_t roots, sequences, width, count;
   const Block* blocks;
   const int32_t *above, *leaf;
   std::vector<const T*> tables;
@@ -34,27 +35,24 @@ struct Walk {
 // Reach of all sequences, from the roots down, then of the leaves. W: the width, 0 if it is not known here.
 template <typename T, int W>
 INLINE void go_down(const Walk<T>& walk, T* reach) {
-  const int64_t width = W ? W : walk.width, columns = W ? W : walk.last_column - walk.first_column;
-  const int64_t start = W ? 0 : walk.first_column;
-  reach += start;
-  for (T* to = reach; to < reach + walk.roots * width; to += width) std::fill_n(to, columns, T(1));
+  const int64_t width = W ? W : walk.width;
+  std::fill_n(reach, walk.roots * width, T(1));
   const int32_t* above = walk.above;
   for (const Block* b = walk.blocks; b < walk.blocks + walk.count; above += b++->rows) {
     for (int64_t a = 0; a < b->actions; ++a) {
-      const T* chance = walk.tables[b->table] + (a * b->height + b->row) * width + start;
+      const T* chance = walk.tables[b->table] + (a * b->height + b->row) * width;
       T* __restrict to = reach + (b->first + a * b->height) * width;
       for (int64_t r = 0; r < b->rows; ++r, chance += width, to += width) {
         const T* from = reach + above[r] * width;
-        for (int64_t h = 0; h < columns; ++h) to[h] = from[h] * chance[h];
+        for (int64_t h = 0; h < width; ++h) to[h] = from[h] * chance[h];
       }
     }
   }
   const int32_t* leaf = walk.leaf;
   for (auto [to, size] : walk.leaves) {
-    to += start;
     for (const T* end = to + size * width; to < end; to += width) {
       const T* from = reach + *leaf++ * width;
-      for (int64_t h = 0; h < columns; ++h) to[h] = from[h];
+      for (int64_t h = 0; h < width; ++h) to[h] = from[h];
     }
   }
 }
@@ -62,20 +60,17 @@ INLINE void go_down(const Walk<T>& walk, T* reach) {
 // Values of all sequences, from the leaves up. Without tables a row is worth its best action.
 template <typename T, int W>
 INLINE void go_up(const Walk<T>& walk, T* values) {
-  const int64_t width = W ? W : walk.width, columns = W ? W : walk.last_column - walk.first_column;
-  const int64_t start = W ? 0 : walk.first_column;
-  values += start;
-  for (T* to = values; to < values + walk.sequences * width; to += width) std::fill_n(to, columns, T(0));
+  const int64_t width = W ? W : walk.width;
+  std::fill_n(values, walk.sequences * width, T(0));
   const int32_t* leaf = walk.leaf;
   for (auto [part, size] : walk.leaves) {
-    const T* from = part + start;
-    for (const T* end = from + size * width; from < end; from += width) {
+    for (const T* from = part; from < part + size * width; from += width) {
       T* __restrict to = values + *leaf++ * width;
-      for (int64_t h = 0; h < columns; ++h) to[h] += from[h];
+      for (int64_t h = 0; h < width; ++h) to[h] += from[h];
     }
   }
   thread_local std::vector<T> memory;
-  memory.resize(std::max<size_t>(memory.size(), columns));
+  memory.resize(std::max<size_t>(memory.size(), width));
   T* __restrict sum = memory.data();
   const int32_t* above = walk.above;
   for (int64_t k = 0; k < walk.count; ++k) above += walk.blocks[k].rows;
@@ -85,19 +80,19 @@ INLINE void go_up(const Walk<T>& walk, T* values) {
     for (int64_t r = 0; r < b->rows; ++r) {
       const T* from = values + (b->first + r) * width;
       if (walk.tables.empty()) {
-        for (int64_t h = 0; h < columns; ++h) sum[h] = from[h];
+        for (int64_t h = 0; h < width; ++h) sum[h] = from[h];
         for (int64_t a = 1; a < b->actions; ++a) {
-          for (int64_t h = 0; h < columns; ++h) sum[h] = std::max(sum[h], from[a * next + h]);
+          for (int64_t h = 0; h < width; ++h) sum[h] = std::max(sum[h], from[a * next + h]);
         }
       } else {
-        const T* chance = walk.tables[b->table] + (b->row + r) * width + start;
-        for (int64_t h = 0; h < columns; ++h) sum[h] = chance[h] * from[h];
+        const T* chance = walk.tables[b->table] + (b->row + r) * width;
+        for (int64_t h = 0; h < width; ++h) sum[h] = chance[h] * from[h];
         for (int64_t a = 1; a < b->actions; ++a) {
-          for (int64_t h = 0; h < columns; ++h) sum[h] += chance[a * next + h] * from[a * next + h];
+          for (int64_t h = 0; h < width; ++h) sum[h] += chance[a * next + h] * from[a * next + h];
         }
       }
       T* __restrict to = values + above[r] * width;
-      for (int64_t h = 0; h < columns; ++h) to[h] += sum[h];
+      for (int64_t h = 0; h < width; ++h) to[h] += sum[h];
     }
   }
 }
@@ -120,15 +115,14 @@ FOR_EACH_PROCESSOR void up(const Walk<double>& walk, double* values) {
 
 // A walk down, whose results after the first are the leaves, or up, whose arguments after the tables are.
 template <ffi::DataType type, bool downwards>
-ffi::Error walk(ffi::ThreadPool pool, ffi::Buffer<ffi::S32> blocks, ffi::Buffer<ffi::S32> above,
-                ffi::Buffer<ffi::S32> leaf, ffi::RemainingArgs given, ffi::ResultBuffer<type> sequences,
-                ffi::RemainingRets leaves, int64_t roots, int64_t tables) {
+ffi::Error walk(ffi::Buffer<ffi::S32> blocks, ffi::Buffer<ffi::S32> above, ffi::Buffer<ffi::S32> leaf,
+                ffi::RemainingArgs given, ffi::ResultBuffer<type> sequences, ffi::RemainingRets leaves,
+                int64_t roots, int64_t tables) {
   using T = ffi::NativeType<type>;
   const auto shape = sequences->dimensions();
   const Batch batch(shape);
   const size_t axes = batch.axes();
-  const int64_t width = shape[axes + 1];
-  Walk<T> walk{roots, shape[axes], width, blocks.dimensions()[axes], 0, width};
+  Walk<T> walk{roots, shape[axes], shape[axes + 1], blocks.dimensions()[axes]};
   for (int64_t point = 0; point < batch.points; ++point) {
     walk.blocks = reinterpret_cast<const Block*>(batch.at(blocks, point));
     walk.above = batch.at(above, point);
@@ -148,12 +142,8 @@ ffi::Error walk(ffi::ThreadPool pool, ffi::Buffer<ffi::S32> blocks, ffi::Buffer<
       walk.leaves.emplace_back(batch.at(**buffer, point), (*buffer)->dimensions()[axes]);
     }
     T* all = batch.at(*sequences, point);
-    by_columns(pool, threads_for(pool, 2 * shape[axes] * width), width, [&](int64_t first, int64_t last) {
-      Walk<T> part = walk;
-      part.first_column = first, part.last_column = last;
-      if constexpr (downwards) down(part, all);
-      else up(part, all);
-    });
+    if constexpr (downwards) down(walk, all);
+    else up(walk, all);
   }
   return ffi::Error::Success();
 }
@@ -161,55 +151,48 @@ ffi::Error walk(ffi::ThreadPool pool, ffi::Buffer<ffi::S32> blocks, ffi::Buffer<
 template <ffi::DataType type>
 auto bind_walk() {
   using Integers = ffi::Buffer<ffi::S32>;
-  return ffi::Ffi::Bind().template Ctx<ffi::ThreadPool>().template Arg<Integers>().template Arg<Integers>()
-      .template Arg<Integers>().RemainingArgs().template Ret<ffi::Buffer<type>>().RemainingRets()
-      .template Attr<int64_t>("roots").template Attr<int64_t>("tables");
+  return ffi::Ffi::Bind().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
+      .RemainingArgs().template Ret<ffi::Buffer<type>>().RemainingRets().template Attr<int64_t>("roots")
+      .template Attr<int64_t>("tables");
 }
 
 template <typename T>
-struct Rows {
-  const T* rows;
-  const int32_t* sum;
-  int64_t count, width, sums;
-  T* to;
-};
-
-template <typename T>
-INLINE void add_rows(const Rows<T>& all, int64_t first_column, int64_t last_column) {
-  const int64_t columns = last_column - first_column;
-  for (int64_t r = 0; r < all.sums; ++r) std::fill_n(all.to + r * all.width + first_column, columns, T(0));
-  for (int64_t r = 0; r < all.count; ++r) {
-    const T* from = all.rows + r * all.width + first_column;
-    T* __restrict row = all.to + all.sum[r] * all.width + first_column;
-    for (int64_t h = 0; h < columns; ++h) row[h] += from[h];
+INLINE void add_rows(const T* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums, T* to) {
+  std::memset(to, 0, sizeof(T) * sums * width);
+  for (int64_t r = 0; r < count; ++r) {
+    const T* from = rows + r * width;
+    T* __restrict row = to + sum[r] * width;
+    for (int64_t h = 0; h < width; ++h) row[h] += from[h];
   }
 }
 
-FOR_EACH_PROCESSOR void add(const Rows<float>& all, int64_t first, int64_t last) { add_rows(all, first, last); }
+FOR_EACH_PROCESSOR void add(const float* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
+                            float* to) {
+  add_rows(rows, sum, count, width, sums, to);
+}
 
-FOR_EACH_PROCESSOR void add(const Rows<double>& all, int64_t first, int64_t last) { add_rows(all, first, last); }
+FOR_EACH_PROCESSOR void add(const double* rows, const int32_t* sum, int64_t count, int64_t width, int64_t sums,
+                            double* to) {
+  add_rows(rows, sum, count, width, sums, to);
+}
 
 // Rows [m, H] added up in sums [n, H]; `sum` [m] says in which. XLA's own scatter is a loop of tiny kernels.
 template <ffi::DataType type>
-ffi::Error sum_rows(ffi::ThreadPool pool, ffi::Buffer<type> rows, ffi::Buffer<ffi::S32> sum,
-                    ffi::ResultBuffer<type> sums) {
+ffi::Error sum_rows(ffi::Buffer<type> rows, ffi::Buffer<ffi::S32> sum, ffi::ResultBuffer<type> sums) {
   const auto shape = sums->dimensions();
   const Batch batch(shape);
   const size_t axes = batch.axes();
   for (int64_t point = 0; point < batch.points; ++point) {
-    const int64_t count = rows.dimensions()[axes], width = shape[axes + 1];
-    const Rows<ffi::NativeType<type>> all{
-        batch.at(rows, point), batch.at(sum, point), count, width, shape[axes], batch.at(*sums, point)};
-    const int64_t threads = threads_for(pool, (count + shape[axes]) * width);
-    by_columns(pool, threads, width, [&](int64_t first, int64_t last) { add(all, first, last); });
+    add(batch.at(rows, point), batch.at(sum, point), rows.dimensions()[axes], shape[axes + 1], shape[axes],
+        batch.at(*sums, point));
   }
   return ffi::Error::Success();
 }
 
 template <ffi::DataType type>
 auto bind_rows() {
-  return ffi::Ffi::Bind().template Ctx<ffi::ThreadPool>().template Arg<ffi::Buffer<type>>()
-      .template Arg<ffi::Buffer<ffi::S32>>().template Ret<ffi::Buffer<type>>();
+  return ffi::Ffi::Bind().template Arg<ffi::Buffer<type>>().template Arg<ffi::Buffer<ffi::S32>>()
+      .template Ret<ffi::Buffer<type>>();
 }
 
 }  // namespace

@@ -13,9 +13,12 @@ from ps_cfr_spiel.device import precision
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
-GOOFSPIEL = pyspiel.load_game(
-  "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending,"
-  "returns_type=point_difference))"
+GOOFSPIEL, GOOFSPIEL_4 = (
+  pyspiel.load_game(
+    f"turn_based_simultaneous_game(game=goofspiel(num_cards={cards},imp_info=True,points_order=descending,"
+    "returns_type=point_difference))"
+  )
+  for cards in (3, 4)
 )
 KUHN_5 = pyspiel.load_game(
   "universal_poker",
@@ -53,7 +56,7 @@ t "" 8 "" { 0 0 }
 """)
 
 
-@pytest.mark.parametrize(("game", "iterations"), [(KUHN, 40), (LEDUC, 8), (GOOFSPIEL, 40), (EXAMPLE, 20)])
+@pytest.mark.parametrize(("game", "iterations"), [(KUHN, 40), (LEDUC, 8), (GOOFSPIEL_4, 25), (EXAMPLE, 20)])
 def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
   plain = ps_cfr_spiel.FictitiousPlaySolver(game, public_states="none")
   split = ps_cfr_spiel.FPIRASolver(game, public_states="none")

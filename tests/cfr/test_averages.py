@@ -1,5 +1,7 @@
 """Sums in blocks of iterations, against exact weighted sums in float64."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,21 +13,26 @@ from ps_cfr_spiel.device import precision
 REACH = np.random.default_rng(0).random((7, 40)) ** 4  # of iteration t: row t % 7
 
 
-def summed(iterations: int, gamma: float, dtype: str, *, compensated: bool = True) -> np.ndarray:
-  """What the pair is worth after some iterations, as float64[40]."""
+@functools.cache
+def adding(gamma: float, dtype: str, compensated: bool = True):
+  """A jitted function: the pair after so many iterations."""
 
   def iteration(t, pair):
     average, excess = averages.fold(*pair, t, gamma)
-    if not compensated:
-      excess = jnp.zeros_like(excess)
-      return average - excess + averages.weight(t, gamma, dtype) * reach[t % 7], excess
-    return average, excess - averages.weight(t, gamma, dtype) * reach[t % 7]
+    new = averages.weight(t, gamma, dtype) * jnp.asarray(REACH, dtype)[t % 7]
+    return (average, excess - new) if compensated else (average + new, excess)
 
-  with precision(dtype):
-    reach = jnp.asarray(REACH, dtype)
-    zero = jnp.zeros(reach.shape[1], dtype)
-    loop = jax.jit(lambda last: jax.lax.fori_loop(jnp.int32(1), last + 1, iteration, (zero, zero)))
-    average, excess = loop(jnp.int32(iterations))
+  def run(iterations):
+    zero = jnp.zeros(REACH.shape[1], dtype)
+    return jax.lax.fori_loop(jnp.int32(1), iterations + 1, iteration, (zero, zero))
+
+  return jax.jit(run)
+
+
+def summed(iterations: int, *how) -> np.ndarray:
+  """What the pair is worth after some iterations, as float64[40]."""
+  with precision(how[1]):
+    average, excess = adding(*how)(jnp.int32(iterations))
   return np.asarray(average, float) - np.asarray(excess, float)
 
 
@@ -53,19 +60,21 @@ def test_weights(gamma):
 def test_nothing_is_lost_in_many_iterations(gamma):
   exact, error = shares(expected(500_000, gamma)), []
   for compensated in (True, False):
-    found = shares(summed(500_000, gamma, "float32", compensated=compensated))
+    found = shares(summed(500_000, gamma, "float32", compensated))
     error.append(np.abs(found / exact - 1).max())
   assert error[0] < 5e-7 < 1e-5 < error[1]
 
 
 def test_blocks():
   """They begin at powers of two and at multiples of `LENGTH`, and each ends where the next begins."""
-  last = [int(averages.last_of_block(jnp.int32(t))) for t in range(1, 200)]
-  assert sorted(set(last)) == [1, 3, 7, *range(15, 209, 16)]
-  assert all(t <= end for t, end in enumerate(last, 1))
-  assert int(averages.last_of_block(jnp.int32(2_000_000_000))) == 2_000_000_015
-  begun = [t for t in range(1, 200) if averages.fold(jnp.zeros(1), -jnp.ones(1), jnp.int32(t), 0.0)[0][0]]
-  assert begun == [1, *(end + 1 for end in sorted(set(last))[:-1])]
+  t = np.arange(1, 200, dtype=np.int32)
+  last = np.asarray(averages.last_of_block(t))
+  ends = np.unique(last).tolist()
+  assert ends == [1, 3, 7, *range(15, 209, 16)]
+  assert (t <= last).all()
+  assert int(averages.last_of_block(np.int32(2_000_000_000))) == 2_000_000_015
+  average, _ = averages.fold(np.zeros(len(t)), -np.ones(len(t)), t, 0.0)
+  assert t[np.asarray(average) > 0].tolist() == [1, *(end + 1 for end in ends[:-1])]
 
 
 def test_what_folding_takes_is_left():

@@ -18,12 +18,12 @@ from ps_cfr_spiel import (
   cfr,
   mccfr,
 )
-from ps_cfr_spiel.compiler import memory
+from ps_cfr_spiel.compiler import Lines, memory
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, evaluate, sequence_reach
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, deal_weights, evaluate, sequence_reach
 
 GAMES = {
   "turn": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)",
@@ -124,6 +124,24 @@ def test_who_only_checks_gets_the_equity():
     np.testing.assert_allclose(value, [won / total, won / total, -won / total], rtol=1e-12)
   equity = reaches(tree.names, [[np.ones(shape) for shape in p.block_shapes] for p in tree.players])[0].equity
   np.testing.assert_allclose(equity, by_hand[1] / by_hand[0], rtol=1e-12)
+
+
+# The ranges of postflop-solver's test `solve_pio_preset_normal`.
+PRESET = (
+  "88+ A8s+ A5s-A2s:0.5 AJo+ ATo:0.75 K9s+ KQo KJo:0.75 KTo:0.25 Q9s+ QJo:0.5 J8s+ JTo:0.25 T8s+ T7s:0.45 "
+  "97s+ 96s:0.45 87s 86s:0.75 85s:0.45 75s+:0.75 74s:0.45 65s:0.75 64s:0.5 63s:0.45 54s:0.75 53s:0.5 "
+  "52s:0.45 43s:0.5 42s:0.45 32s:0.45;AA:0.25 99-22 AJs-A2s AQo-A8o K2s+ K9o+ Q2s+ Q9o+ J6s+ J9o+ T6s+ "
+  "T9o 96s+ 95s:0.5 98o 86s+ 85s:0.5 75s+ 74s:0.5 64s+ 63s:0.5 54s 53s:0.5 43s"
+)
+
+
+def test_the_equity_of_a_flop_is_pio_solvers():
+  """To all digits that postflop-solver's test gives: 0.55347 to player 0."""
+  game = pyspiel.load_game("holdem_subgame", {"board": "QsJh2h", "pot": 180, "stack": 1000, "ranges": PRESET})
+  lines = Lines.of(game.bayesian_form())
+  prior = deal_weights(lines.form)
+  ahead = (prior * lines.lead(0, 0)).sum() / (prior.sum() * lines.orders(2))  # wins less losses
+  assert (1 + ahead) / 2 == pytest.approx(0.55347, abs=1e-5)
 
 
 def test_rivers_below_a_card_are_river_subgames():

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from cuts import TURN
 from trajectories import (
   FLOP,
   GOOFSPIEL,
   RIVER,
-  TURN,
   ancestors,
   chance_reach,
   compiled,

@@ -90,6 +90,8 @@ def test_compatible_is_a_sum_over_disjoint_hands():
     ({"board": BOARD, "ranges": "99 9s9h;ZZ"}, "range token 'ZZ'"),
     ({"board": BOARD, "ranges": np.ones((2, 1081))}, r"numbers \[2, 1326\]"),
     ({"board": BOARD, "ranges": -np.ones((2, 1326))}, "not negative"),
+    ({"board": BOARD, "ranges": np.where(np.arange(1326) == 7, np.inf, np.ones((2, 1326)))}, "be finite"),
+    ({"board": BOARD, "ranges": np.where(np.arange(1326) == 7, np.nan, np.ones((2, 1326)))}, "be finite"),
     ({"board": BOARD, "ranges": np.zeros((2, 1326))}, "no two hands"),
   ],
 )
