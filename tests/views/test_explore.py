@@ -118,7 +118,7 @@ def test_what_is_too_large_is_refused(monkeypatch):
   monkeypatch.setattr(explore_view, "MOST_NUMBERS", 10)
   with pytest.raises(ValueError, match=r"^11 public states of kuhn_poker\(\) .* --part=.* show --csv"):
     explore_page(random_policy("kuhn_poker"))
-  with pytest.raises(ValueError, match="^5 public states"):
+  with pytest.raises(ValueError, match=r"^5 public states"):
     explore_page(random_policy("kuhn_poker"), lines=["pass, bet"])
 
 
