@@ -86,6 +86,10 @@ class PlayedCheat:
     """See `PlayedGame`."""
     return arrays.returns(self.rules, state)[0]
 
+  def full(self, state: arrays.Games) -> jax.Array:
+    """Never: all keys are counted."""
+    return jnp.zeros((), bool)
+
   def _hand(self, state: arrays.Games) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Code of the hand of the player to move, its number of cards, and that of the other's: int32[B] each."""
     own = (state.discarder + state.asked) % 2

@@ -15,6 +15,7 @@ from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.evaluation import Score, matches
+from ps_cfr_spiel.playing import KEYS
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   ESTIMATES,
@@ -31,7 +32,10 @@ RUN, MARKS = "run.npz", "training.csv"
 INTERRUPTED = 130  # exit code
 _METHODS = {"plays": PlayedMCCFRSolver, "external": PlayedExternalSolver}
 _OWN = {  # flags that are arguments of the solver, by method
-  "plays": ("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
+  "plays": (
+    *("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
+    *("key", "cells"),
+  ),
   "external": ("pruning", "decay", "most_nodes", "batch", "seed"),
 }
 _FIXED = tuple(dict.fromkeys(("method", *(name for names in _OWN.values() for name in names))))  # on resuming
@@ -56,6 +60,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut ('learned').", **into)
   flags.DEFINE_integer("most_nodes", 2_000_000_000, _HELP["most_nodes"], 1, **into)
   flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
+  flags.DEFINE_enum("key", None, list(KEYS), _HELP["key"], **into)
+  flags.DEFINE_integer("cells", None, _HELP["cells"], 1, **into)
   flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
   define_json(values)
 
@@ -71,8 +77,10 @@ _HELP = {
   "that can be had.",
   "pruning": "Which moves 'external' skips while they are bad.",
   "most_nodes": "Decisions after which 'external' gives a traversal up.",
-  "batch": "Games under one strategy for a side; an iteration has twice as many (default: 4096, for "
-  "'external' 1).",
+  "batch": "Games under one strategy for a side; an iteration has twice as many (default: 4096, or 256 where "
+  "OpenSpiel's states are played; for 'external' 1).",
+  "key": "What a choice depends on in games other than cheat (default: infostate).",
+  "cells": "Most moves of keys, in games other than cheat (default: a million); the run ends there.",
   "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
   "unbiased, with more noise.",
 }
@@ -108,15 +116,13 @@ def train(values: flags.FlagValues, words: Sequence[str]) -> int:
 
 def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
   if not words:
-    raise UserError("train needs a game, such as cheat.")
+    raise UserError("train needs a game, such as cheat or 'liars_dice(numdice=2)'.")
   game, method = load_game(words), values.method
   if foreign := [f"--{name}" for name in _FIXED[1:] if values[name].present and name not in _OWN[method]]:
     raise UserError(f"--method={method} has no {', '.join(foreign)}.")
   with user_errors():
     options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
-    if options["batch"] is None:
-      del options["batch"]
-    return _METHODS[method](game, **options)
+    return _METHODS[method](game, **{name: value for name, value in options.items() if value is not None})
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
@@ -237,13 +243,16 @@ COMMAND = Command(
   name="train",
   arguments="[GAME]",
   summary="Learn a game too large to walk by playing it",
-  text="GAME is cheat, for two, in quotes if it has parameters. The agent sees what Yi and Kaneko's does: "
-  "its hand, the numbers of cards, the rank, and the claim. On the way it plays matches against the naive "
-  "and the heuristic player. Saves run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends "
-  "the run early and keeps what it reached.",
+  text="GAME is any game for two, in quotes if it has parameters. In cheat the agent sees what Yi and "
+  "Kaneko's does: its hand, the numbers of cards, the rank, and the claim; elsewhere its infostate. On the "
+  "way it plays matches against a random player, in cheat against the naive and the heuristic one. Saves "
+  "run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends the run early and keeps what it "
+  "reached.",
   examples=(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",
+    "train 'liars_dice(numdice=2)' --iterations=50 --cells=500000",
+    "train 'cheat(max_turns=6)' --method=external --iterations=20",
     "train --resume=agent/run.npz --iterations=5000",
     "play cheat --opponent=agent/run.npz",
   ),

@@ -2,10 +2,12 @@
 
 May use: mccfr and what is below it. `played_game` says what is asked of a game, `samplers` what of a sampler.
 `trajectories` plays a game and `estimates` says what that teaches, `windows` are the moves of one key in a
-flat table; `traversals` has games that traverse themselves, with pruning; `loop` runs it all.
+flat table; `traversals` has games that traverse themselves, with pruning; `host_game` makes
+any other game one that is played; `loop` runs it all.
 """
 
 from ps_cfr_spiel.playing.estimates import Corrected, Estimate, Learned
+from ps_cfr_spiel.playing.host_game import CELLS, DIGEST, KEYS, HostGame
 from ps_cfr_spiel.playing.loop import PlayingState, init, solve
 from ps_cfr_spiel.playing.played_game import PlayedGame
 from ps_cfr_spiel.playing.samplers import MILLION, Sampler, table_size
@@ -13,11 +15,15 @@ from ps_cfr_spiel.playing.trajectories import Trajectories
 from ps_cfr_spiel.playing.traversals import PRUNINGS, SAMPLINGS, Traversals
 
 __all__ = [
+  "CELLS",
+  "DIGEST",
+  "KEYS",
   "MILLION",
   "PRUNINGS",
   "SAMPLINGS",
   "Corrected",
   "Estimate",
+  "HostGame",
   "Learned",
   "PlayedGame",
   "PlayingState",

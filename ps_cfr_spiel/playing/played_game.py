@@ -55,6 +55,10 @@ class PlayedGame(Protocol):
     """[B] to player 0; anything before the end."""
     ...
 
+  def full(self, state: Any) -> jax.Array:
+    """bool[], whether a key found no place in the tables, so that what is learned is of no use."""
+    ...
+
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:
     """On the host: the first cell of the player to move, and the actions of the cells from there on."""
     ...

@@ -101,7 +101,7 @@ class Trajectories:
       value=game.utility(end).mean().astype(tables.regrets.dtype),
       nodes=jnp.stack([met // MILLION, met % MILLION]),
       skipped=jnp.zeros(2, jnp.int32),
-      stopped=jnp.zeros((), bool),
+      stopped=game.full(end),
     )
 
   def update(self, tables: Tables, lessons: Lessons, iteration: jax.Array, batch: int) -> Tables:

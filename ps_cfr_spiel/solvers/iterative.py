@@ -207,7 +207,7 @@ class IterativeSolver(abc.ABC):
         if now - started > 2 * CHUNK_SECONDS:
           give_back()  # tables are so large that the least part takes long; their old copies are wanted back
         bar.update(self.iteration - before)
-        chunk = _next_chunk(chunk, now - started)
+        chunk = _next_chunk(chunk, self.iteration - before, now - started)
         if callback and stop:
           next_call += every
           if callback(self):
@@ -357,9 +357,12 @@ class IterativeSolver(abc.ABC):
     return self._kept()
 
 
-def _next_chunk(chunk: int, seconds: float) -> int:
-  """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call."""
-  return min(2 * chunk, max(LEAST_CHUNK, int(chunk * CHUNK_SECONDS / max(seconds, 1e-9))))
+def _next_chunk(chunk: int, done: int, seconds: float) -> int:
+  """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call.
+
+  What was done may be less than the chunk, where a callback was due: nothing grows by that.
+  """
+  return max(LEAST_CHUNK, min(2 * chunk, int(done * CHUNK_SECONDS / max(seconds, 1e-9))))
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:

@@ -3,14 +3,14 @@
 `PlayedMCCFRSolver` learns from plays, `PlayedExternalSolver` from traversals.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import playing
+from ps_cfr_spiel import playing, storage
 from ps_cfr_spiel.arguments import (
   MOST,
   check_count,
@@ -21,8 +21,11 @@ from ps_cfr_spiel.arguments import (
 )
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.playing import (
+  CELLS,
+  DIGEST,
   PRUNINGS,
   Corrected,
+  HostGame,
   Learned,
   PlayedGame,
   Sampler,
@@ -35,6 +38,7 @@ from ps_cfr_spiel.tree import Evaluation
 
 ESTIMATES = ("learned", "corrected")
 UPDATES = ("auto", "together", "at_once")
+_KEYS = ("digests", "players", "counts")  # what files keep of the keys of a game on the host
 
 
 class LimitReachedError(RuntimeError):
@@ -79,7 +83,7 @@ class PlayedSolver(IterativeSolver):
   Their policies cannot be evaluated exactly; matches say how good they are (`evaluation.matches`).
 
   Attributes:
-    game: a game with a method `played_form`, which is that of `PlayedGame`.
+    game: a game with a method `played_form`, which is that of `PlayedGame`; or, for plays, any other.
     batch: plays or traversals of each player's turn; an iteration has 2 x batch.
     seed: of the random numbers.
     dtype: "float32" or "float64".
@@ -147,6 +151,11 @@ class PlayedSolver(IterativeSolver):
       self._state = before
       raise LimitReachedError(self._limit())
 
+  def _arrays(self):
+    if not isinstance(self._host, HostGame):
+      return {}
+    return dict(zip(_KEYS, self._host.table.arrays(), strict=True))
+
   def _limit(self) -> str:
     """Which limit a run came to, and what to do."""
     raise NotImplementedError
@@ -169,6 +178,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     exploration: share of uniform play in the traverser's sampling policy.
     decay: weight of the newest value in a learned one.
     most_weight: where the weights of "learned" are cut.
+    key, cells: of `playing.HostGame`; None for a game with a played form.
     game, batch, seed, dtype: see `PlayedSolver`.
   """
 
@@ -179,10 +189,13 @@ class PlayedMCCFRSolver(PlayedSolver):
     exploration: float = 0.1,
     decay: float = 0.05,
     most_weight: float = 5.0,
-    batch: int = 4096,
+    batch: int | None = None,
     seed: int = 0,
     dtype: str = "float32",
     updates: str = "auto",
+    key: str | None = None,
+    cells: int | None = None,
+    keys: Sequence[np.ndarray] | None = None,
   ):
     """Makes the tables; nothing is compiled yet.
 
@@ -194,12 +207,16 @@ class PlayedMCCFRSolver(PlayedSolver):
       exploration: in (0, 1].
       decay: in (0, 1].
       most_weight: at least 1.
-      batch: at least 1.
+      batch: at least 1; None for 4096, or 256 for a game on the host.
       seed: see the class.
       dtype: see the class.
       updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
         "at_once": after each, by the game's own native code, ten times faster; for "learned" only. "auto":
         at once where that can be had.
+      key: what a choice depends on in a game without a played form: "infostate" (default), or "observation".
+      cells: the moves of keys that there is room for in such a game, a million by default; reaching that is
+        an error that leaves the run as it was before.
+      keys: those of an earlier run of such a game, from its file.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be played so.
@@ -209,7 +226,9 @@ class PlayedMCCFRSolver(PlayedSolver):
     self.decay = check_number("decay", decay, 0, 1)
     self.most_weight = Learned(most_weight).most_weight
     self.updates = check_option("updates", updates, UPDATES)
-    host = _played_form(game)
+    host = _host_game(game, key, cells, keys)
+    self.key, self.cells = (host.key, host.cells) if isinstance(host, HostGame) else (None, None)
+    batch = (256 if isinstance(host, HostGame) else 4096) if batch is None else batch
     if self.updates == "auto":
       self.updates = "at_once" if estimate == "learned" and not _obstacle(host) else "together"
     if self.updates == "together":
@@ -222,6 +241,15 @@ class PlayedMCCFRSolver(PlayedSolver):
       _check_traversed(game, host)
     self._begin(game, host, sampler, batch, seed, dtype)
 
+  def _limit(self):
+    host: Any = self._host
+    return str(host.error)
+
+  @classmethod
+  def _arguments(cls, file):
+    options = super()._arguments(file)
+    return {**options, "keys": _saved_keys(file)} if options["key"] is not None else options
+
   def _options(self):
     return {
       "estimate": self.estimate,
@@ -232,6 +260,8 @@ class PlayedMCCFRSolver(PlayedSolver):
       "batch": self.batch,
       "seed": self.seed,
       "dtype": self.dtype,
+      "key": self.key,
+      "cells": self.cells,
     }
 
 
@@ -298,11 +328,28 @@ class PlayedExternalSolver(PlayedSolver):
 def _played_form(game: pyspiel.Game) -> PlayedGame:
   """The game on arrays; ValueError if it has no such form."""
   if not hasattr(game, "played_form"):
-    raise ValueError(
-      f"{game} has no played_form(), the rules on arrays that this solver plays by; cheat for two has one."
-    )
+    raise ValueError(f"{game} has no played_form(), rules that can be traversed; cheat for two has one.")
   form: Any = game
   return form.played_form()
+
+
+def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> PlayedGame:
+  """The game's own played form, or its states on the host; ValueError if neither can be had."""
+  if not hasattr(game, "played_form"):
+    return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
+  if key is not None or cells is not None:
+    raise ValueError(f"{game} has its own keys and cells; leave out key={key!r} and cells={cells!r}.")
+  return _played_form(game)
+
+
+def _saved_keys(file: storage.Stored) -> list[np.ndarray]:
+  """The keys in the file of a game on the host; ValueError if they cannot be keys."""
+  arrays = file.arrays(file.shapes)
+  digests, players, counts = keys = [arrays.get(name, np.zeros(0)) for name in _KEYS]
+  whole = len(digests) == len(players) == len(counts) and digests.shape[1:] == (DIGEST,)
+  if not (whole and np.isin(players, (0, 1)).all() and (counts >= 1).all()):
+    raise ValueError(f"{file.path} is damaged: it holds no keys of a game.")
+  return keys
 
 
 def _obstacle(host: Any) -> str:

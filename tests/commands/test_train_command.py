@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from ps_cfr_spiel.games.cheat import native
 
 from ps_cfr_spiel import load_solver
 from ps_cfr_spiel.commands import program
@@ -33,6 +34,22 @@ def test_the_table_and_the_run(trained):
   assert load_solver(trained / "run.npz").iteration == 4
 
 
+def test_any_other_game(tmp_path, capsys):
+  words = ["leduc_poker", "--iterations=2", "--every=1", "--games=5", f"--output={tmp_path}", "--batch=16"]
+  assert program.run(["train", *words, "--cells=3000"]) == 0
+  assert "won: random" in capsys.readouterr().out
+  assert all(0 <= float(row["won_random"]) <= 1 for row in rows(tmp_path))
+
+
+@pytest.mark.skipif(bool(native.obstacle()), reason="no native library")
+def test_the_papers_own_method(tmp_path, capsys):
+  words = [SMALL, "--method=external", "--iterations=2", "--every=1", "--games=5", f"--output={tmp_path}"]
+  assert program.run(["train", *words, "--pruning=regret"]) == 0
+  assert "PlayedExternal(pruning=regret" in capsys.readouterr().out
+  assert program.run(["train", *words, "--most_nodes=5"]) == program.USER_ERROR
+  assert "met 5 decisions and was given up" in capsys.readouterr().err
+
+
 def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
   words = [SMALL, "--iterations=2", "--quiet", f"--output={tmp_path}", *QUICK]
   assert program.run(["train", *words]) == 0
@@ -53,7 +70,8 @@ def test_agents_play(trained, capsys, monkeypatch):
   ("words", "message"),
   [
     (["train"], "train needs a game, such as cheat"),
-    (["train", "kuhn_poker"], "kuhn_poker() has no played_form()"),
+    (["train", "matrix_rps"], "cannot be played here: it has no players who move one after the other"),
+    (["train", "kuhn_poker", "--cells=5", "--iterations=2"], "The tables are full: 2 keys have 4 of 5 cells"),
     (["train", "cheat(players=3)"], "players=3: keys are counted for two players only"),
     (["train", "cheat(ranks=13)"], "ranks=13, suits=4"),
     (["train", "cheat", "--decay=3"], "decay must be a number from 0 to 1, got 3.0"),

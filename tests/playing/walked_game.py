@@ -58,6 +58,9 @@ class WalkedGame:
   def utility(self, state):
     return self.nodes.utility[state]
 
+  def full(self, state):
+    return jnp.zeros((), bool)
+
   def flat(self, table):
     """A table [A, S] cell by cell."""
     legal = np.asarray(self.nodes.legal)

@@ -6,7 +6,7 @@ import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import exploitability
 
-from ps_cfr_spiel import PlayedMCCFRSolver, load_policy, load_solver
+from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, load_policy, load_solver
 from ps_cfr_spiel.evaluation.matches import match, player
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -97,7 +97,7 @@ def test_wrong_options(options, message):
 
 def test_games_that_cannot_be_played():
   with pytest.raises(ValueError, match=r"kuhn_poker\(\) has no played_form"):
-    PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"))
+    PlayedExternalSolver(pyspiel.load_game("kuhn_poker"))
   with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
     PlayedMCCFRSolver(pyspiel.load_game("cheat(players=3)"))
 

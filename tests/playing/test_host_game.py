@@ -1,0 +1,140 @@
+"""Any OpenSpiel game, played through its states: as the walked one, within its tables, and through files."""
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import expected_game_score, exploitability
+
+import ps_cfr_spiel
+from ps_cfr_spiel.evaluation.matches import match, player
+from ps_cfr_spiel.playing import HostGame
+from ps_cfr_spiel.solvers import LimitReachedError
+
+
+@pytest.fixture(scope="module")
+def kuhn():
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(
+    pyspiel.load_game("kuhn_poker"), "corrected", exploration=0.4, cells=24
+  )
+  solver.run(150)
+  return solver
+
+
+def test_a_walked_game_has_its_walked_figures(kuhn):
+  """Kuhn's value is -1 / 18; the tables hold its 12 infostates of two moves, and nothing else."""
+  policy = kuhn.average_policy()
+  assert exploitability.exploitability(kuhn.game, policy) < 0.03
+  value = expected_game_score.policy_value(kuhn.game.new_initial_state(), [policy] * 2)[0]
+  assert value == pytest.approx(-1 / 18, abs=0.01)
+  assert policy.cells() <= 24
+  with pytest.raises(ValueError, match="is played, not walked"):
+    kuhn.evaluation()
+
+
+def test_deals_and_moves_come_as_often_as_they_should():
+  """Uniform play of Kuhn poker: every end as often as its probability, by utility."""
+  game = pyspiel.load_game("kuhn_poker")
+  host = HostGame(game)
+  batch = 4000
+
+  @jax.jit
+  def play(key):
+    state = host.deal(key, batch)
+    for number in range(host.longest):
+      uniform = jax.random.uniform(jax.random.fold_in(key, number), (2, batch))
+      _, count = host.decision(state)
+      move = jax.numpy.minimum((uniform[1] * count).astype(int), count - 1)
+      chance = host.chance(state, uniform[0])
+      state = host.step(state, jax.numpy.where(host.actor(state) == pyspiel.PlayerId.CHANCE, chance, move))
+    return state
+
+  ends = play(jax.random.key(0))
+  assert set(np.asarray(ends.actor).tolist()) == {int(pyspiel.PlayerId.TERMINAL)}
+  expected: dict[float, float] = {}
+
+  def walk(state, probability):
+    if state.is_terminal():
+      expected[state.player_return(0)] = expected.get(state.player_return(0), 0) + probability
+    elif state.is_chance_node():
+      for action, share in state.chance_outcomes():
+        walk(state.child(action), probability * share)
+    else:
+      for action in state.legal_actions():
+        walk(state.child(action), probability / len(state.legal_actions()))
+
+  walk(game.new_initial_state(), 1.0)
+  for utility, share in expected.items():
+    found = (np.asarray(ends.utility) == utility).mean()
+    assert found == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / batch))
+
+
+def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
+  """To the last bit, keys included."""
+  first = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=24)
+  first.run(50)
+  first.save(tmp_path / "run.npz")
+  second = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  second.run(100)
+  np.testing.assert_array_equal(second.average_policy().table, kuhn.average_policy().table)
+  state = kuhn.game.new_initial_state().child(0).child(1)
+  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  assert loaded.action_probabilities(state) == first.average_policy().action_probabilities(state)
+
+
+def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
+  game = pyspiel.load_game("leduc_poker")
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=4, cells=700)
+  with pytest.raises(LimitReachedError, match=r"The tables are full: \d+ keys have \d+ of 700 cells"):
+    solver.run(2000, checkpoint=tmp_path / "run.npz")
+  assert 0 < solver.iteration < 2000
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  assert again.iteration == solver.iteration
+  assert again.average_policy().cells() == solver.average_policy().cells() > 0
+
+
+def test_a_game_that_cannot_be_walked_is_learned():
+  """Within its tables; and it gets better against a random player."""
+  game = pyspiel.load_game("liars_dice(numdice=2)")
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, cells=300_000)
+  solver.run(40)
+  score = match(game, player(solver.average_policy()), player("random"), 300).score
+  assert score.wins > 1.3 * score.losses
+
+
+@pytest.mark.parametrize(
+  ("name", "options", "message"),
+  [
+    ("kuhn_poker(players=3)", {}, "cannot be played here: it has no two players"),
+    ("matching_pennies_3p", {}, "it has no two players"),
+    ("matrix_rps", {}, "no players who move one after the other"),
+    ("kuhn_poker", {"key": "hand"}, "Unknown key 'hand'; choose one of 'infostate', 'observation'"),
+    ("kuhn_poker", {"key": 7}, "Unknown key 7"),
+    ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),
+    ("kuhn_poker", {"updates": "at_once"}, "its played form has no native code for that"),
+    ("cheat", {"cells": 10}, "has its own keys and cells; leave out key=None and cells=10"),
+  ],
+)
+def test_wrong_input(name, options, message):
+  with pytest.raises(ValueError, match=message):
+    ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game(name), **options)
+
+
+def test_keys_that_both_players_share():
+  """In Kuhn poker with strings that say nothing."""
+  host = HostGame(pyspiel.load_game("kuhn_poker"))
+  host._string = lambda state: "the same"
+  state = host.deal(jax.random.key(0), 1)
+  for move in (0, 0, 0):
+    state = host.step(state, jax.numpy.full(1, move))
+  assert bool(host.full(state)) and "both players have the infostate 'the same'" in str(host.error)
+
+
+def test_a_file_whose_keys_are_gone(kuhn, tmp_path):
+  kuhn.save(tmp_path / "run.npz")
+  with np.load(tmp_path / "run.npz") as file:
+    arrays = dict(file)
+  arrays["counts"] = arrays["counts"][:-1]
+  np.savez(tmp_path / "damaged.npz", **arrays)
+  with pytest.raises(ValueError, match="is damaged: it holds no keys of a game"):
+    ps_cfr_spiel.load_solver(tmp_path / "damaged.npz")
