@@ -81,7 +81,7 @@ def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array)
 
 def _folded(state: PlayerState, rule: Rule, t: Array) -> PlayerState:
   """The player before iteration t, with the average as `averages.fold` leaves it."""
-  average, excess = averages.fold(*state.average, *state.excess, t, rule.gamma)
+  average, excess = averages.fold(state.average[0], state.excess[0], t, rule.gamma)
   return state._replace(average=(average,), excess=(excess,))
 
 

@@ -168,7 +168,7 @@ def split(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> So
 
 def in_tables(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> SolverState:
   """A joined state with averages in tables of buckets again, as everything else is."""
-  return _with_sums(state, lambda i, column: tables_of(*column, bucket_shapes(tree.players[i], sets[i])))
+  return _with_sums(state, lambda i, column: tables_of(column[0], bucket_shapes(tree.players[i], sets[i])))
 
 
 def _with_sums(state: SolverState, how: Callable[[int, Blocks], Sequence[Array]]) -> SolverState:

@@ -91,8 +91,9 @@ def make_abstraction(
     check_count("buckets", buckets, 1)
   boards = len(game.runouts[SPECIAL].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
-  equities = None if buckets == LOSSLESS and not np.isscalar(clusters) else Equities.of(game, seed)
-  if np.isscalar(clusters):
+  counted = isinstance(clusters, int | np.integer)
+  equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
+  if counted:
     if check_count("clusters", clusters, 1) > boards:
       raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
     assert equities is not None

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.mccfr import Updates, at, join, matched, nothing, row_sum
+from ps_cfr_spiel.tree import Array
 
 CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
 
@@ -38,22 +39,22 @@ class Lines:
     actions: static; A, most actions of any line.
   """
 
-  source: jax.typing.ArrayLike
-  actor: jax.typing.ArrayLike
-  round: jax.typing.ArrayLike
-  parent: jax.typing.ArrayLike
-  move: jax.typing.ArrayLike
-  first: jax.typing.ArrayLike
-  count: jax.typing.ArrayLike
-  cell: jax.typing.ArrayLike
-  constant: jax.typing.ArrayLike
-  stake: jax.typing.ArrayLike
+  source: Array
+  actor: Array
+  round: Array
+  parent: Array
+  move: Array
+  first: Array
+  count: Array
+  cell: Array
+  constant: Array
+  stake: Array
   depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
   cells: int = dataclasses.field(metadata={"static": True})
   actions: int = dataclasses.field(metadata={"static": True})
 
 
-def make_lines(form, roots: Sequence[int], rounds: range, buckets: Sequence[int]) -> Lines:
+def make_lines(form, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]) -> Lines:
   """Some lines of a form, on the host.
 
   Args:
@@ -86,14 +87,8 @@ def make_lines(form, roots: Sequence[int], rounds: range, buckets: Sequence[int]
   sizes = np.where(actor < CHANCE_LINE, np.array(buckets)[form.round[order]], 0)
   whole = [order, actor, form.round[order], parent, move, first, count, np.cumsum(sizes) - sizes]
   columns = [np.asarray(column, np.int32) for column in whole]
-  return Lines(
-    *columns,
-    form.constant[order],
-    form.stake[order],
-    tuple(depths),
-    int(sizes.sum()),
-    max(count),
-  )
+  payoffs = [form.constant[order], form.stake[order]]
+  return Lines(*columns, *payoffs, depths=tuple(depths), cells=int(sizes.sum()), actions=max(count))
 
 
 def leaving(lines: Lines) -> np.ndarray:

@@ -73,4 +73,5 @@ def measure(form: DealtForm) -> Sizes:
     classes.append(count_classes(deck, cards))
     hand_classes.append(count_classes(deck, (form.hole, *cards)))
   most = int(np.bincount(form.parent[1:]).max())
-  return Sizes(lines, *map(np.array, (boards, classes, hands, hand_classes)), moves, most)
+  counts = [np.array(column) for column in (boards, classes, hands, hand_classes)]
+  return Sizes(lines, *counts, actions=moves, most=most)

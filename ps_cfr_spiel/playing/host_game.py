@@ -164,15 +164,9 @@ class HostGame:
     return (self.cells if known is None else known[1]), state.legal_actions()
 
   def _called(self, function: Any, batch: int, *operands: jax.Array) -> Plays:
-    numbers = jax.ShapeDtypeStruct((batch,), jnp.int32)
-    like = Plays(
-      moves=jax.ShapeDtypeStruct((), jnp.int32),
-      actor=numbers,
-      first=numbers,
-      count=numbers,
-      utility=jax.ShapeDtypeStruct((batch,), jnp.float32),
-      full=jax.ShapeDtypeStruct((), jnp.bool_),
-    )
+    number, numbers = jnp.int32(0), jnp.zeros(batch, jnp.int32)
+    plays = Plays(number, numbers, numbers, numbers, jnp.zeros(batch, jnp.float32), jnp.bool_(False))
+    like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), plays)
     return io_callback(function, like, *operands)
 
   def _begin(self, columns: Any) -> Plays:
