@@ -166,7 +166,7 @@ def advance(
   end = state.iteration + iterations
 
   def iteration(t, carry):
-    players, reach = carry
+    t, (players, reach) = jnp.asarray(t, jnp.int32), carry  # with `jax.disable_jit` the loop counts in Python
     for turn in turns:
       players, reach, _ = _play(game, players, reach, turn, t, skip, rule)
     return players, reach
