@@ -1,7 +1,7 @@
 """The leaf evaluator of card games where the stronger hand wins: card removal without a matrix."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import jax
@@ -11,6 +11,8 @@ import numpy as np
 from ps_cfr_spiel.tree.leaves import dot, two_parts_sampled, two_parts_take
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
+
+CHUNK = 64  # leaves: what a showdown makes of them stays in a core's cache (benchmarks/leaves.py)
 
 
 @jax.tree_util.register_dataclass
@@ -97,6 +99,9 @@ class _View:
     All hands, less for each own card the hands with that card. The hand itself is taken off twice,
     but ties with itself: its sign is 0.
     """
+    return _in_chunks(self._showdown, reach)
+
+  def _showdown(self, reach: Array) -> Array:
     leaves = reach.shape[0]
     everyone = dot(reach, self.compare)[:, self.rank]
     columns = jnp.concatenate([reach.T, jnp.zeros((1, leaves), reach.dtype)])
@@ -160,6 +165,16 @@ class ShowdownLeaves:
     """See `tree.pad_types`."""
     first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
     return dataclasses.replace(self, views=(first, second))
+
+
+def _in_chunks(function: Callable[[Array], Array], rows: Array) -> Array:
+  """A function of rows [L, G] to rows [L, H], on at most `CHUNK` of them at a time, in chunks alike."""
+  count = -(-len(rows) // CHUNK)
+  if count <= 1:
+    return function(rows)
+  size = -(-len(rows) // count)
+  parts = jnp.pad(rows, ((0, count * size - len(rows)), (0, 0))).reshape(count, size, -1)
+  return jax.lax.map(function, parts).reshape(count * size, -1)[: len(rows)]
 
 
 def compatible_weight(form) -> float:

@@ -52,6 +52,20 @@ def test_equals_brute_force(name, player, kind):
     np.testing.assert_allclose(value, truth, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("count", [64, 65, 200])
+def test_many_showdowns_are_valued_as_one_by_one(count):
+  leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), "showdown").leaves
+  rng = np.random.default_rng(count)
+  chosen = [rng.integers(0, len(x), (1, n)) for x, n in ((leaves.stake, count), (leaves.constant, 3))]
+  reach = [rng.random((n, leaves.views[0].weight.shape[1])) for n in (count, 3)]
+  with precision("float64"):
+    values, _ = to_device(leaves.take(chosen), "float64")(0, to_device(reach, "float64"))
+    for k in range(count):
+      alone = to_device(leaves.take([chosen[0][:, k : k + 1], chosen[1]]), "float64")
+      value, _ = alone(0, to_device([reach[0][k : k + 1], reach[1]], "float64"))
+      np.testing.assert_allclose(values[k], value[0], rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["dense", "showdown"])
 def test_there_may_be_no_showdown(kind):
   leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), kind).leaves
