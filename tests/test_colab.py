@@ -10,7 +10,15 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDER = ROOT / "colab"
-NAMES = ("quickstart", "compare_with_openspiel", "variance_reduction", "re_solving", "cheat", "turn")
+NAMES = (
+  "quickstart",
+  "compare_with_openspiel",
+  "variance_reduction",
+  "re_solving",
+  "cheat",
+  "turn",
+  "learned_values",
+)
 LARGEST = 1_000_000  # bytes: what GitHub still shows at once
 LONGEST = 10  # lines of a cell; what is longer belongs into the package
 MACHINE = re.compile(r"/(tmp|home|root|work|usr|opt|Users)/|site-packages|[A-Z]:\\")
@@ -75,7 +83,8 @@ def test_the_first_cell_installs_on_colab_only(name):
   lines = first.source.splitlines()
   assert lines[0] == "import sys"
   assert lines[2] == 'if "google.colab" in sys.modules:'
-  assert lines[3] == "  %pip install --quiet ps_cfr_spiel-*.whl"  # uploaded, as the README says
+  extra = " equinox optax" if name == "learned_values" else ""
+  assert lines[3] == "  %pip install --quiet ps_cfr_spiel-*.whl" + extra  # uploaded, as the README says
   assert len(lines) == 4
   assert not any("pip " in cell.source for cell in others)
 
