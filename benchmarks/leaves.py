@@ -21,6 +21,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, cfr
 from ps_cfr_spiel.compiler.from_form import LEAVES
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.tree import showdown
 
 RANGES = {
   "all": "",
@@ -129,7 +130,9 @@ def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--repeats", type=int, default=15)
   parser.add_argument("--only", default="", help="subgames whose name contains this")
+  parser.add_argument("--chunk", type=int, default=showdown.CHUNK, help="leaves `showdown` takes at once")
   options = parser.parse_args()
+  showdown.CHUNK = options.chunk
   print(describe())
   head = "".join(f"{kind:>10}" for kind in LEAVES)
   for dtype in ("float32", "float64"):
