@@ -14,6 +14,7 @@ import re
 import struct
 import tempfile
 import time
+import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -103,9 +104,19 @@ NEEDED = {  # by kind
 Shape = tuple[tuple[int, ...], np.dtype]
 
 
+class _Held:
+  """A file that stays open while this is kept: a run may meanwhile put a newer one in its place."""
+
+  def __init__(self, path: Path):
+    self.path = path
+    with open(path, "rb") as file:
+      self.descriptor = os.dup(file.fileno())
+    weakref.finalize(self, os.close, self.descriptor)
+
+
 @dataclasses.dataclass(frozen=True)
 class Stored:
-  """A file whose arrays are still on disk.
+  """A file whose arrays are still on disk; what is read is of one and the same file.
 
   Attributes:
     path: where it is.
@@ -116,12 +127,13 @@ class Stored:
   path: Path
   header: dict[str, Any]
   shapes: dict[str, Shape]
+  _held: _Held
 
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
     """Reads the arrays, if they are exactly those that are expected.
 
     Raises:
-      OSError: the file is gone.
+      OSError: the file cannot be read.
       ValueError: the file has other arrays, or is damaged, or a number in it is not finite.
     """
     for name in dict.fromkeys([*expected, *self.shapes]):
@@ -131,7 +143,7 @@ class Stored:
           f"{self.path} is damaged or of another game: its arrays do not fit the game and the options that "
           f"it names; of {name} it has {_shape_text(found)}, expected {_shape_text(wanted)}."
         )
-    with _opened(self.path) as archive:
+    with _opened(self._held) as archive:
       arrays = {name: _member(archive, name) for name in expected}
     for name, array in arrays.items():
       if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
@@ -203,7 +215,8 @@ def read(path: str | os.PathLike) -> Stored:
       header is not as `FIELDS` says.
   """
   path = Path(path)
-  with _opened(path) as archive:
+  held = _Held(path)
+  with _opened(held) as archive:
     shapes = {name.removesuffix(".npy"): _claimed(archive, name) for name in archive.namelist()}
     shape, dtype = shapes.pop(HEADER)
     if shape != () or dtype.kind != "U" or dtype.itemsize > LONGEST_HEADER:
@@ -212,18 +225,18 @@ def read(path: str | os.PathLike) -> Stored:
   if not isinstance(header, dict) or header.get("format") != FORMAT:
     raise ValueError(f"{path} is not a file of {FORMAT}.")
   _check_header(path, header)
-  return Stored(path, header, shapes)
+  return Stored(path, header, shapes, held)
 
 
 @contextlib.contextmanager
-def _opened(path: Path):
+def _opened(held: _Held):
   """The file as an archive; what is wrong with its bytes becomes a ValueError that names it."""
-  with open(path, "rb") as file:
+  with open(held.descriptor, "rb", closefd=False) as file:
     try:
       with zipfile.ZipFile(file) as archive:
         yield archive
     except DAMAGE as error:
-      raise ValueError(f"{path} is truncated or not a file of {FORMAT}: {error}") from error
+      raise ValueError(f"{held.path} is truncated or not a file of {FORMAT}: {error}") from error
 
 
 def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:

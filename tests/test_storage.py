@@ -256,6 +256,26 @@ def test_a_file_cannot_raise_the_limit(tmp_path):
   assert ps_cfr_spiel.load_solver(tmp_path / "run.npz", limit=LIMIT + 1).limit == LIMIT + 1
 
 
+def test_a_file_that_is_replaced_while_it_is_read(solver, tmp_path):
+  path = tmp_path / "run.npz"
+  solver.save(path)
+  stored = storage.read(path)
+  later = PSCFRSolver(solver.game, solver.rule)
+  later.run(solver.iteration + 3)
+  later.save(path)
+  arrays = stored.arrays(stored.shapes)
+  with np.load(path) as file:  # the newer one
+    assert any(not np.array_equal(arrays[name], file[name]) for name in arrays)
+  solver.save(tmp_path / "again.npz")
+  with np.load(tmp_path / "again.npz") as file:
+    assert all(np.array_equal(array, file[name]) for name, array in arrays.items())
+  assert ps_cfr_spiel.load_solver(path).iteration == later.iteration
+  descriptors = len(os.listdir("/dev/fd"))
+  for _ in range(5):
+    storage.read(path)
+  assert len(os.listdir("/dev/fd")) <= descriptors
+
+
 def test_files_of_killed_writers_are_swept(solver, tmp_path):
   others = ["run.npz.old.part", "other.npzabcdefgh.part", "run.npz"]
   for name in ("run.npzabcd_f12.part", *others):
