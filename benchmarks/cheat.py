@@ -1,92 +1,107 @@
-"""Cheat at its paper's size: learning curves with and without pruning, and how the agent behaves.
+"""Cheat at its paper's size: learning curves with and without pruning, and how an agent plays.
 
-  python benchmarks/cheat.py [--seconds 60] [--games 500] [--plot docs/cheat_learning.png] [--agent run.npz]
+  python benchmarks/cheat.py curves [--seconds 60] [--games 500] [--plot docs/cheat_learning.png]
+  python benchmarks/cheat.py agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
+  python benchmarks/cheat.py pruning [--game 'cheat(max_turns=8)'] [--seconds 60]
 
-Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic player, of
-external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default. Every method has
-the same processor time. Their traversals are of games of at most `--turns` turns, since one of 50 turns
-without pruning would not come to an end; matches are of the game of 50. A table follows of what the last
-agent, or that of a file, does: lies by claim, challenges, and how many of those are right.
+curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
+player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default. Every
+method has the same processor time. Traversed games have at most `--turns` turns, since one of 50 turns
+without pruning would not come to an end; matches are of the game of 50.
+agent: matches of a saved agent in both seats, and its behaviour against itself: lies by claim and rank,
+challenges, and how many of those are right.
+pruning: decisions of an iteration with each kind of pruning, as learning goes on.
 """
 
 import argparse
-import collections
 import time
 
-import numpy as np
 import pyspiel
+from kept import add_flags, keep, kept
 from machine import describe
-from ps_cfr_spiel.games.cheat import rules
+from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, matches
+from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
+from ps_cfr_spiel.playing import PRUNINGS
 from ps_cfr_spiel.solvers import PlayedPolicy
+from ps_cfr_spiel.views import behaviour_text
 
 MARKS = 4
 RIVALS = ("naive", "heuristic")
+PLAYS = "plays, learned values (default)"
+SHOWN = 2000  # games of an agent against itself
 
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("part", choices=("curves", "agent", "pruning"))
   parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each method")
-  parser.add_argument("--games", type=int, default=500, help="against each player at each mark")
+  parser.add_argument("--games", type=int, default=500, help="against each player, at each mark")
   parser.add_argument("--turns", type=int, default=8, help="of traversed games")
-  parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
-  parser.add_argument("--agent", help="a run of train cheat whose behaviour is shown")
-  parser.add_argument("--plot", help="file to draw the curves to")
+  parser.add_argument("--methods", nargs="*", default=[*PRUNINGS, PLAYS], choices=[*PRUNINGS, PLAYS])
+  parser.add_argument("--game", default="cheat(max_turns=8)", help="for pruning")
+  parser.add_argument("--agent", help="a run of train cheat")
+  add_flags(parser, "curves or behaviour")
   options = parser.parse_args()
+  if options.redraw:
+    return DRAW[options.part](kept(options.plot), options.plot)
   print(describe())
-  game = pyspiel.load_game("cheat")
-  curves, policy = {}, None
-  for name in options.methods:
-    print(f"\n{name}", flush=True)
-    curves[name], policy = learn(METHODS[name](options.turns), game, options.seconds, options.games)
+  if options.part == "pruning":
+    return pruning(options)
+  found = curves(options) if options.part == "curves" else agent(options)
   if options.plot:
-    draw(curves, options.plot)
-  if options.agent:
-    policy = ps_cfr_spiel.load_policy(options.agent)
-  if policy is not None:
-    show_behaviour(game, policy, options.games)
+    keep(options.plot, found)
+    DRAW[options.part](kept(options.plot), options.plot)
 
 
-def external(pruning):
-  return lambda turns: PlayedExternalSolver(pyspiel.load_game(f"cheat(max_turns={turns})"), pruning)
+def curves(options: argparse.Namespace) -> dict:
+  """[seconds, iterations, game value, {rival: (wins, games)}] at each mark, by method."""
+  game, found = pyspiel.load_game("cheat"), {}
+  for name in options.methods:
+    print(f"\n{label(name)}", flush=True)
+    short = pyspiel.load_game(f"cheat(max_turns={options.turns})")
+    solver = PlayedMCCFRSolver(game) if name == PLAYS else PlayedExternalSolver(short, name)
+    found[name] = learn(solver, game, options.seconds, options.games)
+  return found
 
 
-METHODS = {
-  "external sampling": external("none"),
-  "external sampling, regret-based pruning": external("regret"),
-  "external sampling, best-response pruning": external("best_response"),
-  "plays, learned values (default)": lambda turns: PlayedMCCFRSolver(pyspiel.load_game("cheat")),
-}
+def label(name: str) -> str:
+  return name if name == PLAYS else f"external sampling, pruning: {name.replace('_', ' ')}"
 
 
-def learn(solver, game, seconds: float, games: int):
-  """Runs for some seconds of processor time; the marks' figures, and the agent for games of 50 turns."""
+def learn(solver, game, seconds: float, games: int) -> list:
+  """Runs for some seconds of processor time; the marks' figures."""
   solver.compile(progress=False)
-  used, rows, before, policy = 0.0, [], (0, 0), None
+  used, rows = 0.0, []
   for mark in range(1, MARKS + 1):
-    started, ended = time.process_time(), seconds * mark / MARKS - used
-    while time.process_time() - started < ended:
-      solver.run(1, progress=False)
-    used += time.process_time() - started
+    used += run(solver, seconds * mark / MARKS - used)
     policy = PlayedPolicy(game, game.played_form(), solver.average_policy().table, {})
-    won = {rival: wins(game, policy, rival, games) for rival in RIVALS}
-    nodes = (solver.nodes - before[0]) / (solver.iteration - before[1])
-    before = solver.nodes, solver.iteration
+    won = {rival: tuple(wins(game, policy, rival, games)) for rival in RIVALS}
     rows.append((used, solver.iteration, solver.game_value, won))
     text = "; ".join(f"{rival} {interval(*pair)}" for rival, pair in won.items())
     print(
-      f"  {used:6.1f} s, iteration {solver.iteration:,}: {used / solver.iteration:.3f} s and {nodes:,.0f} "
-      f"decisions an iteration, {solver.skipped:,} moves skipped, value {solver.game_value:+.3f}; {text}",
+      f"  {used:6.1f} s, iteration {solver.iteration:,}: {used / solver.iteration:.3f} s and "
+      f"{solver.nodes / solver.iteration:,.0f} decisions an iteration, {solver.skipped:,} moves skipped, "
+      f"value {solver.game_value:+.3f}; {text}",
       flush=True,
     )
-  return rows, policy
+  return rows
+
+
+def run(solver, seconds: float) -> float:
+  """Runs iterations, at least one, until so much processor time is used; how much it was."""
+  started = time.process_time()
+  while True:
+    solver.run(1, progress=False)
+    if (used := time.process_time() - started) >= seconds:
+      return used
 
 
 def wins(game, policy, rival: str, games: int) -> tuple[int, int]:
-  score = matches.match(game, matches.player(policy), matches.player(rival), games).score
+  score = matches.match(game, matches.player(policy), matches.player(rival, 1), games).score
   return score.wins, score.games
 
 
@@ -95,54 +110,78 @@ def interval(won: int, games: int) -> str:
   return f"{100 * won / games:.1f}% ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def show_behaviour(game, policy, games: int) -> None:
-  """What the agent does against itself: lies by number of cards claimed, and challenges."""
-  counts = collections.Counter()
-  for record in matches.play_games(game, matches.player(policy), matches.player(policy, 1), games):
-    state = game.new_initial_state()
-    for action in record.history:
-      if not state.is_chance_node():
-        count(counts, state, action)
-      state.apply_action(action)
-  print("\nthe agent against itself\n  claim   discards        lies  challenged rightly so")
-  for claim in range(1, game.rules.max_discard + 1):
-    laid, lies, called, right = (counts[what, claim] for what in ("laid", "lies", "called", "right"))
-    shares = (lies / max(laid, 1), called / max(laid, 1), right / max(called, 1))
-    print(f"  {claim:>5}{laid:>11,}" + "".join(f"{100 * share:>11.1f}%" for share in shares))
+def pruning(options: argparse.Namespace) -> None:
+  """Decisions and seconds of an iteration, between marks that come ever more seldom."""
+  for name in (method for method in options.methods if method != PLAYS):
+    print(f"\n{options.game}, {label(name)}")
+    solver = PlayedExternalSolver(pyspiel.load_game(options.game), name)
+    solver.compile(progress=False)
+    used, mark, before = 0.0, 1, (0, 0, 0.0)
+    while used < options.seconds:
+      used += run(solver, 0)
+      if solver.iteration >= mark or used >= options.seconds:
+        nodes, iterations, time_taken = (
+          new - old for new, old in zip((solver.nodes, solver.iteration, used), before, strict=True)
+        )
+        print(
+          f"  to iteration {solver.iteration:>7,}: {nodes / iterations:>14,.0f} decisions and "
+          f"{time_taken / iterations:.4f} s an iteration",
+          flush=True,
+        )
+        mark, before = 2 * solver.iteration, (solver.nodes, solver.iteration, used)
 
 
-def count(counts: collections.Counter, state, action: int) -> None:
-  if not state.discard:
-    cards = state.get_game().cards(action)
-    counts["laid", len(cards)] += 1
-    counts["lies", len(cards)] += any(card != state.rank for card in cards)
-  elif action == rules.CHALLENGE:
-    cards = state.get_game().cards(state.discard)
-    counts["called", len(cards)] += 1
-    counts["right", len(cards)] += any(card != state.rank for card in cards)
+def agent(options: argparse.Namespace) -> dict:
+  """Matches of a saved agent, and its behaviour against itself, by name of the count."""
+  policy = ps_cfr_spiel.load_policy(options.agent)
+  game = policy.game
+  print(f"{policy.info['solver']} after {policy.info['iteration']:,} iterations")
+  for rival in RIVALS:
+    games = matches.play_games(game, matches.player(policy), matches.player(rival, 1), options.games)
+    print(f"against the {rival} player: {evaluate_match(game, games).score}", flush=True)
+    for seat in (0, 1):
+      own = [record for record in games if record.seat == seat]
+      print(f"  in seat {seat}: {evaluate_match(game, own).score}", flush=True)
+  records = matches.play_games(game, matches.player(policy), matches.player(policy, 1), SHOWN)
+  behaviour = count(game, ((seat, record.actions) for record in records for seat in (0, 1)))
+  print(f"\nthe agent against itself, {SHOWN:,} games\n{behaviour_text(behaviour)}")
+  return behaviour._asdict()
 
 
-def draw(curves, path: str) -> None:
+def draw_curves(found: dict, path: str) -> None:
   """Game values and shares won over processor time, as in the paper's Figs. 4 to 6."""
   from ps_cfr_spiel.pictures import figure_with_panels
   from ps_cfr_spiel.pictures.style import INK, LINES
 
   names = ("average game value", *(f"won against the {rival} player" for rival in RIVALS))
   figure, places = figure_with_panels(names, columns=3)
-  for color, (name, rows) in zip(LINES, curves.items(), strict=False):
+  for color, (name, rows) in zip(LINES, found.items(), strict=False):
     times = [row[0] for row in rows]
-    places[0].plot(times, [row[2] for row in rows], color=color, label=name)
+    places[0].plot(times, [row[2] for row in rows], color=color, label=label(name))
     for axes, rival in zip(places[1:], RIVALS, strict=True):
-      shares = np.array([[won / games, *wilson(won, games)] for won, games in (r[3][rival] for r in rows)])
-      axes.plot(times, shares[:, 0], color=color)
-      axes.fill_between(times, shares[:, 1], shares[:, 2], color=color, alpha=0.2, linewidth=0)
+      pairs = [row[3][rival] for row in rows]
+      axes.plot(times, [won / games for won, games in pairs], color=color)
+      axes.fill_between(times, *zip(*(wilson(*pair) for pair in pairs), strict=True), color=color, alpha=0.2)
   for axes in places:
     axes.set_xlabel("seconds of one core", color=INK)
     axes.spines[["top", "right"]].set_visible(False)
-  places[0].legend(frameon=False, fontsize="small")
+  figure.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
   figure.savefig(path)
-  print(f"Drawn in {path}")
+  print(f"drawn: {path}")
 
+
+def draw_behaviour(found: dict, path: str) -> None:
+  """Lies and challenges in bars."""
+  import numpy as np
+
+  from ps_cfr_spiel.pictures import cheat_behaviour
+
+  behaviour = Behaviour(**{name: np.array(counts) for name, counts in found.items()})
+  cheat_behaviour(behaviour, f"The agent against itself, {SHOWN:,} games").savefig(path)
+  print(f"drawn: {path}")
+
+
+DRAW = {"curves": draw_curves, "agent": draw_behaviour}
 
 if __name__ == "__main__":
   main()

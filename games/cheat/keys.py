@@ -109,6 +109,41 @@ def index(rules: Rules) -> Keys:
   )
 
 
+def shared(
+  rules: Rules, index: Keys, other_rules: Rules, other: Keys
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """The keys that two games have in common: their first cells in both, and how many moves they share.
+
+  Keys are the same if the turned hands, the other player's numbers of cards and the claims are. With fewer
+  cards in play the pile is smaller: what lies at its bottom does not count. With fewer ranks, the last ones
+  after turning are those that are not there. Discards are in the order of their sizes, so the first ones of
+  a hand are the same.
+
+  Returns:
+    int64[n] each, for n keys.
+  """
+  pair = (rules, index), (other_rules, other)
+  suits, ranks = (min(getattr(r, name) for r, _ in pair) for name in ("suits", "ranks"))
+  cards = min(r.players * r.hand_size for r, _ in pair)
+  digits = np.indices((suits + 1,) * ranks).reshape(ranks, -1)
+  size = digits.sum(0)
+  codes = [(digits * (r.suits + 1) ** np.arange(ranks)[:, None]).sum(0) for r, _ in pair]
+  found: list[tuple[Any, Any, Any]] = []
+  for theirs in range(cards):
+    here = (size > 0) & (size + theirs <= cards)
+    if theirs:
+      firsts, counts = zip(
+        *(k.discard(c[here], theirs) for (_, k), c in zip(pair, codes, strict=True)), strict=True
+      )
+      found.append((*firsts, np.minimum(*counts)))
+    for claim in range(1, min(r.max_discard for r, _ in pair) + 1):
+      here = (size > 0) & (size + claim + theirs <= cards)
+      firsts = [k.answer(c[here], size[here], claim, theirs) for (_, k), c in zip(pair, codes, strict=True)]
+      found.append((*firsts, np.full(here.sum(), ANSWERS)))
+  first, second, moves = (np.concatenate(column).astype(np.int64) for column in zip(*found, strict=True))
+  return first, second, moves
+
+
 def _turned_back(rules: Rules) -> np.ndarray:
   """See `Keys.back`."""
   discards = cheat_rules.discards(rules.ranks, rules.max_discard)

@@ -47,6 +47,7 @@ def traverse(
   rules: Rules,
   keys: Keys,
   tables: tuple[jax.Array, ...],
+  fixed: jax.Array | None,
   hands: jax.Array,
   first: jax.Array,
   traverser: jax.Array,
@@ -60,6 +61,7 @@ def traverse(
     rules: the game's.
     keys: likewise.
     tables: five [S]: regrets, average, values, visits and skipped moves.
+    fixed: [S], by which the opponent plays; None: by the regrets. For plays alone.
     hands: int32[2, R, B], dealt.
     first: int32[B], who discards first.
     traverser: int32[].
@@ -81,6 +83,7 @@ def traverse(
   )
   found = call(
     *tables,
+    jnp.zeros(0, dtype) if fixed is None else fixed,
     *(keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs, cards),
     rows.sum(1, dtype=np.int32),
     *(hands, first, traverser[None], seed, jnp.asarray(weight, dtype)[None]),

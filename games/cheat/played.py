@@ -106,6 +106,7 @@ class PlayedCheat:
   def traverse(
     self,
     tables: tuple[jax.Array, ...],
+    fixed: jax.Array | None,
     traverser: jax.Array,
     weight: jax.Array,
     key: jax.Array,
@@ -117,7 +118,11 @@ class PlayedCheat:
     games = arrays.deal(self.rules, deal, batch)
     seed = jax.random.key_data(plays)
     dealt = games.hands, games.discarder
-    return native.traverse(self.rules, self.keys, tables, *dealt, traverser, seed, weight, options)
+    return native.traverse(self.rules, self.keys, tables, fixed, *dealt, traverser, seed, weight, options)
+
+  def shared(self, other: "PlayedCheat") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """See `keys.shared`."""
+    return keys.shared(self.rules, self.keys, other.rules, other.keys)
 
   def locate(self, state: "CheatState") -> tuple[int, list[int]]:
     """The first cell of the player to move, and the actions of the cells from there on."""

@@ -2,7 +2,8 @@
 //
 // All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
 // game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
-// follows one move. Regrets stand still during a traversal and are brought up to date after it.
+// follows one move. Regrets stand still during a traversal and are brought up to date after it, or after every
+// decision.
 
 #include <algorithm>
 #include <array>
@@ -97,10 +98,11 @@ struct Random {
   double uniform() { return double(bits() >> 11) * 0x1p-53; }
 };
 
-// Tables by cell; see `playing.external.Tables`.
+// Tables by cell; see `playing.traversals.Tables`. The opponent plays by `fixed`, if that is there.
 template <typename T>
 struct Tables {
   T *regrets, *average, *values, *visits, *skipped;
+  const T* fixed;
 };
 
 // What one traversal found out about a cell.
@@ -111,19 +113,20 @@ struct Lesson {
 
 template <typename T>
 struct Options {
-  int64_t sampling, pruning;
+  int64_t sampling, pruning, at_once;
   T weight, exploration, decay, most_weight;
 };
 
 template <typename T>
 struct Traversal {
-  // A decision of a play: where its policy begins in the stack, and 1 / probability of the traverser's moves before.
+  // A decision of a play: where its policy begins in the stack; and of the traverser's moves before, 1 / probability
+  // of sampling them, and the policy's own probability over that.
   struct Step {
     Key key;
     size_t base;
     int move;
     bool own;
-    T weight;
+    T weight, reach;
   };
 
   const Rules& rules;
@@ -212,6 +215,7 @@ struct Traversal {
       }
     }
     stack.resize(base);
+    if (options.at_once) learn();
     return mean;
   }
 
@@ -222,9 +226,9 @@ struct Traversal {
   }
 
   // One play in which the traverser explores; on the way back values and regrets are learned
-  // (`playing.Learned`), at once.
+  // (`playing.Learned`), at once. The average is of the opponent's policies, of the traverser's if that is fixed.
   T play(Game game) {
-    T weight = 1;
+    T weight = 1, reach = 1;
     path.clear();
     stack.clear();
     while (!game.over) {
@@ -233,32 +237,36 @@ struct Traversal {
       const bool own = game.mover() == traverser;
       const size_t base = stack.size();
       stack.resize(base + key.count);
-      policy(tables.regrets + key.first, key.count, &stack[base]);
+      const bool fixed = !own && tables.fixed;
+      policy((fixed ? tables.fixed : tables.regrets) + key.first, key.count, &stack[base]);
       const bool explores = own && random.uniform() < options.exploration;
       const int move = explores ? int(random.uniform() * key.count) : sample(&stack[base], key.count);
-      path.push_back({key, base, move, own, std::min(weight, options.most_weight)});
+      if (!fixed) path.push_back({key, base, move, own, std::min(weight, options.most_weight), reach});
       if (own) {
-        weight /= options.exploration / key.count + (1 - options.exploration) * stack[base + move];
+        const T chosen = options.exploration / key.count + (1 - options.exploration) * stack[base + move];
+        weight /= chosen;
+        reach *= stack[base + move] / chosen;
       }
       game = step(rules, index, game, move);
     }
     const T value = utility(game);
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
-      const auto& [key, base, move, own, weight] = *step;
+      const auto& [key, base, move, own, weight, reach] = *step;
       T *const values = tables.values + key.first, *const regrets = tables.regrets + key.first;
       const T* shares = &stack[base];
       values[move] += options.decay * ((own ? value : -value) - values[move]);
       T mean = 0;
       for (int32_t a = 0; a < key.count && own; ++a) mean += shares[a] * values[a];
+      const T averaged = !own ? weight : tables.fixed ? reach : T(0);
       for (int32_t a = 0; a < key.count; ++a) {
         if (own) regrets[a] = std::max(regrets[a] + weight * (values[a] - mean), T(0));
-        else tables.average[key.first + a] += options.weight * weight * shares[a];
+        if (averaged > 0) tables.average[key.first + a] += options.weight * averaged * shares[a];
       }
     }
     return value;
   }
 
-  // Brings the tables up to date with the lessons, which are as before the traversal then.
+  // Brings the tables up to date with the lessons, of which none is left then.
   void learn() {
     for (const Key& key : visited) {
       for (int32_t cell = key.first; cell < key.first + key.count; ++cell) {
@@ -284,16 +292,17 @@ struct Traversal {
 
 template <ffi::DataType type>
 ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi::Buffer<type> values,
-                      ffi::Buffer<type> visits, ffi::Buffer<type> skipped, ffi::Buffer<ffi::S32> discards,
-                      ffi::Buffer<ffi::S32> count, ffi::Buffer<ffi::S32> at, ffi::Buffer<ffi::S32> turned,
-                      ffi::Buffer<ffi::S32> answers, ffi::Buffer<ffi::S32> pairs, ffi::Buffer<ffi::S32> cards,
+                      ffi::Buffer<type> visits, ffi::Buffer<type> skipped, ffi::Buffer<type> fixed,
+                      ffi::Buffer<ffi::S32> discards, ffi::Buffer<ffi::S32> count, ffi::Buffer<ffi::S32> at,
+                      ffi::Buffer<ffi::S32> turned, ffi::Buffer<ffi::S32> answers, ffi::Buffer<ffi::S32> pairs,
+                      ffi::Buffer<ffi::S32> cards,
                       ffi::Buffer<ffi::S32> claims, ffi::Buffer<ffi::S32> hands, ffi::Buffer<ffi::S32> first,
                       ffi::Buffer<ffi::S32> traverser, ffi::Buffer<ffi::U32> seed, ffi::Buffer<type> weight,
                       ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_average,
                       ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
                       ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
                       ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
-                      int64_t pruning, int64_t most_nodes, double exploration, double decay,
+                      int64_t pruning, int64_t at_once, int64_t most_nodes, double exploration, double decay,
                       double most_weight) {
   using T = ffi::NativeType<type>;
   const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
@@ -311,9 +320,11 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
   }
   const std::unique_ptr<void, decltype(&std::free)> lessons(std::calloc(size, sizeof(Lesson<T>)), &std::free);
   if (!lessons) return ffi::Error::Internal("no memory for the lessons of a traversal");
-  const Options<T> options{sampling, pruning, weight.typed_data()[0], T(exploration), T(decay), T(most_weight)};
+  const Options<T> options{sampling,       pruning,  at_once,       weight.typed_data()[0],
+                           T(exploration), T(decay), T(most_weight)};
   const Tables<T> tables{new_regrets->typed_data(), new_average->typed_data(), new_values->typed_data(),
-                         new_visits->typed_data(), new_skipped->typed_data()};
+                         new_visits->typed_data(), new_skipped->typed_data(),
+                         fixed.element_count() > 0 ? fixed.typed_data() : nullptr};
   Traversal<T> traversal{rules, index, options, tables, static_cast<Lesson<T>*>(lessons.get())};
   traversal.traverser = traverser.typed_data()[0];
   const uint64_t bits = uint64_t(seed.typed_data()[0]) << 32 | seed.typed_data()[1];
@@ -350,13 +361,14 @@ auto bind() {
   using Integers = ffi::Buffer<ffi::S32>;
   return ffi::Ffi::Bind()
       .template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>()
-      .template Arg<Numbers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
+      .template Arg<Numbers>().template Arg<Numbers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
-      .template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>().template Ret<Numbers>()
+      .template Arg<Integers>().template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>()
-      .template Ret<Numbers>().template Ret<Integers>().template Attr<int64_t>("suits")
-      .template Attr<int64_t>("turns").template Attr<int64_t>("sampling").template Attr<int64_t>("pruning")
+      .template Ret<Numbers>().template Ret<Numbers>().template Ret<Integers>()
+      .template Attr<int64_t>("suits").template Attr<int64_t>("turns").template Attr<int64_t>("sampling")
+      .template Attr<int64_t>("pruning").template Attr<int64_t>("at_once")
       .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
       .template Attr<double>("decay").template Attr<double>("most_weight");
 }

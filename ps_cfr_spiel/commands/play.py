@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyspiel
 from absl import flags
-from open_spiel.python.bots.policy import PolicyBot
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_limit
@@ -20,7 +19,7 @@ from ps_cfr_spiel.commands.user_input import (
   user_errors,
 )
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.evaluation import BOTS, Played, evaluate_match, table
+from ps_cfr_spiel.evaluation import BOTS, Played, evaluate_match, matches, table
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.walking import LIMIT
@@ -118,7 +117,7 @@ def make_opponent(
   policy = load_opponent(name, limit)
   if str(policy.game) != str(game):
     raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")
-  return lambda seat: PolicyBot(seat, rng, policy)
+  return lambda seat: matches.PolicyBot(seat, rng, policy)
 
 
 COMMAND = Command(

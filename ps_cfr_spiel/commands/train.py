@@ -3,7 +3,7 @@
 import csv
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,15 @@ from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.evaluation import Score, matches
-from ps_cfr_spiel.playing import KEYS
+from ps_cfr_spiel.playing import KEYS, PRUNINGS
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   ESTIMATES,
-  PRUNINGS,
   UPDATES,
   LimitReachedError,
   PlayedExternalSolver,
   PlayedMCCFRSolver,
+  PlayedPolicy,
   PlayedSolver,
   load_solver,
 )
@@ -34,11 +34,11 @@ _METHODS = {"plays": PlayedMCCFRSolver, "external": PlayedExternalSolver}
 _OWN = {  # flags that are arguments of the solver, by method
   "plays": (
     *("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
-    *("key", "cells"),
+    *("key", "cells", "against"),
   ),
-  "external": ("pruning", "decay", "most_nodes", "batch", "seed"),
+  "external": ("pruning", "updates", "decay", "most_nodes", "batch", "seed"),
 }
-_FIXED = tuple(dict.fromkeys(("method", *(name for names in _OWN.values() for name in names))))  # on resuming
+_FIXED = ("method", *dict.fromkeys(name for names in _OWN.values() for name in names), "start")  # on resuming
 
 
 def define(values: flags.FlagValues) -> None:
@@ -62,6 +62,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
   flags.DEFINE_enum("key", None, list(KEYS), _HELP["key"], **into)
   flags.DEFINE_integer("cells", None, _HELP["cells"], 1, **into)
+  flags.DEFINE_string("against", None, _HELP["against"], **into)
+  flags.DEFINE_string("start", None, _HELP["start"], **into)
   flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
   define_json(values)
 
@@ -74,12 +76,15 @@ _HELP = {
   "method": "plays learns from plays in which both sides move by their policies; external, the paper's, "
   "traverses all moves of one side, and needs short games.",
   "updates": "Learn from the plays of a batch together, or natively at_once after each; auto: at once where "
-  "that can be had.",
+  "that can be had. In 'external': after a traversal, or after every decision (auto).",
   "pruning": "Which moves 'external' skips while they are bad.",
   "most_nodes": "Decisions after which 'external' gives a traversal up.",
   "batch": "Games under one strategy for a side; an iteration has twice as many (default: 4096, or 256 where "
   "OpenSpiel's states are played; for 'external' 1).",
   "key": "What a choice depends on in games other than cheat (default: infostate).",
+  "against": "The run.npz of an agent that plays the other side and does not learn: a best response to it is "
+  "learned, and how often that wins says how far the agent is from unbeatable.",
+  "start": "The run.npz of a smaller cheat (fewer cards, a shorter horizon), with which learning begins.",
   "cells": "Most moves of keys, in games other than cheat (default: a million); the run ends there.",
   "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
   "unbiased, with more noise.",
@@ -92,7 +97,7 @@ def train(values: flags.FlagValues, words: Sequence[str]) -> int:
   folder = make_folder(_folder(values, solver))
   with user_errors():
     end = solver.end_of(values.iterations)
-  opponents = ONLY_IN_CHEAT if solver.game.get_type().short_name == "cheat" else ("random",)
+  opponents = _opponents(solver)
   quiet = values.quiet or values.json
   if not quiet:
     print(report({"game": solver.game, "method": solver.description}) + "\n")
@@ -118,11 +123,16 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
   if not words:
     raise UserError("train needs a game, such as cheat or 'liars_dice(numdice=2)'.")
   game, method = load_game(words), values.method
-  if foreign := [f"--{name}" for name in _FIXED[1:] if values[name].present and name not in _OWN[method]]:
+  if foreign := [f"--{name}" for name in _FIXED[1:-1] if values[name].present and name not in _OWN[method]]:
     raise UserError(f"--method={method} has no {', '.join(foreign)}.")
   with user_errors():
     options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
-    return _METHODS[method](game, **{name: value for name, value in options.items() if value is not None})
+    if options.get("against") is not None:
+      options["against"] = _run(options["against"]).average_policy()
+    solver = _METHODS[method](game, **{name: value for name, value in options.items() if value is not None})
+    if values.start is not None:
+      solver.start_from(_run(values.start))
+  return solver
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
@@ -130,11 +140,24 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
+  return _run(values.resume)
+
+
+def _run(path: str) -> PlayedSolver:
+  """The run in a file of this command."""
   with user_errors():
-    solver = load_solver(values.resume)
+    solver = load_solver(path)
   if not isinstance(solver, PlayedSolver):
-    raise UserError(f"{values.resume} is no run of the command train.")
+    raise UserError(f"{path} is no run of the command train.")
   return solver
+
+
+def _opponents(solver: PlayedSolver) -> dict[str, str | PlayedPolicy]:
+  """Who matches are played against, by what to call them."""
+  if (agent := solver.against) is not None:
+    return {"agent": agent}
+  names = ONLY_IN_CHEAT if solver.game.get_type().short_name == "cheat" else ("random",)
+  return {name: name for name in names}
 
 
 def _folder(values: flags.FlagValues, solver: PlayedSolver) -> Path:
@@ -151,7 +174,7 @@ def _learn(
   end: int,
   folder: Path,
   rows: list[dict[str, Any]],
-  opponents: Sequence[str],
+  opponents: Mapping[str, str | PlayedPolicy],
 ) -> dict[str, Score]:
   """Runs to the end and adds rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
@@ -181,12 +204,14 @@ def _learn(
   return scores
 
 
-def _scores(solver: PlayedSolver, opponents: Sequence[str], games: int) -> dict[str, Score]:
+def _scores(
+  solver: PlayedSolver, opponents: Mapping[str, str | PlayedPolicy], games: int
+) -> dict[str, Score]:
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
   return {
-    name: matches.match(solver.game, matches.player(policy), matches.player(name), games).score
-    for name in opponents
+    name: matches.match(solver.game, matches.player(policy), matches.player(who, 1), games).score
+    for name, who in opponents.items()
   }
 
 
@@ -204,7 +229,7 @@ def _row(solver: PlayedSolver, seconds: float, scores: dict[str, Score]) -> dict
   }
 
 
-def _head(opponents: Sequence[str]) -> str:
+def _head(opponents: Iterable[str]) -> str:
   names = "".join(f"{f'won: {name}':>17}" for name in opponents)
   return f"{'iteration':>10}{'games':>14}{'nodes':>17}{'cells':>12}{'value':>8}{'seconds':>10}{names}"
 
@@ -252,6 +277,7 @@ COMMAND = Command(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",
     "train 'liars_dice(numdice=2)' --iterations=50 --cells=500000",
+    "train cheat --against=agent/run.npz --output=best_response",
     "train 'cheat(max_turns=6)' --method=external --iterations=20",
     "train --resume=agent/run.npz --iterations=5000",
     "play cheat --opponent=agent/run.npz",

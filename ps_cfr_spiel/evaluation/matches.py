@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
-from open_spiel.python.bots.policy import PolicyBot
+from open_spiel.python.bots import policy as openspiel_bots
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from ps_cfr_spiel.arguments import check_option
@@ -17,6 +17,15 @@ from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot  # pyright: ignore  (games/ is mapped)
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
+
+
+class PolicyBot(openspiel_bots.PolicyBot):
+  """OpenSpiel's bot that plays a policy, which would give up (-1) where action 0 is the only one."""
+
+  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
+    """The probabilities of the actions, and one drawn by them."""
+    policy = self._policy.action_probabilities(state, self._player_id)
+    return list(policy.items()), int(self._rng.choice(list(policy), p=list(policy.values())))
 
 
 def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:

@@ -1,7 +1,7 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses` and
-`pursuit` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
+May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses`, `pursuit`
+and `cheating` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
 sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is
 touched; save one with `figure.savefig("name.png")`.
 """
@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
 
 from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
 from ps_cfr_spiel.pictures.cards import card_chart
+from ps_cfr_spiel.pictures.cheating import cheat_behaviour
 from ps_cfr_spiel.pictures.curves import (
   bands,
   dress,
@@ -34,6 +35,7 @@ __all__ = [
   "action_colors",
   "bands",
   "card_chart",
+  "cheat_behaviour",
   "dress",
   "evader_belief",
   "exploitability_curve",

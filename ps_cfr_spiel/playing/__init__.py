@@ -2,8 +2,8 @@
 
 May use: mccfr and what is below it. `played_game` says what is asked of a game, `samplers` what of a sampler.
 `trajectories` plays a game and `estimates` says what that teaches, `windows` are the moves of one key in a
-flat table; `traversals` has games that traverse themselves, with pruning; `host_game` makes
-any other game one that is played; `loop` runs it all.
+flat table; `traversals` has games that traverse themselves, with pruning; `host_game` makes any other game
+one that is played; `loop` runs it all, and `warm_start` says with what it may begin.
 """
 
 from ps_cfr_spiel.playing.estimates import Corrected, Estimate, Learned
@@ -13,6 +13,7 @@ from ps_cfr_spiel.playing.played_game import PlayedGame
 from ps_cfr_spiel.playing.samplers import MILLION, Sampler, table_size
 from ps_cfr_spiel.playing.trajectories import Trajectories
 from ps_cfr_spiel.playing.traversals import PRUNINGS, SAMPLINGS, Traversals
+from ps_cfr_spiel.playing.warm_start import taken_over
 
 __all__ = [
   "CELLS",
@@ -33,4 +34,5 @@ __all__ = [
   "init",
   "solve",
   "table_size",
+  "taken_over",
 ]

@@ -50,7 +50,7 @@ class KeyTable:
   """
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
-    """An empty table, or that of `arrays`; ValueError if that has more cells."""
+    """An empty table, or that of `arrays`; OverflowError if that has more cells."""
     self.cells, self.used = cells, 0
     self.known: dict[bytes, tuple[int, int, int]] = {}
     if saved is not None:
@@ -97,7 +97,8 @@ class HostGame:
     """Nothing is played yet; `saved` are the arrays of a table of keys.
 
     Raises:
-      ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys.
+      ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys; or
+        what is saved does not fit in.
     """
     kind = game.get_type()
     self.key = check_option("key", key, KEYS)
@@ -110,7 +111,10 @@ class HostGame:
     }
     if missing := [need for need, met in needs.items() if not met]:
       raise ValueError(f"{game} cannot be played here: it has no {' and no '.join(missing)}.")
-    self.game, self.table = game, KeyTable(check_count("cells", cells, 1), saved)
+    try:
+      self.game, self.table = game, KeyTable(check_count("cells", cells, 1), saved)
+    except OverflowError as error:
+      raise ValueError(f"cells={cells} are fewer than the keys of that run have. {error}") from error
     self.error: Exception | None = None
     self._states: list[pyspiel.State] = []
     self._moves = 0

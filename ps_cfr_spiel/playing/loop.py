@@ -21,7 +21,7 @@ class PlayingState(NamedTuple):
     iteration: int32[], iterations done.
     key: uint32[2], of the run's random numbers; it never changes.
     tables: the sampler's, [S] each.
-    value: [], the mean of all iterations of what plays brought to player 0.
+    value: [], the mean of all iterations of `Found.value`.
     nodes, skipped: int32[2] each, sums of those of `Found`.
     stopped: bool[], whether a limit was reached.
   """
@@ -46,7 +46,13 @@ def init(game: PlayedGame, sampler: Sampler, seed: int, dtype: str) -> PlayingSt
 
 @jit(static_argnames=("sampler", "batch"))
 def solve(
-  game: PlayedGame, state: PlayingState, iterations: jax.Array | int, *, sampler: Sampler, batch: int
+  game: PlayedGame,
+  state: PlayingState,
+  iterations: jax.Array | int,
+  fixed: jax.Array | None = None,
+  *,
+  sampler: Sampler,
+  batch: int,
 ) -> PlayingState:
   """Runs some iterations; in parts or at once, the result is the same.
 
@@ -54,6 +60,7 @@ def solve(
     game: on the device.
     state: from `init` or an earlier call.
     iterations: how many more.
+    fixed: [S], by which a fixed opponent plays, if there is one; see `Sampler`.
     sampler: how the game is sampled and learned from.
     batch: B.
 
@@ -64,7 +71,7 @@ def solve(
 
   def turn(number: jax.Array, state: PlayingState) -> PlayingState:
     own = jax.random.fold_in(key, number)
-    found = sampler(game, state.tables, number % 2, number // 2 + 1, own, batch)
+    found = sampler(game, state.tables, fixed, number % 2, number // 2 + 1, own, batch)
     return state._replace(
       tables=found.tables,
       value=state.value + (found.value - state.value) / (number + 1).astype(found.value.dtype),

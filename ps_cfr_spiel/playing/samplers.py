@@ -15,7 +15,8 @@ class Found(NamedTuple):
 
   Attributes:
     tables: the sampler's, brought up to date.
-    value: [], mean of what the B plays or traversals brought to player 0.
+    value: [], mean of what the B plays or traversals brought to player 0, or to the traverser where the
+      opponent is fixed.
     nodes: int32[2], decisions of players that were met: the millions, and the rest.
     skipped: int32[2], moves that were pruned, likewise.
     stopped: bool[], whether a limit was reached and the turn was given up.
@@ -39,12 +40,17 @@ class Sampler(Protocol):
     self,
     game: PlayedGame,
     tables: Any,
+    fixed: jax.Array | None,
     traverser: jax.Array,
     iteration: jax.Array,
     key: jax.Array,
     batch: int,
   ) -> Found:
-    """The turn of int32[] `traverser`; pure JAX. Iterations are numbered from 1."""
+    """The turn of int32[] `traverser`; pure JAX. Iterations are numbered from 1.
+
+    Of a `fixed` opponent, who plays by these weights of moves [S] in every turn, nothing is learned: the
+    average is then of the traverser's policies, a best response in the making.
+    """
     ...
 
 

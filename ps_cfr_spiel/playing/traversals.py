@@ -56,6 +56,7 @@ class TraversedGame(PlayedGame, Protocol):
   def traverse(
     self,
     tables: Tables,
+    fixed: jax.Array | None,
     traverser: jax.Array,
     weight: jax.Array,
     key: jax.Array,
@@ -66,6 +67,7 @@ class TraversedGame(PlayedGame, Protocol):
 
     Args:
       tables: [S] each.
+      fixed: see `Sampler`; for "plays" alone.
       traverser: int32[].
       weight: [], of what is learned.
       key: of JAX's random numbers.
@@ -91,6 +93,8 @@ class Traversals:
     decay: least weight of the newest value in a running mean.
     most_weight: of `Learned`, for "plays".
     most_nodes: decisions after which a traversal is given up.
+    at_once: whether "external" learns after every decision, so that a key that a traversal comes to again has
+      another policy, and moves to skip; else after every traversal. Keys that forget nothing come but once.
   """
 
   sampling: str
@@ -99,6 +103,7 @@ class Traversals:
   decay: float
   most_weight: float
   most_nodes: int
+  at_once: bool = False
 
   def tables(self, zeros: Any) -> Tables:
     """See `Sampler`."""
@@ -108,6 +113,7 @@ class Traversals:
     self,
     game: Any,  # a `TraversedGame`
     tables: Tables,
+    fixed: jax.Array | None,
     traverser: jax.Array,
     iteration: jax.Array,
     key: jax.Array,
@@ -115,10 +121,10 @@ class Traversals:
   ) -> Found:
     """See `Sampler`; policies change from one traversal to the next, also within a turn."""
     weight = iteration.astype(tables.regrets.dtype)
-    new, values, counts = game.traverse(tables, traverser, weight, key, batch, self.numbers())
+    new, values, counts = game.traverse(tables, fixed, traverser, weight, key, batch, self.numbers())
     return Found(
       tables=Tables(*new),
-      value=jnp.where(traverser == 0, 1, -1) * values.mean(),
+      value=values.mean() if fixed is not None else jnp.where(traverser == 0, 1, -1) * values.mean(),
       nodes=counts[:2],
       skipped=counts[2:4],
       stopped=counts[4] > 0,
@@ -133,4 +139,5 @@ class Traversals:
       "decay": float(self.decay),
       "most_weight": float(self.most_weight),
       "most_nodes": self.most_nodes,
+      "at_once": int(self.at_once),
     }

@@ -2,8 +2,9 @@
 
 May use: dealing, search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what
 solvers share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`,
-`sampling`, `cfr_ira`, `fictitious_play`, `played` and `hierarchical` are solvers; `continual_resolving` and
-`online_outcome_sampling` are policies that search, each with its bot; `presets` are published settings.
+`sampling`, `cfr_ira`, `fictitious_play`, `played`, `played_mccfr` and `hierarchical` are solvers;
+`continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot; `presets` are
+published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -13,16 +14,9 @@ from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolv
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver, HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
-from ps_cfr_spiel.solvers.played import (
-  ESTIMATES,
-  PRUNINGS,
-  UPDATES,
-  LimitReachedError,
-  PlayedExternalSolver,
-  PlayedMCCFRSolver,
-  PlayedPolicy,
-  PlayedSolver,
-)
+from ps_cfr_spiel.solvers.played import UPDATES, LimitReachedError, PlayedExternalSolver, PlayedSolver
+from ps_cfr_spiel.solvers.played_mccfr import ESTIMATES, PlayedMCCFRSolver
+from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.sampling import (
@@ -39,7 +33,6 @@ __all__ = [
   "DEEPSTACK_BETS",
   "ESTIMATES",
   "PRESETS",
-  "PRUNINGS",
   "UPDATES",
   "CFRPlusIRASolver",
   "ContinualResolving",

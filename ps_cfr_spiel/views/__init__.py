@@ -2,13 +2,14 @@
 
 May use: evaluation and what is below it. `spots` is a strategy at one public state, `charts` puts it into
 text, `certificate` does so with a public tree, `glasses` with beliefs about the evader, `explore` puts a
-whole solution into a page for the browser; `paths` reads what people type; all that is known of single games'
+whole solution into a page for the browser; `cheating` has a player's lies; all that is known of single games'
 parameters is in `units`.
 """
 
 from ps_cfr_spiel.policy import action_name, grouped
 from ps_cfr_spiel.views import charts, glasses
 from ps_cfr_spiel.views.certificate import certificate, labels_of
+from ps_cfr_spiel.views.cheating import behaviour_text
 from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
@@ -19,6 +20,7 @@ __all__ = [
   "Spot",
   "SpotWorth",
   "action_name",
+  "behaviour_text",
   "board_of",
   "certificate",
   "chance_moves",

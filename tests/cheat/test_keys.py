@@ -95,6 +95,44 @@ def test_the_number_of_cells_of_the_papers_game():
   assert played.cells == 2_979_543
 
 
+@pytest.mark.parametrize(
+  "names",
+  [
+    (SMALL, "cheat(ranks=3,suits=3,hand_size=3,max_turns=6)"),
+    ("cheat(ranks=4,suits=2,hand_size=3)", "cheat(ranks=3,suits=3,hand_size=2,max_discard=1)"),
+  ],
+)
+def test_keys_that_two_games_share(names):
+  """All that random play meets in both: hand, the other's cards and the claim; and the moves there."""
+  games = [pyspiel.load_game(name) for name in names]
+  forms, met = [game.played_form() for game in games], []
+  for game, played in zip(games, forms, strict=True):
+    keys_met = {}
+    for state, _ in random_histories(game, 150, seed=4):
+      if state.current_player() >= 0:
+        turned, other, _, claim = key_of(state)
+        first, actions = played.locate(state)
+        moves = [turned_action(state, action) for action in actions]
+        keys_met[turned + (0,) * (4 - len(turned)), other, claim] = first, moves
+    met.append(keys_met)
+  mine, theirs, moves = (column.tolist() for column in forms[0].shared(forms[1]))
+  pairs = {first: (second, count) for first, second, count in zip(mine, theirs, moves, strict=True)}
+  assert len(pairs) == len(mine) == len(set(theirs))
+  both = met[0].keys() & met[1].keys()
+  assert len(both) > 30
+  for key in both:
+    (first, own), (second, others) = met[0][key], met[1][key]
+    count = min(len(own), len(others))
+    assert pairs[first] == (second, count)
+    assert own[:count] == others[:count]
+  alone = {
+    first
+    for key, (first, _) in met[0].items()
+    if sum(key[0]) + key[1] + key[2] > forms[1].rules.hand_size * 2
+  }
+  assert not alone & pairs.keys()
+
+
 @pytest.mark.parametrize("game_string", GAMES)
 def test_arrays_find_the_same_cells_and_make_the_same_moves(game_string):
   game, rng = pyspiel.load_game(game_string), np.random.default_rng(2)

@@ -62,28 +62,28 @@ def some_tables(played, seed, pure=()):
 
 
 @functools.partial(jax.jit, static_argnames="sampler")
-def traverse(played, tables, hands, first, traverser, seed, sampler):
+def traverse(played, tables, fixed, hands, first, traverser, seed, sampler):
   rules, keys = played.rules, played.keys
-  return native.traverse(rules, keys, tables, hands, first, traverser, seed, WEIGHT, sampler.numbers())
+  return native.traverse(rules, keys, tables, fixed, hands, first, traverser, seed, WEIGHT, sampler.numbers())
 
 
-def traversed(played, tables, state, traverser, sampling, pruning, seed=0):
+def traversed(played, tables, state, traverser, sampling, pruning, seed=0, fixed=None, at_once=False):
   """The tables, the value and the counts after the library's traversal."""
-  sampler = Traversals(sampling, pruning, EXPLORATION, DECAY, MOST_WEIGHT, 10**6)
+  sampler = Traversals(sampling, pruning, EXPLORATION, DECAY, MOST_WEIGHT, 10**6, at_once)
   hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
   first, seed = np.array([state.current_player()], np.int32), np.array([seed, 7], np.uint32)
   with precision("float64"):
     tables = tuple(map(np.float64, tables))
-    found = traverse(played, tables, hands, first, np.int32(traverser), seed, sampler)
+    found = traverse(played, tables, fixed, hands, first, np.int32(traverser), seed, sampler)
     return Tables(*map(np.asarray, found[0])), float(found[1][0]), np.asarray(found[2])
 
 
 class Written:
   """External sampling with pruning against an opponent with pure policies, recursively, cell by cell."""
 
-  def __init__(self, played, tables, traverser, pruning):
+  def __init__(self, played, tables, traverser, pruning, at_once=False):
     self.played, self.old, self.traverser, self.pruning = played, tables, traverser, pruning
-    self.seen, self.nodes, self.skips = {}, 0, 0
+    self.seen, self.nodes, self.skips, self.at_once = {}, 0, 0, at_once
     self.average = tables.average.copy()
 
   def shares(self, weights):
@@ -113,6 +113,8 @@ class Written:
     for cell, value, out in zip(cells, values, left_out, strict=True):
       self.seen.setdefault(cell, []).append((out, 1 - mean if out else value - mean, value))
       self.skips += out
+    if self.at_once:
+      self.old, self.seen = self.tables(), {}
     return mean
 
   def tables(self):
@@ -133,17 +135,18 @@ class Written:
     return Tables(regrets, self.average, values, visits, skipped)
 
 
+@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("traverser", [0, 1])
 @pytest.mark.parametrize("pruning", PRUNINGS)
-def test_external_sampling_is_what_is_written_down(played, deals, firsts, pruning, traverser):
+def test_external_sampling_is_what_is_written_down(played, deals, firsts, pruning, traverser, at_once):
   """On every deal, where the opponent's policies are pure: all tables, the value, and the counts."""
   for seed, state in enumerate(deals):
     tables = some_tables(played, seed, firsts)
     if pruning == "best_response":  # the average is pure too, and stays so
       tables = tables._replace(average=np.maximum(tables.regrets, 0))
-    written = Written(played, tables, traverser, pruning)
+    written = Written(played, tables, traverser, pruning, at_once)
     value = written.value(state)
-    found, got, counts = traversed(played, tables, state, traverser, "external", pruning)
+    found, got, counts = traversed(played, tables, state, traverser, "external", pruning, at_once=at_once)
     assert got == pytest.approx(value)
     assert counts.tolist() == [0, written.nodes, 0, written.skips, 0]
     for name, table in written.tables()._asdict().items():
@@ -170,6 +173,33 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
         new.regrets[own] = np.maximum(new.regrets[own] + new.values[own] - new.values[first], 0)
       else:
         new.average[own] += WEIGHT * policy
+    for name, table in new._asdict().items():
+      np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, firsts, traverser):
+  """The opponent's move is the last one, and nothing is learned of it; the average is the traverser's."""
+  for seed, state in enumerate(deals):
+    tables, fixed = some_tables(played, seed, firsts), np.zeros(played.cells + max(played.widths) - 1)
+    for first, last in zip(firsts, [*firsts[1:], played.cells], strict=True):
+      fixed[first : last - 1] = -1.0
+      fixed[last - 1] = 2.0
+    found, got, counts = traversed(played, tables, state, traverser, "plays", "none", fixed=fixed)
+    path, nodes, new = [], 0, Tables(*(table.copy() for table in tables))
+    while not state.is_terminal():
+      first, actions = played.locate(state)
+      own = state.current_player() == traverser
+      nodes += 1
+      if own:
+        path.append((first, len(actions)))
+      state = state.child(actions[0 if own else -1])
+    assert (got, counts[1]) == (state.returns()[traverser], nodes)
+    for first, count in reversed(path):
+      own = slice(first, first + count)
+      new.values[first] += DECAY * (got - new.values[first])
+      new.regrets[own] = np.maximum(new.regrets[own] + new.values[own] - new.values[first], 0)
+      new.average[first] += WEIGHT  # the traverser's reach is one over the sampling's, which is one too
     for name, table in new._asdict().items():
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
 
@@ -220,6 +250,7 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
 @pytest.mark.parametrize(
   ("options", "message"),
   [
+    ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
     ({"pruning": "all"}, "Unknown pruning 'all'; choose one of 'none', 'regret', 'best_response'"),
     ({"decay": -1}, "decay must be a number from 0 to 1"),
     ({"most_nodes": 0}, "most_nodes must be an integer of at least 1"),

@@ -60,6 +60,24 @@ def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
   assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3, 4]
 
 
+def test_against_an_agent(trained, tmp_path, capsys):
+  """Also when the run is resumed."""
+  words = [SMALL, f"--against={trained / 'run.npz'}", "--iterations=2", f"--output={tmp_path}", *QUICK]
+  assert program.run(["train", *words]) == 0
+  assert "won: agent" in capsys.readouterr().out
+  assert program.run(["train", f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--games=5"]) == 0
+  assert all(0 <= float(row["won_agent"]) <= 1 for row in rows(tmp_path))
+
+
+def test_a_start_from_a_smaller_game(trained, tmp_path):
+  words = ["cheat(ranks=3,suits=3,hand_size=3)", "--iterations=1", f"--output={tmp_path}", *QUICK]
+  cells = []
+  for start in ([], [f"--start={trained / 'run.npz'}"]):
+    assert program.run(["train", *words, "--quiet", *start]) == 0
+    cells.append(int(rows(tmp_path)[-1]["cells"]))
+  assert cells[1] > cells[0]
+
+
 def test_agents_play(trained, capsys, monkeypatch):
   monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
   assert program.run(["play", SMALL, f"--opponent={trained / 'run.npz'}", "--seed=1"]) == 0
@@ -78,6 +96,11 @@ def test_agents_play(trained, capsys, monkeypatch):
     (["train", "--resume={run}", "--batch=3"], "leave out --batch"),
     (["train", "cheat", "--pruning=none"], "--method=plays has no --pruning"),
     (["train", "cheat", "--method=external", "--exploration=0.5"], "has no --exploration"),
+    (["train", "cheat", "--against={run}"], "against: the agent plays cheat("),
+    (["train", "cheat", "--method=external", "--against={run}"], "has no --against"),
+    (["train", "kuhn_poker", "--start={run}"], "kuhn_poker() shares no keys with cheat("),
+    (["train", "cheat", "--start=nowhere.npz"], "nowhere.npz"),
+    (["train", "--resume={run}", "--start={run}"], "leave out --start"),
     (["solve", "--resume={run}"], "is a run of the command train; resume it there"),
     (["evaluate", "{run}"], "holds an agent of train, whose game is not walked"),
     (["show", "{run}"], "holds an agent of train, whose game is not walked"),

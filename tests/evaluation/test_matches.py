@@ -4,6 +4,7 @@ import io
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
 
 import ps_cfr_spiel
@@ -75,6 +76,18 @@ def test_players_by_name():
   assert isinstance(matches.player("heuristic")(1), HeuristicBot)
   with pytest.raises(ValueError, match="Unknown bot 'deep blue'; choose one of 'random'"):
     matches.player("deep blue")
+
+
+def test_a_policy_whose_only_move_is_action_0():
+  """OpenSpiel's own bot returns -1 there."""
+  game = pyspiel.load_game("tic_tac_toe")
+  state = game.new_initial_state()
+  for action in (1, 2, 4, 3, 5, 7, 6, 8):
+    state.apply_action(action)
+  assert state.legal_actions() == [0]
+  bot = matches.player(openspiel_policy.UniformRandomPolicy(game))(0)
+  assert bot.step(state) == 0
+  assert bot.step_with_policy(state) == ([(0, 1.0)], 0)
 
 
 def test_a_match_needs_games(cheat):

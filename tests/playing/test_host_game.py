@@ -82,6 +82,29 @@ def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
   assert loaded.action_probabilities(state) == first.average_policy().action_probabilities(state)
 
 
+def test_a_best_response_to_an_agent(kuhn, tmp_path):
+  """In Kuhn poker, to play that is far from optimal: as good as OpenSpiel's; also through a file."""
+  weak = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)
+  weak.run(2)
+  agent = weak.average_policy()
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
+  solver.run(100)
+  solver.save(tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  again.run(50)
+  solver.run(50)
+  response = solver.average_policy()
+  np.testing.assert_array_equal(response.table, again.average_policy().table)
+  state = kuhn.game.new_initial_state().child(1).child(0)
+  assert again.against.action_probabilities(state) == agent.action_probabilities(state)
+  for seat in (0, 1):
+    pair = [agent, agent]
+    pair[seat] = response
+    value = expected_game_score.policy_value(kuhn.game.new_initial_state(), pair)[seat]
+    best = exploitability.best_response(kuhn.game, agent, seat)["best_response_value"]
+    assert value == pytest.approx(best, abs=0.02)
+
+
 def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
   game = pyspiel.load_game("leduc_poker")
   solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=4, cells=700)
@@ -118,6 +141,15 @@ def test_a_game_that_cannot_be_walked_is_learned():
 def test_wrong_input(name, options, message):
   with pytest.raises(ValueError, match=message):
     ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game(name), **options)
+
+
+def test_moves_that_are_forced():
+  """In dark hex a player may have one field left, whose action is 0."""
+  game = pyspiel.load_game("dark_hex(board_size=2)")
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=32, cells=2000)
+  solver.run(20)
+  score = match(game, player(solver.average_policy()), player("random"), 60).score
+  assert score.wins > score.losses
 
 
 def test_keys_that_both_players_share():

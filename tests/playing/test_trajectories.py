@@ -26,7 +26,7 @@ def every_path(walked, regrets, traverser):
   policy = np.asarray(matched(regrets, nodes.legal)[0])
   actor, count, cell = (np.asarray(x) for x in (nodes.actor, nodes.count, nodes.cell))
   first_child, start = np.asarray(nodes.first), np.asarray(walked.start)
-  probability, own = np.ones(way.shape[1]), np.ones(way.shape[1])
+  probability, own, likely = np.ones((3, way.shape[1]))
   steps = []
   for here, after in itertools.pairwise(way):
     acts = actor[here] < 2
@@ -42,12 +42,27 @@ def every_path(walked, regrets, traverser):
         count=np.where(acts, count[here], 1),
         move=move,
         weight=1 / own,
+        reach=likely / own,
       )
     )
     probability = np.where(acts, probability * sampled, probability)
-    own = np.where(actor[here] == traverser, own * sampled, own)
+    own, likely = (
+      np.where(actor[here] == traverser, x * y, x) for x, y in ((own, sampled), (likely, played))
+    )
   end = way[-1]
   return steps, end, probability * np.asarray(chance_reach(nodes))[end]
+
+
+def opponent_reach(walked, regrets, player):
+  """How likely a player makes the moves on the way to each node."""
+  nodes = walked.nodes
+  policy, way = np.asarray(matched(regrets, nodes.legal)[0]), np.asarray(ancestors(nodes))
+  actor, cell, first = (np.asarray(x) for x in (nodes.actor, nodes.cell, nodes.first))
+  found = np.ones(len(actor))
+  for here, after in itertools.pairwise(way):
+    own = (actor[here] == player) & (here != after)
+    found[after] = found[here] * np.where(own, policy[np.where(own, after - first[here], 0), cell[here]], 1)
+  return found
 
 
 def stacked(steps, scale):
@@ -87,6 +102,46 @@ def test_corrected_estimates_are_unbiased(name, traverser):
   dealt = np.bincount(np.asarray(nodes.cell), np.asarray(chance_reach(nodes)) * acts, nodes.cells)
   expected = walked.flat(exact(game, 1 - traverser)[1] * dealt)
   np.testing.assert_allclose(lessons.policies, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize("name", GAMES)
+def test_against_a_fixed_opponent(name, traverser):
+  """Over all trajectories: regrets are those against the fixed strategy, and the average is the traverser's.
+
+  The average's policies are weighted by how likely their infostates are; the fixed opponent's share in that
+  is the same in all iterations.
+  """
+  game = compiled(GAMES[name])
+  walked, nodes = WalkedGame.create(game.nodes), game.nodes
+  mixed = walked.flat(np.asarray(game.regrets))  # of both; each is told its own half, beside other numbers
+  cells = np.unique(np.asarray(nodes.cell)[np.asarray(nodes.actor) == traverser])
+  mine = walked.flat(np.isin(np.arange(nodes.cells), cells) * np.ones((nodes.actions, 1))) > 0
+  other = np.random.default_rng(2).normal(size=len(mixed))
+  regrets, fixed = (jnp.asarray(np.where(own, mixed, other)) for own in (mine, ~mine))
+  steps, end, probability = every_path(walked, game.regrets, traverser)
+  possible = probability > 0
+  steps = [Step(*(x[possible] for x in step)) for step in steps]
+  share = probability[possible]
+  steps = [step._replace(weight=step.weight * share, reach=step.reach * share) for step in steps]
+  sampler = playing.Trajectories(playing.Corrected(), EXPLORATION)
+  lessons = jax.jit(sampler.ascend)(
+    walked,
+    stacked(steps, 1),
+    len(steps),
+    jnp.asarray(end[possible]),
+    regrets,
+    jnp.zeros(len(mixed)),
+    jnp.int32(traverser),
+    fixed,
+  )
+  np.testing.assert_allclose(lessons.regrets, walked.flat(exact(game, traverser)[0]), atol=1e-9)
+  others = chance_reach(nodes) * opponent_reach(walked, game.regrets, 1 - traverser)
+  likely = np.bincount(np.asarray(nodes.cell), np.asarray(others) * (np.asarray(nodes.actor) == traverser))
+  likely = np.pad(likely, (0, nodes.cells - len(likely)))
+  np.testing.assert_allclose(lessons.policies, walked.flat(exact(game, traverser)[1] * likely), atol=1e-9)
+  assert float(jnp.abs(jnp.where(jnp.asarray(mine), 0, lessons.visits)).max()) == 0
+  assert int(lessons.nodes) == sum((step.actor >= 0).sum() for step in steps)
 
 
 @pytest.mark.parametrize("name", ["kuhn", "goofspiel"])
@@ -146,7 +201,7 @@ def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
   visits = np.array([0.0, 1.0, 2.0, 5.0])
   regrets, policies, means, learned = rng.normal(size=(4, 4))
   start = Tables(jnp.zeros(4), jnp.zeros(4), jnp.asarray(learned))
-  lessons = Lessons(*map(jnp.asarray, (regrets, policies, means * visits, visits)))
+  lessons = Lessons(*map(jnp.asarray, (regrets, policies, means * visits, visits, 0)))
   found = playing.Trajectories(playing.Corrected(), 0.5, 0.25).update(start, lessons, jnp.int32(3), 8)
   for k, (count, mean) in enumerate(zip(visits, means, strict=True)):
     value = learned[k]

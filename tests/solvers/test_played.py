@@ -4,7 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
-from open_spiel.python.algorithms import exploitability
+from open_spiel.python.algorithms import expected_game_score, exploitability
 
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, load_policy, load_solver
 from ps_cfr_spiel.evaluation.matches import match, player
@@ -44,6 +44,68 @@ def test_it_beats_a_random_player(trained):
   policy = trained.average_policy()
   score = match(trained.game, player(policy), player("random"), 400).score
   assert score.wins > 3 * score.losses
+
+
+def test_a_best_response_in_cheat():
+  """To the play of one iteration: as good as OpenSpiel's in the mean of the seats, whose keys are shared."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=2)")
+  weak = PlayedMCCFRSolver(game, batch=8)
+  weak.run(1)
+  agent = weak.average_policy()
+  best = [exploitability.best_response(game, agent, seat)["best_response_value"] for seat in (0, 1)]
+  assert np.mean(best) > 0.1
+  for updates in ("auto", "together"):
+    solver = PlayedMCCFRSolver(game, batch=64, updates=updates, against=agent)
+    solver.run(400)
+    response = solver.average_policy()
+    start = game.new_initial_state()
+    values = [
+      expected_game_score.policy_value(start, [response, agent])[0],
+      expected_game_score.policy_value(start, [agent, response])[1],
+    ]
+    assert np.mean(values) == pytest.approx(np.mean(best), abs=0.03)
+    assert solver.game_value > np.mean(best) / 2  # it explores
+
+
+def test_a_start_from_a_smaller_game(trained):
+  """Key by key: its policy as a single visit, its regrets as they are; then the run is any other."""
+  solver = PlayedMCCFRSolver(pyspiel.load_game("cheat(ranks=3,suits=3,hand_size=3)"), batch=64)
+  solver.start_from(trained)
+  agent, learned = solver.average_policy(), trained.average_policy()
+  assert agent.cells() == learned.cells()
+  for mine, theirs, moves in zip(*solver.game.played_form().shared(trained.game.played_form()), strict=True):
+    own, weights = agent.table[mine : mine + moves], learned.table[theirs : theirs + moves]
+    np.testing.assert_allclose(own, weights / max(weights.sum(), 1e-30), rtol=1e-6)
+  regrets, before = (run.current_policy().table for run in (solver, trained))
+  assert sorted(regrets[regrets > 0]) == sorted(before[before > 0])
+  solver.run(1)
+  assert solver.average_policy().cells() > agent.cells()
+
+
+def test_starts_that_cannot_be(trained):
+  other = PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), cells=24)
+  for solver, earlier, message in (
+    (trained, trained, "this run has done 300 iterations; only a new one can start"),
+    (PlayedMCCFRSolver(trained.game, "corrected"), trained, "has not learned as PlayedMCCFR"),
+    (other, trained, "kuhn_poker.* shares no keys with cheat"),
+    (PlayedMCCFRSolver(trained.game), other, "shares no keys with kuhn_poker"),
+  ):
+    with pytest.raises(ValueError, match=message):
+      solver.start_from(earlier)
+
+
+def test_agents_that_cannot_be_played_against(trained):
+  agent = trained.average_policy()
+  kuhn = PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), cells=24)
+  kuhn.run(1)
+  for game, options, message in (
+    ("cheat(ranks=2,suits=2,hand_size=2)", {"against": agent}, "the agent plays cheat"),
+    (SMALL, {"against": agent.table[:5]}, r"weights of moves, none below 0, got \(5,\)"),
+    ("kuhn_poker", {"against": kuhn.average_policy(), "key": "observation"}, "has the key 'infostate'"),
+    ("kuhn_poker", {"against": kuhn.average_policy(), "cells": 3}, "The tables are full"),
+  ):
+    with pytest.raises(ValueError, match=message):
+      PlayedMCCFRSolver(pyspiel.load_game(game), **options)
 
 
 def test_probabilities_are_of_the_legal_actions(trained):

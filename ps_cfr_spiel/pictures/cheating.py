@@ -1,0 +1,37 @@
+"""Pictures of players of Cheat: how often they lie and challenge."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ps_cfr_spiel.games.cheat.behaviour import Behaviour  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.cheat.rules import RANKS  # pyright: ignore
+from ps_cfr_spiel.pictures.style import DPI, INK, LINES
+
+_RATES = ("discards that are lies", "claims challenged", "challenges that are right")
+
+
+def cheat_behaviour(behaviour: Behaviour, title: str = "") -> Figure:
+  """Bars of the three rates in percent, by the number of cards claimed and by rank.
+
+  Args:
+    behaviour: what was counted; see `games.cheat.behaviour.count`.
+    title: above both panels.
+  """
+  figure = Figure(figsize=(11, 4), dpi=DPI, facecolor="white", layout="constrained")
+  claims, ranks = behaviour.laid.shape
+  labels = ([str(cards) for cards in range(1, claims + 1)], list(RANKS[:ranks]))
+  panels = ((1, "cards claimed"), (0, "rank"))
+  for place, ((axis, name), ticks) in enumerate(zip(panels, labels, strict=True), 1):
+    axes = figure.add_subplot(1, 2, place)
+    for number, (rates, label) in enumerate(zip(behaviour.rates(axis), _RATES, strict=True)):
+      at = np.arange(len(ticks)) + 0.27 * (number - 1)
+      axes.bar(at, 100 * np.nan_to_num(rates), 0.25, color=LINES[number], label=label)
+    axes.set_xticks(range(len(ticks)), ticks)
+    axes.set_xlabel(name, color=INK)
+    axes.set_ylim(0, 100)
+    axes.spines[["top", "right"]].set_visible(False)
+    if place == 1:
+      axes.set_ylabel("%", color=INK)
+      figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+  figure.suptitle(title, fontsize=11, color=INK)
+  return figure

@@ -1,0 +1,187 @@
+"""Monte Carlo CFR on plays of a game too large to walk: of both sides, or against an agent that is fixed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import MOST, check_exploration, check_number, check_option
+from ps_cfr_spiel.device import check_dtype
+from ps_cfr_spiel.playing import (
+  CELLS,
+  DIGEST,
+  Corrected,
+  HostGame,
+  Learned,
+  PlayedGame,
+  Trajectories,
+  Traversals,
+  table_size,
+)
+from ps_cfr_spiel.solvers.played import (
+  FIXED,
+  SAVED_KEYS,
+  UPDATES,
+  PlayedSolver,
+  check_traversed,
+  obstacle_of,
+  played_form,
+)
+from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
+
+ESTIMATES = ("learned", "corrected")
+
+
+class PlayedMCCFRSolver(PlayedSolver):
+  """Monte Carlo CFR on plays of a game that cannot be walked.
+
+  Attributes:
+    estimate: "learned" or "corrected", see `__init__`.
+    updates: "together" or "at_once", likewise.
+    exploration: share of uniform play in the traverser's sampling policy.
+    decay: weight of the newest value in a learned one.
+    most_weight: where the weights of "learned" are cut.
+    key, cells: of `playing.HostGame`; None for a game with a played form.
+    against: the agent that the other side plays by, if it does not learn too.
+    game, batch, seed, dtype: see `PlayedSolver`.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    estimate: str = "learned",
+    exploration: float = 0.1,
+    decay: float = 0.05,
+    most_weight: float = 5.0,
+    batch: int | None = None,
+    seed: int = 0,
+    dtype: str = "float32",
+    updates: str = "auto",
+    key: str | None = None,
+    cells: int | None = None,
+    keys: Sequence[np.ndarray] | None = None,
+    against: PlayedPolicy | np.ndarray | None = None,
+  ):
+    """Makes the tables; nothing is compiled yet.
+
+    Args:
+      game: see the class.
+      estimate: what values of moves are. "corrected": those of VR-MCCFR, unbiased, and with keys that forget
+        nothing the average policy converges. "learned": the learned values alone, of little variance but
+        biased, so that nothing is guaranteed.
+      exploration: in (0, 1].
+      decay: in (0, 1].
+      most_weight: at least 1.
+      batch: at least 1; None for 4096, or 256 for a game on the host.
+      seed: see the class.
+      dtype: see the class.
+      updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
+        "at_once": after each, by the game's own native code, ten times faster; for "learned" only. "auto":
+        at once where that can be had.
+      key: what a choice depends on in a game without a played form: "infostate" (default), or "observation".
+      cells: the moves of keys that there is room for in such a game, a million by default; reaching that is
+        an error that leaves the run as it was before.
+      keys: those of an earlier run of such a game, from its file.
+      against: an agent for this game that plays the other side, in both seats, and does not learn: what is
+        learned is a best response to it. Or an agent's table of this game, from a file.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the game cannot be played so.
+    """
+    self.estimate = check_option("estimate", estimate, ESTIMATES)
+    self.exploration = check_exploration(exploration)
+    self.decay = check_number("decay", decay, 0, 1)
+    self.most_weight = Learned(most_weight).most_weight
+    self.updates = check_option("updates", updates, UPDATES)
+    if isinstance(against, PlayedPolicy):
+      key, keys = _agent_keys(game, against, key)
+    host = _host_game(game, key, cells, keys)
+    self._fixed = None if against is None else _agent_table(host, against, dtype)
+    self.key, self.cells = (host.key, host.cells) if isinstance(host, HostGame) else (None, None)
+    batch = (256 if isinstance(host, HostGame) else 4096) if batch is None else batch
+    if self.updates == "auto":
+      self.updates = "at_once" if estimate == "learned" and not obstacle_of(host) else "together"
+    if self.updates == "together":
+      values = Learned(most_weight) if estimate == "learned" else Corrected()
+      sampler = Trajectories(values, self.exploration, self.decay)
+    elif estimate != "learned":
+      raise ValueError(f"updates='at_once' needs estimate='learned', got {estimate!r}.")
+    else:
+      sampler = Traversals("plays", "none", self.exploration, self.decay, self.most_weight, MOST)
+      check_traversed(game, host)
+    self._begin(game, host, sampler, batch, seed, dtype)
+
+  def _limit(self):
+    host: Any = self._host
+    return str(host.error)
+
+  @classmethod
+  def _arguments(cls, file):
+    options = super()._arguments(file)
+    if options["key"] is not None:
+      options["keys"] = _saved_keys(file)
+    if options.pop("against", False):  # files of earlier versions have none
+      options["against"] = file.arrays(file.shapes).get(FIXED, np.zeros(0))
+    return options
+
+  def _options(self):
+    return {
+      "estimate": self.estimate,
+      "updates": self.updates,
+      "exploration": self.exploration,
+      "decay": self.decay,
+      "most_weight": self.most_weight,
+      "batch": self.batch,
+      "seed": self.seed,
+      "dtype": self.dtype,
+      "key": self.key,
+      "cells": self.cells,
+      "against": self._fixed is not None,
+    }
+
+
+def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> PlayedGame:
+  """The game's own played form, or its states on the host; ValueError if neither can be had."""
+  if not hasattr(game, "played_form"):
+    return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
+  if key is not None or cells is not None:
+    raise ValueError(f"{game} has its own keys and cells; leave out key={key!r} and cells={cells!r}.")
+  return played_form(game)
+
+
+def _agent_keys(game: pyspiel.Game, agent: PlayedPolicy, key: Any) -> tuple[Any, Any]:
+  """The key and keys that a run against an agent begins with; ValueError if it does not play this game."""
+  if str(agent.game) != str(game):
+    raise ValueError(f"against: the agent plays {agent.game}, not {game}.")
+  if not isinstance(agent.played, HostGame):
+    return key, None
+  if key not in (None, agent.played.key):
+    raise ValueError(f"key={key!r}: the agent that this run is against has the key {agent.played.key!r}.")
+  return agent.played.key, agent.played.table.arrays()
+
+
+def _agent_table(host: PlayedGame, agent: PlayedPolicy | np.ndarray, dtype: str) -> np.ndarray:
+  """An agent's weights of moves [S], none where it has not been; ValueError if they do not fit."""
+  table = np.zeros(table_size(host), check_dtype(dtype))
+  if isinstance(agent, PlayedPolicy):
+    used = min(len(agent.table), len(table))  # the keys of a game on the host are the same, room may differ
+    table[:used] = agent.table[:used]
+  elif np.shape(agent) != table.shape or np.min(agent, initial=0) < 0:
+    raise ValueError(
+      f"against: expected {len(table):,} weights of moves, none below 0, got {np.shape(agent)}."
+    )
+  else:
+    table[:] = agent
+  return table
+
+
+def _saved_keys(file: storage.Stored) -> list[np.ndarray]:
+  """The keys in the file of a game on the host; ValueError if they cannot be keys."""
+  arrays = file.arrays(file.shapes)
+  digests, players, counts = keys = [arrays.get(name, np.zeros(0)) for name in SAVED_KEYS]
+  whole = len(digests) == len(players) == len(counts) and digests.shape[1:] == (DIGEST,)
+  if not (whole and np.isin(players, (0, 1)).all() and (counts >= 1).all()):
+    raise ValueError(f"{file.path} is damaged: it holds no keys of a game.")
+  return keys

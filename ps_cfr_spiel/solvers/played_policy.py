@@ -1,0 +1,44 @@
+"""A strategy over the keys of a game too large to walk, as an OpenSpiel policy."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.playing import PlayedGame
+from ps_cfr_spiel.policy import probabilities_at
+
+
+class PlayedPolicy(openspiel_policy.Policy):
+  """A strategy over the keys of a played game as an OpenSpiel policy.
+
+  Attributes:
+    played: the form of the game.
+    table: [S], weights of moves by cell; the moves of a key without any are equally likely.
+    info: what is known of its making.
+  """
+
+  def __init__(self, game: pyspiel.Game, played: PlayedGame, table: np.ndarray, info: Mapping[str, Any]):
+    """`played` is the form of `game` whose cells `table` has; negative weights count as 0."""
+    super().__init__(game, [0, 1])
+    self.table, self.info = np.maximum(table, 0), dict(info)
+    self.played = played
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state; see `policy.probabilities_at`."""
+    return probabilities_at(state, player_id, self.game, lambda *_: self._at(state))
+
+  def _at(self, state: Any) -> dict[int, float]:
+    if str(state.get_game()) != str(self.game):
+      raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
+    first, actions = self.played.locate(state)
+    weights = self.table[first : first + len(actions)].astype(np.float64)
+    total = weights.sum()
+    shares = weights / total if total > 0 else np.full(len(actions), 1 / len(actions))
+    return dict(sorted(zip(actions, shares.tolist(), strict=True)))
+
+  def cells(self) -> int:
+    """How many moves of keys have any weight."""
+    return int(np.count_nonzero(self.table))
