@@ -2,18 +2,19 @@
 
   python benchmarks/cheat.py curves [--seconds 60] [--games 500] [--plot docs/cheat_learning.png]
   python benchmarks/cheat.py agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
-  python benchmarks/cheat.py pruning [--game 'cheat(max_turns=8)'] [--seconds 60]
+  python benchmarks/cheat.py pruning [--game cheat] [--depth 5] [--seconds 60]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
-player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default. Every
-method has the same processor time. Traversed games have at most `--turns` turns, since one of 50 turns
-without pruning would not come to an end; matches are of the game of 50.
+player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
+with the same processor time. Traversals go down `--depth` decisions of the traverser and on as one play: one
+of 50 turns would not come to an end.
 agent: matches of a saved agent in both seats, and its behaviour against itself: lies by claim and rank,
 challenges, and how many of those are right.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
 """
 
 import argparse
+import functools
 import time
 
 import pyspiel
@@ -26,7 +27,6 @@ from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
 from ps_cfr_spiel.playing import PRUNINGS
-from ps_cfr_spiel.solvers import PlayedPolicy
 from ps_cfr_spiel.views import behaviour_text
 
 MARKS = 4
@@ -40,9 +40,9 @@ def main() -> None:
   parser.add_argument("part", choices=("curves", "agent", "pruning"))
   parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each method")
   parser.add_argument("--games", type=int, default=500, help="against each player, at each mark")
-  parser.add_argument("--turns", type=int, default=8, help="of traversed games")
   parser.add_argument("--methods", nargs="*", default=[*PRUNINGS, PLAYS], choices=[*PRUNINGS, PLAYS])
-  parser.add_argument("--game", default="cheat(max_turns=8)", help="for pruning")
+  parser.add_argument("--game", default="cheat", help="for pruning")
+  parser.add_argument("--depth", type=int, default=5, help="decisions that are traversed before play")
   parser.add_argument("--agent", help="a run of train cheat")
   add_flags(parser, "curves or behaviour")
   options = parser.parse_args()
@@ -62,8 +62,8 @@ def curves(options: argparse.Namespace) -> dict:
   game, found = pyspiel.load_game("cheat"), {}
   for name in options.methods:
     print(f"\n{label(name)}", flush=True)
-    short = pyspiel.load_game(f"cheat(max_turns={options.turns})")
-    solver = PlayedMCCFRSolver(game) if name == PLAYS else PlayedExternalSolver(short, name)
+    external = functools.partial(PlayedExternalSolver, game, name, depth=options.depth)
+    solver = PlayedMCCFRSolver(game) if name == PLAYS else external()
     found[name] = learn(solver, game, options.seconds, options.games)
   return found
 
@@ -78,7 +78,7 @@ def learn(solver, game, seconds: float, games: int) -> list:
   used, rows = 0.0, []
   for mark in range(1, MARKS + 1):
     used += run(solver, seconds * mark / MARKS - used)
-    policy = PlayedPolicy(game, game.played_form(), solver.average_policy().table, {})
+    policy = solver.average_policy()
     won = {rival: tuple(wins(game, policy, rival, games)) for rival in RIVALS}
     rows.append((used, solver.iteration, solver.game_value, won))
     text = "; ".join(f"{rival} {interval(*pair)}" for rival, pair in won.items())
@@ -114,7 +114,7 @@ def pruning(options: argparse.Namespace) -> None:
   """Decisions and seconds of an iteration, between marks that come ever more seldom."""
   for name in (method for method in options.methods if method != PLAYS):
     print(f"\n{options.game}, {label(name)}")
-    solver = PlayedExternalSolver(pyspiel.load_game(options.game), name)
+    solver = PlayedExternalSolver(pyspiel.load_game(options.game), name, depth=options.depth)
     solver.compile(progress=False)
     used, mark, before = 0.0, 1, (0, 0, 0.0)
     while used < options.seconds:

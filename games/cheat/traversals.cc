@@ -113,7 +113,7 @@ struct Lesson {
 
 template <typename T>
 struct Options {
-  int64_t sampling, pruning, at_once;
+  int64_t sampling, pruning, at_once, depth;
   T weight, exploration, decay, most_weight;
 };
 
@@ -174,19 +174,29 @@ struct Traversal {
     return move;
   }
 
-  // The value of a state to the traverser, whose decisions below are all learned from.
-  T traverse(Game game, T debt) {
+  // A move by the current policy, which teaches nothing.
+  int sampled(const Key& key) {
+    const size_t base = stack.size();
+    stack.resize(base + key.count);
+    policy(tables.regrets + key.first, key.count, &stack[base]);
+    const int move = sample(&stack[base], key.count);
+    stack.resize(base);
+    return move;
+  }
+
+  // The value of a state to the traverser, whose next `left` decisions are all learned from; what follows is played.
+  T traverse(Game game, T debt, int64_t left) {
     while (!game.over) {
       if (++nodes > end) return 0;
       const Key key = key_of(index, game);
-      if (game.mover() == traverser) return decide(game, key, debt);
-      game = step(rules, index, game, reply(key, debt));
+      if (game.mover() == traverser && left > 0) return decide(game, key, debt, left - 1);
+      game = step(rules, index, game, left > 0 ? reply(key, debt) : sampled(key));
     }
     return utility(game);
   }
 
   // Values the moves of a decision, and notes what follows for their regrets.
-  T decide(const Game& game, const Key& key, T debt) {
+  T decide(const Game& game, const Key& key, T debt, int64_t left) {
     const size_t base = stack.size();
     stack.resize(base + 2 * key.count);
     policy(tables.regrets + key.first, key.count, &stack[base]);
@@ -197,7 +207,7 @@ struct Traversal {
         continue;
       }
       const T skipped = options.pruning == kBestResponse ? tables.skipped[key.first + a] : T(0);
-      const T value = traverse(step(rules, index, game, a), std::max(debt, skipped));
+      const T value = traverse(step(rules, index, game, a), std::max(debt, skipped), left);
       stack[base + key.count + a] = value;
       mean += stack[base + a] * value;
     }
@@ -302,8 +312,8 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
                       ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
                       ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
                       ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
-                      int64_t pruning, int64_t at_once, int64_t most_nodes, double exploration, double decay,
-                      double most_weight) {
+                      int64_t pruning, int64_t at_once, int64_t depth, int64_t most_nodes,
+                      double exploration, double decay, double most_weight) {
   using T = ffi::NativeType<type>;
   const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
   Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
@@ -320,7 +330,7 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
   }
   const std::unique_ptr<void, decltype(&std::free)> lessons(std::calloc(size, sizeof(Lesson<T>)), &std::free);
   if (!lessons) return ffi::Error::Internal("no memory for the lessons of a traversal");
-  const Options<T> options{sampling,       pruning,  at_once,       weight.typed_data()[0],
+  const Options<T> options{sampling,       pruning,  at_once,       depth, weight.typed_data()[0],
                            T(exploration), T(decay), T(most_weight)};
   const Tables<T> tables{new_regrets->typed_data(), new_average->typed_data(), new_values->typed_data(),
                          new_visits->typed_data(), new_skipped->typed_data(),
@@ -341,7 +351,7 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
     game.discarder = first.typed_data()[b];
     traversal.random.state = Random{bits + uint64_t(b)}.bits();
     traversal.end = traversal.nodes + most_nodes;
-    value->typed_data()[b] = sampling == kExternal ? traversal.traverse(game, T(0)) : traversal.play(game);
+    value->typed_data()[b] = sampling == kExternal ? traversal.traverse(game, T(0), depth) : traversal.play(game);
     if (traversal.nodes > traversal.end) break;
     traversal.learn();
   }
@@ -369,7 +379,7 @@ auto bind() {
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Integers>()
       .template Attr<int64_t>("suits").template Attr<int64_t>("turns").template Attr<int64_t>("sampling")
       .template Attr<int64_t>("pruning").template Attr<int64_t>("at_once")
-      .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
+      .template Attr<int64_t>("depth").template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
       .template Attr<double>("decay").template Attr<double>("most_weight");
 }
 

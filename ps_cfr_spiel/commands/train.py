@@ -36,7 +36,7 @@ _OWN = {  # flags that are arguments of the solver, by method
     *("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
     *("key", "cells", "against"),
   ),
-  "external": ("pruning", "updates", "decay", "most_nodes", "batch", "seed"),
+  "external": ("pruning", "updates", "depth", "decay", "most_nodes", "batch", "seed"),
 }
 _FIXED = ("method", *dict.fromkeys(name for names in _OWN.values() for name in names), "start")  # on resuming
 
@@ -55,6 +55,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("estimate", "learned", list(ESTIMATES), _HELP["estimate"], **into)
   flags.DEFINE_enum("updates", "auto", list(UPDATES), _HELP["updates"], **into)
   flags.DEFINE_enum("pruning", "best_response", list(PRUNINGS), _HELP["pruning"], **into)
+  flags.DEFINE_integer("depth", None, _HELP["depth"], 1, **into)
   flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
   flags.DEFINE_float("decay", 0.05, "Weight of the newest value in a learned one.", **into)
   flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut ('learned').", **into)
@@ -78,6 +79,7 @@ _HELP = {
   "updates": "Learn from the plays of a batch together, or natively at_once after each; auto: at once where "
   "that can be had. In 'external': after a traversal, or after every decision (auto).",
   "pruning": "Which moves 'external' skips while they are bad.",
+  "depth": "Decisions of a side, one below the other, that 'external' traverses before it plays (all).",
   "most_nodes": "Decisions after which 'external' gives a traversal up.",
   "batch": "Games under one strategy for a side; an iteration has twice as many (default: 4096, or 256 where "
   "OpenSpiel's states are played; for 'external' 1).",

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.playing.played_game import PlayedGame
 from ps_cfr_spiel.playing.samplers import Found
 
@@ -93,6 +94,8 @@ class Traversals:
     decay: least weight of the newest value in a running mean.
     most_weight: of `Learned`, for "plays".
     most_nodes: decisions after which a traversal is given up.
+    depth: how many decisions of the traverser, one below the other, are traversed in "external"; one play by
+      the current policies follows, which teaches nothing.
     at_once: whether "external" learns after every decision, so that a key that a traversal comes to again has
       another policy, and moves to skip; else after every traversal. Keys that forget nothing come but once.
   """
@@ -103,6 +106,7 @@ class Traversals:
   decay: float
   most_weight: float
   most_nodes: int
+  depth: int = MOST
   at_once: bool = False
 
   def tables(self, zeros: Any) -> Tables:
@@ -139,5 +143,6 @@ class Traversals:
       "decay": float(self.decay),
       "most_weight": float(self.most_weight),
       "most_nodes": self.most_nodes,
+      "depth": self.depth,
       "at_once": int(self.at_once),
     }

@@ -10,6 +10,7 @@ import pyspiel
 
 from ps_cfr_spiel import playing
 from ps_cfr_spiel.arguments import (
+  MOST,
   check_count,
   check_integer,
   check_number,
@@ -170,6 +171,7 @@ class PlayedExternalSolver(PlayedSolver):
     decay: least weight of the newest value of a move in its running mean.
     most_nodes: decisions after which a traversal is given up.
     updates: "at_once" or "together", see `__init__`.
+    depth: how many decisions of the traverser are traversed before the rest is played; None: all.
     game, batch, seed, dtype: see `PlayedSolver`.
   """
 
@@ -183,6 +185,7 @@ class PlayedExternalSolver(PlayedSolver):
     seed: int = 0,
     dtype: str = "float32",
     updates: str = "auto",
+    depth: int | None = None,
   ):
     """Makes the tables; nothing is compiled yet.
 
@@ -197,6 +200,8 @@ class PlayedExternalSolver(PlayedSolver):
       updates: when the tables learn. "at_once" ("auto"): after every decision, so that moves may be skipped
         where a traversal comes to a key again, as it does if keys forget the past. "together": after every
         traversal.
+      depth: at least 1. Beyond it a traversal goes on as one play by the current policies, so that long games
+        can be traversed; keys that occur only there are not learned.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be traversed here.
@@ -208,13 +213,15 @@ class PlayedExternalSolver(PlayedSolver):
     check_traversed(game, host)
     self.updates = "together" if check_option("updates", updates, UPDATES) == "together" else "at_once"
     at_once = self.updates == "at_once"
-    sampler = Traversals("external", self.pruning, 1, self.decay, 1, self.most_nodes, at_once)
+    self.depth = None if depth is None else check_count("depth", depth, 1)
+    limits = self.most_nodes, self.depth or MOST
+    sampler = Traversals("external", self.pruning, 1, self.decay, 1, *limits, at_once)
     self._begin(game, host, sampler, batch, seed, dtype)
 
   def _limit(self):
     return (
       f"A traversal of {self.game} met {self.most_nodes:,} decisions and was given up at iteration "
-      f"{self.iteration + 1:,}. A shorter game is traversed sooner (in cheat: fewer max_turns), "
+      f"{self.iteration + 1:,}. A depth, or a shorter game (in cheat: fewer max_turns), is traversed sooner; "
       "PlayedMCCFRSolver plays games of any length, and most_nodes raises the limit."
     )
 
@@ -231,6 +238,7 @@ class PlayedExternalSolver(PlayedSolver):
       "updates": self.updates,
       "decay": self.decay,
       "most_nodes": self.most_nodes,
+      "depth": self.depth,
       "batch": self.batch,
       "seed": self.seed,
       "dtype": self.dtype,

@@ -67,9 +67,9 @@ def traverse(played, tables, fixed, hands, first, traverser, seed, sampler):
   return native.traverse(rules, keys, tables, fixed, hands, first, traverser, seed, WEIGHT, sampler.numbers())
 
 
-def traversed(played, tables, state, traverser, sampling, pruning, seed=0, fixed=None, at_once=False):
+def traversed(played, tables, state, traverser, sampling, pruning, seed=0, fixed=None, **options):
   """The tables, the value and the counts after the library's traversal."""
-  sampler = Traversals(sampling, pruning, EXPLORATION, DECAY, MOST_WEIGHT, 10**6, at_once)
+  sampler = Traversals(sampling, pruning, EXPLORATION, DECAY, MOST_WEIGHT, 10**6, **options)
   hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
   first, seed = np.array([state.current_player()], np.int32), np.array([seed, 7], np.uint32)
   with precision("float64"):
@@ -84,31 +84,36 @@ class Written:
   def __init__(self, played, tables, traverser, pruning, at_once=False):
     self.played, self.old, self.traverser, self.pruning = played, tables, traverser, pruning
     self.seen, self.nodes, self.skips, self.at_once = {}, 0, 0, at_once
+    self.pure = True  # whether nothing was left to chance
     self.average = tables.average.copy()
 
   def shares(self, weights):
     positive = np.maximum(weights, 0)
     return positive / positive.sum() if positive.any() else np.full(len(weights), 1 / len(weights))
 
-  def value(self, state, debt=0.0):
+  def value(self, state, left, debt=0.0):
     if state.is_terminal():
       return state.returns()[self.traverser]
     self.nodes += 1
     first, actions = self.played.locate(state)
     cells = range(first, first + len(actions))
     policy = self.shares(self.old.regrets[first : first + len(actions)])
+    if left == 0:
+      self.pure &= policy.max() == 1
+      return self.value(state.child(actions[int(policy.argmax())]), 0)
     if state.current_player() != self.traverser:
       self.average[first : first + len(actions)] += (WEIGHT + debt) * policy
       if debt:
         policy = self.shares(self.average[first : first + len(actions)])
-      return self.value(state.child(actions[int(policy.argmax())]), debt)
+      self.pure &= policy.max() == 1
+      return self.value(state.child(actions[int(policy.argmax())]), left, debt)
     values, left_out = np.zeros(len(actions)), [False] * len(actions)
     for number, (cell, action) in enumerate(zip(cells, actions, strict=True)):
       kept = self.old.regrets[cell] + WEIGHT * sum(regret for _, regret, _ in self.seen.get(cell, []))
       left_out[number] = self.pruning != "none" and policy[number] == 0 and kept + WEIGHT * 2 <= 0
       if not left_out[number]:
         skipped = self.old.skipped[cell] if self.pruning == "best_response" else 0
-        values[number] = self.value(state.child(action), max(debt, skipped))
+        values[number] = self.value(state.child(action), left - 1, max(debt, skipped))
     mean = policy @ values
     for cell, value, out in zip(cells, values, left_out, strict=True):
       self.seen.setdefault(cell, []).append((out, 1 - mean if out else value - mean, value))
@@ -135,22 +140,27 @@ class Written:
     return Tables(regrets, self.average, values, visits, skipped)
 
 
-@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(("at_once", "depth"), [(False, 9), (True, 9), (False, 1), (True, 2)])
 @pytest.mark.parametrize("traverser", [0, 1])
 @pytest.mark.parametrize("pruning", PRUNINGS)
-def test_external_sampling_is_what_is_written_down(played, deals, firsts, pruning, traverser, at_once):
-  """On every deal, where the opponent's policies are pure: all tables, the value, and the counts."""
+def test_external_sampling_is_what_is_written_down(played, deals, firsts, pruning, traverser, at_once, depth):
+  """On deals where the opponent's policies are pure, and stay so: all tables, the value, and the counts."""
+  checked = 0
   for seed, state in enumerate(deals):
     tables = some_tables(played, seed, firsts)
     if pruning == "best_response":  # the average is pure too, and stays so
       tables = tables._replace(average=np.maximum(tables.regrets, 0))
     written = Written(played, tables, traverser, pruning, at_once)
-    value = written.value(state)
-    found, got, counts = traversed(played, tables, state, traverser, "external", pruning, at_once=at_once)
+    value, options = written.value(state, depth), {"at_once": at_once, "depth": depth}
+    if not written.pure:
+      continue
+    checked += 1
+    found, got, counts = traversed(played, tables, state, traverser, "external", pruning, **options)
     assert got == pytest.approx(value)
     assert counts.tolist() == [0, written.nodes, 0, written.skips, 0]
     for name, table in written.tables()._asdict().items():
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-12, err_msg=name)
+  assert checked >= 3
 
 
 @pytest.mark.parametrize("traverser", [0, 1])
@@ -250,6 +260,7 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
 @pytest.mark.parametrize(
   ("options", "message"),
   [
+    ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
     ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
     ({"pruning": "all"}, "Unknown pruning 'all'; choose one of 'none', 'regret', 'best_response'"),
     ({"decay": -1}, "decay must be a number from 0 to 1"),
