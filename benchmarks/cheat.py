@@ -3,6 +3,7 @@
   python benchmarks/cheat.py curves [--seconds 60] [--games 500] [--plot docs/cheat_learning.png]
   python benchmarks/cheat.py agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
   python benchmarks/cheat.py pruning [--game cheat] [--depth 5] [--seconds 60]
+  python benchmarks/cheat.py start [--games 500]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
@@ -11,6 +12,7 @@ of 50 turns would not come to an end.
 agent: matches of a saved agent in both seats, and its behaviour against itself: lies by claim and rank,
 challenges, and how many of those are right.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
+start: the default begun with what it learned of four cards each, and begun with nothing.
 """
 
 import argparse
@@ -32,17 +34,19 @@ from ps_cfr_spiel.views import behaviour_text
 MARKS = 4
 RIVALS = ("naive", "heuristic")
 PLAYS = "plays, learned values (default)"
+EARLIER, STARTED = 200, (50, 150, 300)  # iterations
 SHOWN = 2000  # games of an agent against itself
 
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("part", choices=("curves", "agent", "pruning"))
+  parser.add_argument("part", choices=("curves", "agent", "pruning", "start"))
   parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each method")
   parser.add_argument("--games", type=int, default=500, help="against each player, at each mark")
   parser.add_argument("--methods", nargs="*", default=[*PRUNINGS, PLAYS], choices=[*PRUNINGS, PLAYS])
   parser.add_argument("--game", default="cheat", help="for pruning")
   parser.add_argument("--depth", type=int, default=5, help="decisions that are traversed before play")
+  parser.add_argument("--updates", default="at_once", choices=("at_once", "together"), help="for pruning")
   parser.add_argument("--agent", help="a run of train cheat")
   add_flags(parser, "curves or behaviour")
   options = parser.parse_args()
@@ -51,6 +55,8 @@ def main() -> None:
   print(describe())
   if options.part == "pruning":
     return pruning(options)
+  if options.part == "start":
+    return start(options.games)
   found = curves(options) if options.part == "curves" else agent(options)
   if options.plot:
     keep(options.plot, found)
@@ -114,7 +120,9 @@ def pruning(options: argparse.Namespace) -> None:
   """Decisions and seconds of an iteration, between marks that come ever more seldom."""
   for name in (method for method in options.methods if method != PLAYS):
     print(f"\n{options.game}, {label(name)}")
-    solver = PlayedExternalSolver(pyspiel.load_game(options.game), name, depth=options.depth)
+    solver = PlayedExternalSolver(
+      pyspiel.load_game(options.game), name, updates=options.updates, depth=options.depth
+    )
     solver.compile(progress=False)
     used, mark, before = 0.0, 1, (0, 0, 0.0)
     while used < options.seconds:
@@ -129,6 +137,22 @@ def pruning(options: argparse.Namespace) -> None:
           flush=True,
         )
         mark, before = 2 * solver.iteration, (solver.nodes, solver.iteration, used)
+
+
+def start(games: int) -> None:
+  """Games won after some iterations, with a start from a smaller game and without."""
+  game, smaller = pyspiel.load_game("cheat"), PlayedMCCFRSolver(pyspiel.load_game("cheat(hand_size=4)"))
+  seconds = sum(run(smaller, 0) for _ in range(EARLIER))
+  print(f"\n{smaller.game}: {EARLIER} iterations in {seconds:.1f} s")
+  for name in ("begun with nothing", "begun with that"):
+    print(name)
+    solver, used = PlayedMCCFRSolver(game), 0.0
+    if name == "begun with that":
+      solver.start_from(smaller)
+    for mark in STARTED:
+      used += sum(run(solver, 0) for _ in range(mark - solver.iteration))
+      won = (f"{rival} {interval(*wins(game, solver.average_policy(), rival, games))}" for rival in RIVALS)
+      print(f"  {used:6.1f} s, iteration {mark}: {'; '.join(won)}", flush=True)
 
 
 def agent(options: argparse.Namespace) -> dict:
