@@ -75,7 +75,7 @@ _HELP = {
   "output": "Folder for the results; made if needed (default: runs/ and the game's name, or that of the "
   "resumed run).",
   "method": "plays learns from plays in which both sides move by their policies; external, the paper's, "
-  "traverses all moves of one side, and needs short games.",
+  "traverses all moves of one side, down to a --depth or in short games.",
   "updates": "Learn from the plays of a batch together, or natively at_once after each; auto: at once where "
   "that can be had. In 'external': after a traversal, or after every decision (auto).",
   "pruning": "Which moves 'external' skips while they are bad.",
@@ -280,7 +280,7 @@ COMMAND = Command(
     "train cheat --iterations=20 --every=10 --output=agent",
     "train 'liars_dice(numdice=2)' --iterations=50 --cells=500000",
     "train cheat --against=agent/run.npz --output=best_response",
-    "train 'cheat(max_turns=6)' --method=external --iterations=20",
+    "train cheat --method=external --depth=4 --iterations=20",
     "train --resume=agent/run.npz --iterations=5000",
     "play cheat --opponent=agent/run.npz",
   ),
