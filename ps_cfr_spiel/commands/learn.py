@@ -54,7 +54,7 @@ def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
   game = load_game(words, values)
   folder = make_folder(Path(values.output or f"runs/{game.get_type().short_name}-values"))
-  progress, began = not (values.quiet or values.json), time.perf_counter()
+  progress, began = False if values.quiet or values.json else None, time.perf_counter()
   try:
     with user_errors():
       learned = learning.self_play(
