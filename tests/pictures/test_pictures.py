@@ -199,7 +199,9 @@ def test_without_matplotlib_an_error_says_what_to_install(module):
     f"try: import ps_cfr_spiel.{module}\n"
     "except ModuleNotFoundError as error: print(error)"
   )
-  done = subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE, capture_output=True, text=True)
+  done = subprocess.run(
+    [sys.executable, "-c", code], check=True, timeout=PATIENCE, capture_output=True, text=True
+  )
   assert "pip install 'ps_cfr_spiel[plot]'" in done.stdout
 
 
