@@ -16,8 +16,8 @@ from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
 HOST = 8  # bytes of a number on the host
 # These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
-COMPILING = 150 * 2**20  # what compiling takes, whatever the tree's size, where the walk is native
-MORE_CODE = 90 * 2**20  # what more it takes where XLA walks, or with code for locks, sets or gadgets
+COMPILING = 160 * 2**20  # what compiling takes, whatever the tree's size, where the walk is native
+MORE_CODE = 100 * 2**20  # what more it takes where XLA walks, or with code for locks, sets or gadgets
 COMPILED = 1.0  # what it takes beside that, of a solver's tables
 PASSES = 3.5  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 UNFOLDED = 4  # the same of the values of leaves, where suits are folded
