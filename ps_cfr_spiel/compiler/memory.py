@@ -16,9 +16,9 @@ from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
 HOST = 8  # bytes of a number on the host
 # These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
-COMPILING = 160 * 2**20  # what compiling takes, whatever the tree's size, where the walk is native
-MORE_CODE = 100 * 2**20  # what more it takes where XLA walks, or with code for locks, sets or gadgets
-COMPILED = 1.0  # what it takes beside that, of a solver's tables
+COMPILING = 170 * 2**20  # what compiling takes, whatever the tree's size, where the walk is native
+MORE_CODE = 90 * 2**20  # what more it takes where XLA walks, or with code for sets or gadgets
+COMPILED = 1.3  # what it takes beside that, of a solver's tables
 PASSES = 3.5  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 UNFOLDED = 4  # the same of the values of leaves, where suits are folded
 LOCKED = 3  # tables on the host, where rows are locked
@@ -102,7 +102,7 @@ def memory_needs(
   # An iteration has tables that go in and others that come out; values of all leaves are added up by orbit.
   members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
   running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
-  plain = folded and orbits is None and not obstacle()
+  plain = (folded or locked) and orbits is None and not obstacle()
   compiling = COMPILING + MORE_CODE * (not plain) + COMPILED * kept
   return {
     "for strategies, averages and regrets": int(kept),
