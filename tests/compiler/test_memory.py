@@ -30,21 +30,22 @@ tables = cfr.num_tables(solver.rule, solver.dtype)
 needs = memory_needs(game.bayesian_form(), tables, 4, locks is None, locks is not None)
 print(sum(needs.values()), peak() - bare)
 """
-# What there is to compile makes most of the small ones, and tables most of the last.
+# And which share of the estimate is surely taken. Of few hands compiling takes most, and not always as much
+# (81 to 120 MB of the first were seen); of all hands the tables.
 GAMES = {
-  "few hands": ["holdem_subgame(stack=1000,ranges=AA;KK)"],
-  "folded suits": ["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)"],
-  "a lock": ["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"],
-  "all hands": ["holdem_subgame(stack=1000)"],
+  "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)"], 1 / 3),
+  "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)"], 1 / 3),
+  "a lock": (["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 3),
+  "all hands": (["holdem_subgame(stack=1000)"], 2 / 3),
 }
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks of memory are read from /proc")
-@pytest.mark.parametrize("words", GAMES.values(), ids=GAMES)
-def test_a_solver_takes_at_most_what_was_estimated_and_at_least_half(words):
+@pytest.mark.parametrize(("words", "share"), GAMES.values(), ids=GAMES)
+def test_a_solver_takes_at_most_what_was_estimated_and_not_much_less(words, share):
   environment = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false", "JAX_PLATFORMS": "cpu"}
   command = [sys.executable, "-c", SOLVE, *words]
   done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
   assert done.returncode == 0, done.stderr
   estimate, taken = map(int, done.stdout.split())
-  assert 0.5 * estimate <= taken <= estimate
+  assert share * estimate <= taken <= estimate

@@ -90,8 +90,9 @@ def test_small_decks_are_universal_pokers(board):
     np.testing.assert_allclose(found, walked, rtol=0, atol=1e-10)
 
 
-def test_the_solver_finds_the_lps_value():
-  game = pyspiel.load_game(GAMES["flop"])
+@pytest.mark.parametrize("name", ["turn", "flop"])
+def test_the_solver_finds_the_lps_value(name):
+  game = pyspiel.load_game(GAMES[name])
   solver = PSCFRSolver(game, dtype="float64")
   solver.run(1500)
   assert solver.exploitability() < 1e-2
