@@ -19,6 +19,7 @@ class SplittingSolver(IterativeSolver):
     _state: has a field `parts`, both players' sets as they are now.
   """
 
+  _apart = (*IterativeSolver._apart, "abstraction")
   _start: Abstraction
 
   @abc.abstractmethod
@@ -39,6 +40,9 @@ class SplittingSolver(IterativeSolver):
     """One iteration, whose result is dropped: splits are made on the host, and grown tables compile again."""
     with precision(self.dtype):
       jax.block_until_ready(self._step(self._state, 1))
+
+  def _options(self):
+    return {**super()._options(), "abstraction": self._start.key}
 
   def _arrays(self):
     return to_arrays(self._start)
