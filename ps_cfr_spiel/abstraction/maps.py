@@ -224,12 +224,18 @@ def _bind(
     [k for bucket in forest.buckets for k in bucket],
     [forest.block_shapes[k][1] * forest.types for bucket in forest.buckets for k in bucket],
   )
-  block = np.full(len(origin), -1)
-  block[sets] = blocks[cells]
-  if (block[sets] != blocks[cells]).any() or (block < 0).any():
+  first = np.unique(origin)
+  if not np.array_equal(np.unique(sets), np.arange(len(origin))) or (first != np.arange(len(first))).any():
     raise ValueError(
-      f"The abstraction of player {player} has empty sets, or sets whose members differ in their number of "
-      f"actions or of earlier decisions."
+      f"The abstraction of player {player} must number its {len(origin):,} sets, and those from which they "
+      f"were split, 0, 1, ... without a gap."
+    )
+  block = np.zeros(len(origin), int)
+  block[sets] = blocks[cells]
+  if (block[sets] != blocks[cells]).any():
+    raise ValueError(
+      f"The abstraction of player {player} has sets whose members differ in their number of actions or of "
+      f"earlier decisions."
     )
   table = np.full(len(blocks), -1, np.int32)
   table[cells] = sets
