@@ -35,17 +35,19 @@ def test_stopped_by_ctrl_c_and_gone_on_with(kind, tmp_path):
       np.testing.assert_array_equal(one, other)
 
 
-def edited(path, name, place, value):
-  """Writes the file again with one number of one array changed."""
+def edited(path, name, value):
+  """Writes the file again with the first number of one array changed; with a fraction all become floats."""
   with np.load(path) as file:
     arrays = {key: file[key] for key in file.files}
-  arrays[name].flat[place] = value
+  arrays[name] = np.append(np.array(value), arrays[name][1:])
+  if isinstance(value, int):
+    arrays[name] = arrays[name].astype(np.int32)
   edit = path.with_name("edited.npz")
   np.savez(edit, **arrays)
   return edit
 
 
-@pytest.mark.parametrize("value", [-5, -1, 1000])
+@pytest.mark.parametrize("value", [-5, -1, 1000, 0.5])
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_sets_of_no_partition_are_refused(kind, value, tmp_path):
   """Whichever integer of the sets is wrong: members, tables, columns, origins, of the start or of now."""
@@ -58,4 +60,4 @@ def test_sets_of_no_partition_are_refused(kind, value, tmp_path):
   assert len(integers) == 12
   for name in integers:
     with pytest.raises(ValueError, match=r"is damaged|must number its \d+ sets"):
-      ps_cfr_spiel.load_solver(edited(tmp_path / "run.npz", name, 0, value))
+      ps_cfr_spiel.load_solver(edited(tmp_path / "run.npz", name, value))
