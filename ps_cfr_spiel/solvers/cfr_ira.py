@@ -31,7 +31,7 @@ class CFRPlusIRASolver(SplittingSolver):
     iteration: iterations done, each a turn of both players (the paper counts turns).
   """
 
-  _apart = (*SplittingSolver._apart, "bound", "heuristic")
+  _apart = ("bound", "heuristic")  # of `refinement`
 
   def __init__(
     self,

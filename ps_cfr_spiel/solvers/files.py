@@ -30,8 +30,8 @@ class Resumable(abc.ABC):
     game: the game.
     dtype: "float32" or "float64".
     _state: pytree of arrays, all that a run remembers, with a field `iteration`.
-    _apart: arguments of the constructor that are not among `_options`: those that change no result, and those
-      of which `_arrays` has something.
+    _apart: arguments of the constructor that are not among `_options` as they are: those that change no
+      result, and those of which `_arrays` has something. A subclass names its own.
   """
 
   game: pyspiel.Game
@@ -50,8 +50,9 @@ class Resumable(abc.ABC):
     By default each is the attribute of its name, and left out if that is None, as it then is without the
     argument.
     """
+    apart = {name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ())}
     parameters = list(inspect.signature(type(self)).parameters.values())[1:]
-    names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in self._apart]
+    names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in apart]
     return {name: value for name in names if (value := getattr(self, name)) is not None}
 
   def _arrays(self) -> dict[str, np.ndarray]:

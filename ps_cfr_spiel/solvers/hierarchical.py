@@ -86,7 +86,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     printed: clusters are weighed as in the paper's listing, which is biased.
   """
 
-  _apart = (*IterativeSolver._apart, "clusters", "buckets", "abstraction")
+  _apart = ("clusters", "buckets", "abstraction")
 
   def __init__(
     self,

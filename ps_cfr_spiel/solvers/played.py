@@ -182,7 +182,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     game, batch, seed, dtype: see `PlayedSolver`.
   """
 
-  _apart = (*IterativeSolver._apart, "keys")
+  _apart = ("keys",)
 
   def __init__(
     self,

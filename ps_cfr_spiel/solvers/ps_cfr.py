@@ -35,7 +35,7 @@ class PSCFRSolver(IterativeSolver):
     iteration: iterations done.
   """
 
-  _apart = (*IterativeSolver._apart, "abstraction", "locks")
+  _apart = ("abstraction", "locks")
 
   def __init__(
     self,

@@ -19,7 +19,7 @@ class SplittingSolver(IterativeSolver):
     _state: has a field `parts`, both players' sets as they are now.
   """
 
-  _apart = (*IterativeSolver._apart, "abstraction")
+  _apart = ("abstraction",)
   _start: Abstraction
 
   @abc.abstractmethod
