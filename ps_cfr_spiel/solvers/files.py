@@ -111,11 +111,11 @@ class Resumable(abc.ABC):
       OSError: no such file.
       ValueError: the file is truncated, damaged or foreign, or its rule is unknown.
     """
-    return cls._from_file(storage.read(path), options)
+    return cls.from_file(storage.read(path), options)
 
   @classmethod
-  def _from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
-    """See `load`."""
+  def from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
+    """As `load`, from a file that has been read."""
     found = held_in(file)
     if found != cls.__name__:
       raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")

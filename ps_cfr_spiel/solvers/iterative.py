@@ -258,7 +258,7 @@ def _solver_from(file: storage.Stored, options: dict[str, Any]) -> IterativeSolv
   found = held_in(file)
   if found not in solvers:
     raise ValueError(f"{file.path} holds a {found}, not a solver's run.")
-  return solvers[found]._from_file(file, options)
+  return solvers[found].from_file(file, options)
 
 
 def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
