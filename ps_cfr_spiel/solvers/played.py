@@ -230,19 +230,7 @@ class PlayedExternalSolver(PlayedSolver):
     return {
       "updates": "together",
       **super()._arguments(file),
-    }  # as runs of earlier versions, which do not say
-
-  def _options(self):
-    return {
-      "pruning": self.pruning,
-      "updates": self.updates,
-      "decay": self.decay,
-      "most_nodes": self.most_nodes,
-      "depth": self.depth,
-      "batch": self.batch,
-      "seed": self.seed,
-      "dtype": self.dtype,
-    }
+    }  # as earlier versions did
 
 
 def played_form(game: pyspiel.Game) -> PlayedGame:

@@ -48,6 +48,8 @@ class PlayedMCCFRSolver(PlayedSolver):
     game, batch, seed, dtype: see `PlayedSolver`.
   """
 
+  _apart = ("keys", FIXED)
+
   def __init__(
     self,
     game: pyspiel.Game,
@@ -120,26 +122,11 @@ class PlayedMCCFRSolver(PlayedSolver):
   @classmethod
   def _arguments(cls, file):
     options = super()._arguments(file)
-    if options["key"] is not None:
+    if options.get("key") is not None:
       options["keys"] = _saved_keys(file)
-    if options.pop("against", False):  # files of earlier versions have none
-      options["against"] = file.arrays(file.shapes).get(FIXED, np.zeros(0))
+    if FIXED in file.shapes:
+      options["against"] = file.arrays(file.shapes)[FIXED]
     return options
-
-  def _options(self):
-    return {
-      "estimate": self.estimate,
-      "updates": self.updates,
-      "exploration": self.exploration,
-      "decay": self.decay,
-      "most_weight": self.most_weight,
-      "batch": self.batch,
-      "seed": self.seed,
-      "dtype": self.dtype,
-      "key": self.key,
-      "cells": self.cells,
-      "against": self._fixed is not None,
-    }
 
 
 def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> PlayedGame:
