@@ -16,8 +16,8 @@ from ps_cfr_spiel.walking import LIMIT
 class FictitiousPlaySolver(IterativeSolver):
   """Solves a two-player zero-sum game by fictitious play; see `cfr.fictitious_play`.
 
-  Slow beside CFR, which is what it is for: to be compared with, and what FPIRA must equal. Its current
-  policy is the average one.
+  Slow beside CFR, which is what it is for: to be compared with, by FPIRA above all. Its current policy is
+  the average one.
 
   Attributes:
     game: the game.
@@ -72,7 +72,7 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   """Fictitious play in an abstraction that is split wherever it would go another way: FPIRA.
 
   Čermák, Lisý and Bošanský (2020); see `abstraction.fpira`. In every iteration its policy is as exploitable
-  as that of `FictitiousPlaySolver`.
+  as that of fictitious play (Theorem 1): on most games `FictitiousPlaySolver`'s, to the last digits.
 
   Attributes:
     game, tree, dtype, public_states, limit, iteration: as in `FictitiousPlaySolver`.
