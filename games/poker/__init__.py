@@ -4,4 +4,5 @@ from . import holdem_subgame as holdem_subgame
 from . import parametric_poker as parametric_poker
 from . import river_subgame as river_subgame
 from . import situations as situations
+from .river import holdem as holdem
 from .river import river as river

@@ -93,11 +93,14 @@ def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray
   for order in itertools.permutations(range(suits)):
     names = np.array([*order, *range(suits, len(SUITS))])
     swap = (len(SUITS) * np.arange(len(RANKS))[:, None] + names).ravel()
-    same = set(swap[list(board)].tolist()) == set(board)
-    for hands, weight in zip(ranges, weights, strict=True):
-      swapped = map(frozenset, swap[hands.cards].tolist())
-      same = same and all(weight.get(hand) == weight[own] for own, hand in zip(weight, swapped, strict=True))
-    if same:
+    if set(swap[list(board)].tolist()) != set(board):
+      continue
+    images = [map(frozenset, swap[hands.cards].tolist()) for hands in ranges]
+    if all(
+      weight.get(hand) == weight[own]
+      for weight, swapped in zip(weights, images, strict=True)
+      for own, hand in zip(weight, swapped, strict=True)
+    ):
       found.append(swap)
   return np.array(found, np.int32)
 

@@ -43,6 +43,7 @@ import pyspiel
 from . import betting, cards
 from .forms import BayesianForm, Names, PublicCardsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
+from .ranking import strengths
 
 _BOARD_SIZES = (3, 4, 5)
 _DEFAULTS = {
@@ -159,7 +160,8 @@ class HoldemSubgameGame(pyspiel.Game):
 
   def strength(self, runout: cards.Board) -> tuple[np.ndarray, np.ndarray]:
     """int32[H0], int32[H1]: the larger wins; of hands that hold a card of the runout it means nothing."""
-    first, second = (cards.strength(self.board + runout, hands.cards) for hands in self.ranges)
+    board = np.array(self.board + runout)
+    first, second = (strengths(board, hands.cards) for hands in self.ranges)
     return first, second
 
   def _hands_differ(self, runout: cards.Board) -> bool:

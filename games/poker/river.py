@@ -1,4 +1,4 @@
-"""River subgames from what poker players write: commas in ranges, sizes in percent.
+"""Subgames of hold'em from what poker players write: commas in ranges, sizes in percent.
 
 OpenSpiel's game strings keep commas for themselves, so that ranges and sizes have blanks there.
 """
@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyspiel
+
+from . import cards
 
 
 def river(
@@ -34,24 +36,59 @@ def river(
     The game, whose string has blanks where you wrote commas.
 
   Raises:
-    ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|".
+    ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|" or "/".
   """
+  return _load("river_subgame", board, pot, stack, bets, ranges)
+
+
+def holdem(
+  board: str = "9s7c5s4h",
+  pot: int = 200,
+  stack: int = 20000,
+  bets: str | Iterable[str] = "fcpa",
+  ranges: str | tuple[str, str] = "uniform",
+) -> pyspiel.Game:
+  """The `holdem_subgame` of a spot, from a flop or a turn on; of five cards the `river_subgame`.
+
+  Args:
+    board: three, four or five cards.
+    pot: chips in the pot.
+    stack: as for `river`.
+    bets: as for `river`; in one text "/" separates the sizes of one street from those of the next, and the
+      last ones count for all later streets, "33%, 75% / 66%, a".
+    ranges: as for `river`.
+
+  Returns:
+    The game, whose string has blanks where you wrote commas.
+
+  Raises:
+    ValueError: as for `river`.
+  """
+  letters = _blanks(str(board)).replace(" ", "")
+  is_river = len(letters) == 2 * cards.BOARD_SIZE
+  return _load("river_subgame" if is_river else "holdem_subgame", board, pot, stack, bets, ranges)
+
+
+def _load(
+  name: str, board: str, pot: int, stack: int, bets: str | Iterable[str], ranges: str | tuple[str, str]
+) -> pyspiel.Game:
+  """The game of this name; see `river`."""
   sizes = [bets] if isinstance(bets, str) else list(bets)
-  if not isinstance(bets, str) and any("|" in text for text in sizes):
-    raise ValueError(f"bets={bets!r}: sizes for each player are one text, such as '50%, a; a | 33%'.")
+  if not isinstance(bets, str) and any(mark in text for text in sizes for mark in "|/"):
+    raise ValueError(f"bets={bets!r}: sizes for each player or street are one text, '50%, a; a | 33% / a'.")
   both = [ranges] if isinstance(ranges, str) else list(ranges)
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
   texts = {"board": board, "bets": ";".join(sizes), "ranges": ";".join(map(_blanks, both))}
   parameters = {**plain(texts), "pot": pot, "stack": stack}
   try:
-    return pyspiel.load_game("river_subgame", parameters)
+    return pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:
     raise ValueError(str(error)) from error
 
 
 def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-  """Parameters of `river_subgame` that a poker player wrote, as game strings have them; only texts change."""
+  """Parameters of a subgame that a poker player wrote, as game strings have them; only texts change."""
   written = {name: value.strip() if isinstance(value, str) else value for name, value in parameters.items()}
   for name, read in (("board", _blanks), ("bets", _sizes), ("ranges", _blanks)):
     if isinstance(written.get(name), str):

@@ -41,11 +41,11 @@ def define_rule(values: flags.FlagValues) -> None:
 
 
 def define_game(values: flags.FlagValues) -> None:
-  """Defines the flags that describe a river as poker players do, instead of GAME."""
+  """Defines the flags that describe a spot of hold'em as poker players do, instead of GAME."""
   into: dict[str, Any] = {"flag_values": values}
   for name in ("board", "ranges", "bets"):
     flags.DEFINE_string(name, None, _HELP[name], **into)
-  flags.DEFINE_integer("pot", None, "A river instead of GAME: chips in the pot.", 1, **into)
+  flags.DEFINE_integer("pot", None, "Instead of GAME: chips in the pot.", 1, **into)
   flags.DEFINE_integer("stack", None, _HELP["stack"], 1, **into)
 
 
@@ -75,11 +75,12 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
 
 
 _HELP = {
-  "board": "A river instead of GAME: its five cards, such as 'Ks 7d 2c 5h 9s'.",
-  "ranges": "A river instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
-  "bets": "A river instead of GAME: bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the "
-  "first, second and later bets, '|' those of player 0 and player 1, a is all-in.",
-  "stack": "A river instead of GAME: chips that each player began the hand with, half of the pot included.",
+  "board": "Hold'em instead of GAME: a river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a "
+  "flop's three.",
+  "ranges": "Instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
+  "bets": "Instead of GAME: bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the first, "
+  "second and later bets, '|' those of player 0 and player 1, '/' those of streets, a is all-in.",
+  "stack": "Instead of GAME: chips that each player began the hand with, half of the pot included.",
   "json": "Print the result as JSON, in one line, and nothing else.",
   "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
   "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published; cfr "

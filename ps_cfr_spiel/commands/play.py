@@ -13,7 +13,7 @@ from open_spiel.python.bots.policy import PolicyBot
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_limit
 from ps_cfr_spiel.commands.user_input import (
-  RIVER_FLAGS,
+  SPOT_FLAGS,
   UserError,
   load_game,
   load_opponent,
@@ -51,7 +51,7 @@ _HELP = {
 
 def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
-  if not words and not any(values[name].present for name in RIVER_FLAGS):
+  if not words and not any(values[name].present for name in SPOT_FLAGS):
     raise UserError("play needs a game, such as river_subgame or kuhn_poker.")
   game = load_game(words, values)
   kind = game.get_type()

@@ -27,7 +27,7 @@ from ps_cfr_spiel.commands.run import (
 )
 from ps_cfr_spiel.commands.situations import define_sharing, refuse_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
-  RIVER_FLAGS,
+  SPOT_FLAGS,
   UserError,
   load_game,
   load_saved_policy,
@@ -215,7 +215,7 @@ def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  fixed = [f"--{name}" for name in (*_FIXED, *RIVER_FLAGS) if values[name].present]
+  fixed = [f"--{name}" for name in (*_FIXED, *SPOT_FLAGS) if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")

@@ -14,7 +14,7 @@ from absl import flags
 
 from ps_cfr_spiel import compiler
 from ps_cfr_spiel.compiler import quiet_stderr
-from ps_cfr_spiel.games.poker import river  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker import holdem, river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import PlayedPolicy, load_policy
 
@@ -34,7 +34,7 @@ def user_errors() -> Iterator[None]:
     raise UserError(str(error)) from error
 
 
-RIVER_FLAGS = ("board", "pot", "stack", "bets", "ranges")
+SPOT_FLAGS = ("board", "pot", "stack", "bets", "ranges")
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:
@@ -42,21 +42,21 @@ def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> p
 
   Args:
     words: without a game's name, the default one.
-    values: of a command whose flags may describe a river instead.
+    values: of a command whose flags may describe a spot of hold'em instead.
   """
   if len(words) > 1:
     raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
   spot: dict[str, Any] = (
-    {} if values is None else {n: values[n].value for n in RIVER_FLAGS if values[n].present}
+    {} if values is None else {n: values[n].value for n in SPOT_FLAGS if values[n].present}
   )
   if spot:
     if words:
-      raise UserError(f"--{', --'.join(spot)}: these describe a river, so leave out {words[0]!r}.")
+      raise UserError(f"--{', --'.join(spot)}: these describe a spot, so leave out {words[0]!r}.")
     if "ranges" in spot:
       sides = spot["ranges"].split(";")
       spot["ranges"] = tuple(sides) if len(sides) == 2 else spot["ranges"]
     with user_errors(), quiet_stderr():
-      return river(**spot)
+      return (holdem if "board" in spot else river)(**spot)
   with user_errors():
     return compiler.load_game(words[0] if words else DEFAULT_GAME)
 

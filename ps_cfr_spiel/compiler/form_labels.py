@@ -201,7 +201,7 @@ class FormLabels(Labels):
 
     pairs = int(lines.disjoint.sum())
     histories = 1 + pairs * sum(lines.orders(street) for street in lines.street.tolist())
-    labels = cls(
+    return cls(
       game=name,
       public_states=Made(int(lines.starts[-1]), public_state),
       decisions=Made(int(rows[-1]), decision),
@@ -210,7 +210,6 @@ class FormLabels(Labels):
       source=Deals(lines),
       places=tuple(places),
     )
-    return labels
 
   @property
   def _lines(self) -> Lines:

@@ -11,13 +11,14 @@ import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.compiler.suits import stands
-from ps_cfr_spiel.tree import TERMINAL
+from ps_cfr_spiel.tree import TERMINAL, obstacle
 from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
 
 HOST = 8  # bytes of a number on the host
 # These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
-COMPILING = 180 * 2**20  # what compiling takes, whatever the tree's size
-COMPILED = 1.0  # what it takes beside that, of a solver's tables
+COMPILING = 170 * 2**20  # what compiling takes, whatever the tree's size, where the walk is native
+MORE_CODE = 90 * 2**20  # what more it takes where XLA walks, or with code for sets or gadgets
+COMPILED = 1.3  # what it takes beside that, of a solver's tables
 PASSES = 3.5  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
 UNFOLDED = 4  # the same of the values of leaves, where suits are folded
 LOCKED = 3  # tables on the host, where rows are locked
@@ -42,7 +43,8 @@ def check_memory(
     memory: most bytes to take; None for all that are free. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
-    folded: whether a solver folds suits where it may; with locks or an abstraction it does not.
+    folded: whether a solver folds suits where it may; with locks or an abstraction, and in searches, it
+      does not.
     locked: whether some rows are locked.
 
   Raises:
@@ -100,9 +102,11 @@ def memory_needs(
   # An iteration has tables that go in and others that come out; values of all leaves are added up by orbit.
   members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
   running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
+  plain = (folded or locked) and orbits is None and not obstacle()
+  compiling = COMPILING + MORE_CODE * (not plain) + COMPILED * kept
   return {
     "for strategies, averages and regrets": int(kept),
-    "for compiling and iterating": int(max(COMPILING + COMPILED * kept, running)) * bool(tables),
+    "for compiling and iterating": int(max(compiling, running)) * bool(tables),
     "for locks": (LOCKED * numbers * HOST + leaves * itemsize) * locked,
     "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),

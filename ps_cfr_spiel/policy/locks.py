@@ -29,28 +29,35 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
     ValueError: a line does not exist or nobody acts after it, two are the same, or probabilities are wrong.
     TypeError: `locks` is no mapping, or a value neither a policy nor a mapping.
   """
-  labels, rows = tree.names, {}
+  rows = {}
   if not isinstance(locks, Mapping):
     raise TypeError(f"locks must be a mapping of lines to policies, got {locks!r}.")
-  if not labels.public_states:
-    raise ValueError(f"locks: {labels.game} was compiled without public states, so it has no lines.")
+  if not tree.names.public_states:
+    raise ValueError(f"locks: {tree.names.game} was compiled without public states, so it has no lines.")
   for path, how in locks.items():
-    state = find_public_state(game, labels, path)
-    if not labels.public_states[state].decisions:
-      raise ValueError(f"locks: nobody acts after {path!r} in {labels.game}; a player must.")
+    try:
+      state, strategies = _read_lock(tree, game, path, how)
+    except ValueError as error:
+      raise ValueError(f"locks: {path!r}: {error}") from error
     if state in rows:
       raise ValueError(f"locks: {path!r} is locked twice.")
-    decisions = [labels.decisions[n] for n in labels.public_states[state].decisions]
-    types = tree.players[decisions[0].player].types
-    history = line(game, labels, state)
-    rows[state] = [
-      _by_actions(game, tree, d, how, types, history)
-      if isinstance(how, Mapping)
-      else row_strategies(labels, game, how, d, types)
-      for d in decisions
-    ]
+    rows[state] = strategies
   flat = [strategy.ravel() for strategies in rows.values() for strategy in strategies]
   return Part(tuple(rows), np.concatenate([np.zeros(0), *flat]))
+
+
+def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tuple[int, list[np.ndarray]]:
+  """The public state after a line, and what is played there: [A, H] for each of its decisions."""
+  labels = tree.names
+  state = find_public_state(game, labels, path)
+  decisions = [labels.decisions[n] for n in labels.public_states[state].decisions]
+  if not decisions:
+    raise ValueError(f"nobody acts after it in {labels.game}; a player must.")
+  types = tree.players[decisions[0].player].types
+  if not isinstance(how, Mapping):
+    return state, [row_strategies(labels, game, how, d, types) for d in decisions]
+  history = line(game, labels, state)
+  return state, [_by_actions(game, tree, d, how, types, history) for d in decisions]
 
 
 def locks_from_file(file: Stored) -> Part:
@@ -67,5 +74,5 @@ def _by_actions(
   for action, share in shares.items():
     strategy[find_one_action(str(action), names, decision.legal_actions, history)] += share
   if not (strategy >= 0).all() or not abs(strategy.sum() - 1) < 1e-5:
-    raise ValueError(f"locks: the probabilities {dict(shares)} must not be negative, and sum to one.")
+    raise ValueError(f"the probabilities {dict(shares)} must not be negative, and sum to one.")
   return np.repeat(strategy[:, None] / strategy.sum(), types, axis=1)

@@ -63,11 +63,24 @@ def find_action(
   Raises:
     ValueError: no action is meant, or more than one may be.
   """
+
+  def unknown(text: str) -> ValueError:
+    known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
+    where = f"after {', '.join(history)}" if history else "at the start"
+    return ValueError(f"Unknown action {text!r} {where}; choose one of {known}.")
+
   for used in range(min(len(words), max(len(split_words(name)) for name in names)), 0, -1):
     text = [word.lower() for word in words[:used]]
     found = [k for k, name in enumerate(names) if split_words(name.lower()) == text]
     if found:
       return found[0], used
+  amounts = [re.fullmatch(r"(?:bet|raise to|all-in) (\d+)", name.lower()) for name in names]
+  said = re.match(r"(?:bet|raise(?: to)?) (\d+)(?!\S)", " ".join(words).lower())
+  if said and any(amounts):  # "raise 800" for Raise to 800; but "bet 1" is no bet of 200 and a call
+    found = [k for k, amount in enumerate(amounts) if amount and amount[1] == said[1]]
+    if not found:
+      raise unknown(said[0])
+    return found[0], len(said[0].split())
   word = words[0].lower() if words else ""
   if word.isdecimal() and int(word) in ids:
     return ids.index(int(word)), 1
@@ -82,9 +95,7 @@ def find_action(
       return found[0], 1
     if found:
       raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}.")
-  known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
-  where = f"after {', '.join(history)}" if history else "at the start"
-  raise ValueError(f"Unknown action {' '.join(words[:1])!r} {where}; choose one of {known}.")
+  raise unknown(" ".join(words[:1]))
 
 
 def _letters_and_numbers(text: str) -> tuple[str, list[str]]:

@@ -95,7 +95,7 @@ def find_types(spot: Spot, text: str) -> list[int]:
     example = (
       "a hand such as AhKd or a kind such as AKs" if has_hands(spot) else f"one like {spot.types[0]!r}"
     )
-    raise ValueError(f"Player {spot.player} never holds {text!r} in this game; expected {example}.")
+    raise ValueError(f"Player {spot.player} never holds {text!r} here; expected {example}.")
   return found
 
 

@@ -39,6 +39,26 @@ def test_it_stops_at_the_target_and_keeps_the_lock(solved):
   assert "locked" in load_solver(solved).description
 
 
+@pytest.mark.parametrize(
+  ("lock", "message"),
+  [
+    ("check, bet 100=fold", "locks: 'check, bet 100': Unknown action 'bet 100' after Check; choose one of"),
+    ("check, check, 3c=check", "locks: 'check, check, 3c': Unknown action '3c' after Check, Check"),
+    ("check, check=check", "locks: 'check, check': nobody acts after it"),
+    ("check, check, 5d=fold", "Unknown action 'fold' after Check, Check, Deal 5d"),
+  ],
+)
+def test_a_lock_on_a_line_that_does_not_exist(lock, message, capsys):
+  assert command_line.run(["solve", TURN, f"--lock={lock}", "--output=unused"]) == 2
+  assert message in capsys.readouterr().err
+
+
+def test_a_hand_with_the_card_is_not_there(solved, capsys):
+  assert "7d6c" in run(capsys, "show", solved, "--at=check, check, 5d", "--hand=7d6c")
+  assert command_line.run(["show", str(solved), "--at=check, check, 7d", "--hand=7d6c"]) == 2
+  assert "Player 0 never holds '7d6c' here" in capsys.readouterr().err
+
+
 def test_cards_in_words_and_drawn(solved, folder, capsys):
   out = run(capsys, "show", solved, "--at=check, check", f"--png={folder / 'cards.png'}")
   assert "Deal 8c" not in out and "Deal 5d" in out

@@ -90,8 +90,9 @@ def test_small_decks_are_universal_pokers(board):
     np.testing.assert_allclose(found, walked, rtol=0, atol=1e-10)
 
 
-def test_the_solver_finds_the_lps_value():
-  game = pyspiel.load_game(GAMES["flop"])
+@pytest.mark.parametrize("name", ["turn", "flop"])
+def test_the_solver_finds_the_lps_value(name):
+  game = pyspiel.load_game(GAMES[name])
   solver = PSCFRSolver(game, dtype="float64")
   solver.run(1500)
   assert solver.exploitability() < 1e-2
@@ -145,7 +146,11 @@ def test_the_equity_of_a_flop_is_pio_solvers():
 
 
 def test_rivers_below_a_card_are_river_subgames():
-  """All hands. On the check-check line a card's river is `river_subgame` with the hands that it leaves."""
+  """All hands. On the check-check line a card's river is `river_subgame` with the ranges that come there.
+
+  Each hand checks with a probability of its own, and the river is played at random. There the values of all
+  actions, and so regrets, are those of the river alone.
+  """
   game = pyspiel.load_game("holdem_subgame(stack=500)")
   tree = build_tree(game)
   labels, rng = tree.names, np.random.default_rng(0)
@@ -153,12 +158,21 @@ def test_rivers_below_a_card_are_river_subgames():
   check = next(c for c in labels.children[0] if states[c].action == 1)
   card_node = next(c for c in labels.children[check] if states[c].player == CHANCE)
   root = next(c for c in labels.children[card_node] if states[c].action == cards.parse_cards("3c")[0])
-  river = build_tree(pyspiel.load_game("river_subgame(stack=500)"))
-  # The same random strategy on the river, by hand and line; before it everybody checks.
   strategies = [[np.full(shape, 1 / shape[0]) for shape in p.block_shapes] for p in tree.players]
-  for number in (0, check):
+  checks = rng.uniform(0.01, 1, (2, 1128))
+  for player, number in enumerate((0, check)):
     decision = labels.decisions[states[number].decisions[0]]
-    strategies[decision.player][decision.block][:, decision.row] = np.eye(len(decision.legal_actions))[:, :1]
+    others = np.full((len(decision.legal_actions) - 1, 1128), 1 / (len(decision.legal_actions) - 1))
+    table = np.concatenate([checks[player][None], (1 - checks[player]) * others])
+    strategies[player][decision.block][:, decision.row] = table
+  held = [
+    f"{name}:{weight!r}"
+    for row in checks
+    for name, weight in zip(game.ranges[0].names, row.tolist(), strict=True)
+  ]
+  ranges = " ".join(held[:1128]) + ";" + " ".join(held[1128:])
+  river = build_tree(pyspiel.load_game("river_subgame", {"stack": 500, "ranges": ranges}))
+  # The same random strategy on the river, by hand and line.
   below = [root, *_descendants(labels, root)]
   random = {}
   for s in below:
@@ -176,17 +190,18 @@ def test_rivers_below_a_card_are_river_subgames():
     table = rng.dirichlet(np.ones(len(decision.legal_actions)), len(columns)).T
     rivers[decision.player][decision.block][:, decision.row] = table
     strategies[other.player][other.block][:, other.row, columns] = table
-  # Both count the pairs of hands at their own root, and the turn game that one of 44 cards has come.
-  found = [
-    _values_of_row(tree, strategies, labels.decisions[states[root].decisions[0]]),
-    _values_of_row(river, rivers, river.names.decisions[0]),
-  ]
   alive = [h for h, name in enumerate(random[0, ""][1]) if name is not None]
-  turn_pairs, river_pairs = 1128 * 1035, 1081 * 990  # hands, and those that are left beside one
-  ours = found[0][:, alive] * turn_pairs * 44 / river_pairs
-  np.testing.assert_allclose(ours, found[1], rtol=0, atol=1e-12)
   dead = np.setdiff1d(np.arange(1128), alive)
-  assert not found[0][:, dead].any()
+  weighed = deal_weights(pyspiel.load_game("river_subgame", {"ranges": ranges}).bayesian_form()).sum()
+  for player, line in enumerate(("", "x")):
+    ours = _values_of_row(tree, strategies, random[player, line][0])
+    theirs = next(d for d in river.names.decisions if d.infostates[0].split(" | ")[2:] == line.split())
+    # Both count the deals at their own root, the turn that one of 44 cards has come, the river the own range.
+    scale = checks[player][alive] / weighed * 1128 * 1035 * 44
+    np.testing.assert_allclose(
+      ours[:, alive] * scale, _values_of_row(river, rivers, theirs), rtol=0, atol=1e-12
+    )
+    assert not ours[:, dead].any()
 
 
 def _descendants(labels, state):

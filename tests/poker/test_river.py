@@ -1,4 +1,6 @@
-"""Rivers as poker players write them, against the same game by its own string."""
+"""Spots as poker players write them, against the same game by its own string."""
+
+import json
 
 import pyspiel
 import pytest
@@ -37,6 +39,23 @@ def test_sizes(bets, expected):
 
 def test_defaults_are_the_games():
   assert str(ps_cfr_spiel.river()) == str(pyspiel.load_game("river_subgame"))
+  assert str(ps_cfr_spiel.holdem()) == str(pyspiel.load_game("holdem_subgame"))
+
+
+@pytest.mark.parametrize(
+  ("board", "bets", "expected"),
+  [
+    ("Kh, Kd 8c", "33%, 75%a / 75% / a", "holdem_subgame(board=Kh Kd 8c,bets=0.33 0.75a / 0.75 / a"),
+    ("KhKd8c4s", "50%", "holdem_subgame(board=KhKd8c4s,bets=0.5;0.5"),
+    ("Kh Kd,8c 4s 2h", "a", "river_subgame(board=Kh Kd 8c 4s 2h,bets=a"),
+  ],
+)
+def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
+  game = ps_cfr_spiel.holdem(board, 100, 500, bets, ("AA, KQs", "TT+"))
+  assert str(game) == str(pyspiel.load_game(f"{expected},pot=100,stack=500,ranges=AA KQs;TT+)"))
+  words = [f"--board={board}", "--pot=100", "--stack=500", f"--bets={bets}", "--ranges=AA, KQs;TT+"]
+  assert program.run(["summary", *words, "--json"]) == 0
+  assert json.loads(capsys.readouterr().out)["game"] == str(game)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +64,23 @@ def test_defaults_are_the_games():
     ({"ranges": ("AA",)}, "expected two, of player 0 and of player 1, got 1"),
     ({"ranges": ("AA", "XX")}, "range token 'XX': not understood"),
     ({"bets": "50%, big"}, "unknown bet size 'big'"),
-    ({"bets": ["50% | 33%", "a"]}, "sizes for each player are one text"),
+    ({"bets": ["50% | 33%", "a"]}, "sizes for each player or street are one text"),
     ({"board": "Kh, Kd"}, "a river board has 5"),
+    ({"bets": ["50% / 33%", "a"]}, "sizes for each player or street are one text"),
   ],
 )
 def test_mistakes(arguments, message):
   with pytest.raises(ValueError, match=message):
     ps_cfr_spiel.river(**arguments)
+
+
+@pytest.mark.parametrize(
+  ("board", "message"),
+  [("Kh, Kd", "a board has 3, 4 or 5"), ("Kh Kd 8c 4s 4s", "4 of them different"), (7, "got kInt with 7")],
+)
+def test_boards_of_other_lengths(board, message):
+  with pytest.raises(ValueError, match=message):
+    ps_cfr_spiel.holdem(board)
 
 
 def test_a_comma_in_a_game_string_gets_a_hint(capfd):
@@ -62,4 +91,4 @@ def test_a_comma_in_a_game_string_gets_a_hint(capfd):
 
 def test_flags_and_a_game_exclude_each_other(capfd):
   assert program.run(["summary", "kuhn_poker", "--pot=100"]) == 2
-  assert "--pot: these describe a river, so leave out 'kuhn_poker'" in capfd.readouterr().err
+  assert "--pot: these describe a spot, so leave out 'kuhn_poker'" in capfd.readouterr().err

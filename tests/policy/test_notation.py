@@ -25,7 +25,18 @@ def test_words(text, words):
 
 @pytest.mark.parametrize(
   ("text", "choice"),
-  [("fold", 0), ("RAISE to 800", 2), ("r800", 2), ("5", 3), ("19,900", 3), ("all-in", 3), ("c", 1), ("a", 3)],
+  [
+    ("fold", 0),
+    ("RAISE to 800", 2),
+    ("raise 800", 2),
+    ("r800", 2),
+    ("5", 3),
+    ("19,900", 3),
+    ("raise to 19,900", 3),
+    ("all-in", 3),
+    ("c", 1),
+    ("a", 3),
+  ],
 )
 def test_actions(text, choice):
   assert find_one_action(text, NAMES, IDS) == choice
@@ -37,6 +48,8 @@ def test_actions(text, choice):
     ("7", "Unknown action '7' at the start"),
     ("fold call", "more than one action"),
     ("", "Unknown action ''"),
+    ("raise 1", "Unknown action 'raise 1' at the start; choose one of Fold"),
+    ("bet 900", "Unknown action 'bet 900'"),
   ],
 )
 def test_mistakes(text, message):

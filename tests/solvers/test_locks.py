@@ -91,7 +91,7 @@ def test_files_keep_locks(tmp_path):
   [
     ({"pass, pass, bet": {"bet": 1}}, "The game is over after Pass, Pass"),
     ({"raise": {"bet": 1}}, "Unknown action 'raise' at the start"),
-    ({"bet, pass": {"bet": 1}}, "nobody acts after 'bet, pass'"),
+    ({"bet, pass": {"bet": 1}}, "locks: 'bet, pass': nobody acts after it"),
     ({"pass": {"bet": 1}, "0": {"bet": 1}}, "'0' is locked twice"),
     ({"pass": {"call": 1}}, "Unknown action 'call'"),
     ({"pass": {"bet": 0.5}}, "must not be negative, and sum to one"),
