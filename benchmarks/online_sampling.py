@@ -131,7 +131,7 @@ def main() -> None:
     game, places, results[name] = pyspiel.load_game(name), favoured(name), {}
     for way, settings in (
       ("plain", {}),
-      (f"favoured by {options.favour:g}", {"favoured": places, "favour": options.favour}),
+      (f"favoured by {options.favour:,g}", {"favoured": places, "favour": options.favour}),
     ):
       method = OnlineOutcomeSampling(game, target=options.target, **settings)
       started = time.perf_counter()
