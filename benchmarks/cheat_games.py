@@ -32,6 +32,7 @@ DECKS = {
   "whole deck, 6 cards each": "cheat(ranks=13,max_turns=100000)",
   "half deck, 6 cards each": "cheat(max_turns=100000)",
 }
+BARS = 40  # at most, in a histogram
 
 
 def main() -> None:
@@ -107,11 +108,13 @@ def draw(lengths: Mapping[str, tuple[list[int], int]], path: str) -> None:
   for axes, (turns, ended) in zip(places, lengths.values(), strict=True):
     mean = float(np.mean(turns))
     text = f"average {mean:,.0f}" if ended else f"the horizon, {mean:,.0f}: no winner"
-    axes.hist(turns, bins=40, range=(0, max(turns)), color=LINES[1])
+    width = -(-max(turns) // BARS)  # whole turns, or some bars would hold more lengths than others
+    axes.hist(turns, bins=np.arange(0, max(turns) + 2 * width, width), color=LINES[1])
     axes.axvline(mean, color=LINES[0], linewidth=1.5, label=text)
     axes.set_xlabel("turns", color=INK)
     axes.set_ylabel("games", color=INK)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    for axis in (axes.xaxis, axes.yaxis):
+      axis.set_major_formatter("{x:,.0f}")
     axes.legend(frameon=False, loc="upper right" if ended else "upper left")
     axes.spines[["top", "right"]].set_visible(False)
   figure.savefig(path)

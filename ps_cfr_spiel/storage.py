@@ -236,7 +236,8 @@ def _opened(held: _Held):
       with zipfile.ZipFile(file) as archive:
         yield archive
     except DAMAGE as error:
-      raise ValueError(f"{held.path} is truncated or not a file of {FORMAT}: {error}") from error
+      what = _brief(str(error), 200)  # `zipfile` quotes names, of up to 64 kB
+      raise ValueError(f"{held.path} is truncated or not a file of {FORMAT}: {what}") from error
 
 
 def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:
@@ -271,7 +272,9 @@ def _check_header(path: Path, header: Mapping[str, Any]) -> None:
   """ValueError unless a header has all that its kind needs, and each field is as `FIELDS` says."""
   version: Any = header.get("format_version")
   if not _is_count(version):
-    raise ValueError(f"{path} is damaged: its format_version is {version!r}, expected an integer.")
+    raise ValueError(
+      f"{path} is damaged: its format_version is {_brief(repr(version))}, expected an integer."
+    )
   if version > FORMAT_VERSION:
     raise ValueError(f"{path} has format version {version}; this version reads up to {FORMAT_VERSION}.")
   for name in ("kind", *NEEDED.get(str(header.get("kind")), ())):
@@ -279,8 +282,11 @@ def _check_header(path: Path, header: Mapping[str, Any]) -> None:
       raise ValueError(f"{path} is damaged: its header has no {name}.")
   for name, (holds, what) in FIELDS.items():
     if name in header and not holds(header[name]):
-      text = repr(header[name])
       raise ValueError(
-        f"{path} is damaged: {name} in its header must be {what}, got "
-        f"{text if len(text) < 80 else text[:77] + '...'}."
+        f"{path} is damaged: {name} in its header must be {what}, got {_brief(repr(header[name]))}."
       )
+
+
+def _brief(text: str, most: int = 80) -> str:
+  """What a file says, for a message: no longer than `most` characters."""
+  return text if len(text) <= most else f"{text[: most - 3]}..."

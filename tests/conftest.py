@@ -3,6 +3,9 @@ import os
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Compiling takes most of the tests' time, optimizing what then runs for milliseconds a third of that. The
+# notebooks, and the laws of tests/device, are optimized as for users; so is the rest with XLA_FLAGS= given.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(2 * 2**30))

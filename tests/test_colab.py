@@ -116,7 +116,8 @@ def test_notebooks_have_badges_once_these_can_work(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_notebooks_run(name, tmp_path):
+def test_notebooks_run(name, tmp_path, monkeypatch):
   """Any error in a cell is raised here; the pictures are where they were when the outputs were stored."""
+  monkeypatch.delenv("XLA_FLAGS")  # conftest.py's, under which long runs are slow
   notebook = load_execute()(FOLDER / f"{name}.ipynb", tmp_path)
   assert pictures(notebook) == pictures(read(name))

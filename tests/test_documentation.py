@@ -21,6 +21,7 @@ PAGES = sorted(
 )
 if not PAGES:
   pytest.skip("the documentation is not part of the wheel", allow_module_level=True)
+NOTES = [REPOSITORY / name for name in ("BUILD_NOTES.md", "CONTRIBUTING.md", "tests/defects.md")]
 SECONDS = 600  # for a page
 SHELL, PYTHON = ("sh", "bash", "shell", "console"), ("python", "py")
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+)(?P<language>[^`\n]*)$")
@@ -155,6 +156,14 @@ def test_every_page_of_the_documentation_is_in_the_table_of_contents():
   pages = {path.stem for path in (REPOSITORY / "docs").glob("*.md")} - {"index"}
   assert pages <= listed
   assert listed - pages == {"api/modules"}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *NOTES], ids=lambda page: page.name)
+def test_tests_that_a_page_names_exist(page):
+  """As `folder/test_file.py::test_name`, below tests/."""
+  for file, name in re.findall(r"`(?:tests/)?((?:\w+/)*test_\w+\.py)(?:::(\w+))?`", page.read_text()):
+    source = (REPOSITORY / "tests" / file).read_text()
+    assert not name or f"\ndef {name}(" in source, f"{file}::{name}"
 
 
 # --- The tests' own tools -----------------------------------------------------------------------

@@ -67,6 +67,24 @@ def test_truncated_file(solver, tmp_path, keep):
     PSCFRSolver.load(path)
 
 
+def test_a_message_does_not_quote_a_whole_file(solver, tmp_path):
+  path = tmp_path / "run.npz"
+  solver.save(path)
+  content = bytearray(path.read_bytes())
+  content[27] = 16  # the first array's name is said to have 4,096 bytes more than it has
+  path.write_bytes(content)
+  with pytest.raises(
+    ValueError, match=r"run\.npz is truncated or not a file of ps_cfr_spiel: .*\.\.\.$"
+  ) as error:
+    PSCFRSolver.load(path)
+  assert len(str(error.value)) < len(str(path)) + 300
+  solver.save(path)
+  rewrite(path, header={"format_version": "2" * 5000})
+  with pytest.raises(ValueError, match=r"its format_version is '222.*expected an integer") as error:
+    PSCFRSolver.load(path)
+  assert len(str(error.value)) < len(str(path)) + 300
+
+
 def test_foreign_files(solver, tmp_path):
   np.savez(tmp_path / "other.npz", x=np.ones(3))
   np.save(tmp_path / "array.npy", np.ones(3))

@@ -21,7 +21,7 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
 from ps_cfr_spiel.abstraction.refine import SAMPLINGS, disagreement, largest, sample, without_largest
-from ps_cfr_spiel.arguments import check_count, check_flag, check_integer, check_number, check_option
+from ps_cfr_spiel.arguments import check_count, check_flag, check_number, check_option
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import PublicTree, Sets, bucket_shapes
@@ -107,10 +107,6 @@ class Setting:
   skip: int
   seed: int
   spread: tuple[np.ndarray, np.ndarray]
-
-  def __post_init__(self):
-    check_count("skip", self.skip, 0)
-    check_integer("seed", self.seed, 0)
 
   @functools.cached_property
   def actions(self) -> tuple[np.ndarray, np.ndarray]:

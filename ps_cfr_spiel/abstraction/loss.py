@@ -12,7 +12,7 @@ from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
-from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.tree import (
   PublicTree,
   action_values,
@@ -113,7 +113,7 @@ def abstraction_loss(
     options = {**policy.tree_options, **options}
   tree = build_tree(game, **options)
   parts, strategies = bind(tree, abstraction), strategies_of(tree, game, policy)
-  with precision(dtype):
+  with precision(dtype), waiting("Evaluating"):
     found = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))
   gains, shares, regrets = [], [], []
   for i in (0, 1):

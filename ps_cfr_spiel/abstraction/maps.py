@@ -224,18 +224,30 @@ def _bind(
     [k for bucket in forest.buckets for k in bucket],
     [forest.block_shapes[k][1] * forest.types for bucket in forest.buckets for k in bucket],
   )
-  block = np.full(len(origin), -1)
-  block[sets] = blocks[cells]
-  if (block[sets] != blocks[cells]).any() or (block < 0).any():
+  number, first = np.unique(sets), np.unique(origin)
+  integers = all(np.issubdtype(x.dtype, np.integer) for x in (number, first))
+  if not (integers and _counts_up(number, len(origin)) and _counts_up(first, len(first))):
     raise ValueError(
-      f"The abstraction of player {player} has empty sets, or sets whose members differ in their number of "
-      f"actions or of earlier decisions."
+      f"The abstraction of player {player} must number its {len(origin):,} sets, and those from which they "
+      f"were split, 0, 1, ... without a gap."
+    )
+  block = np.zeros(len(origin), int)
+  block[sets] = blocks[cells]
+  if (block[sets] != blocks[cells]).any():
+    raise ValueError(
+      f"The abstraction of player {player} has sets whose members differ in their number of actions or of "
+      f"earlier decisions."
     )
   table = np.full(len(blocks), -1, np.int32)
   table[cells] = sets
   bucket_of = {k: n for n, bucket in enumerate(forest.buckets) for k in bucket}
   bucket = np.array([bucket_of[k] for k in block.tolist()], np.int32)
   return Partition(table, bucket, (1 + ranks(bucket)).astype(np.int32), np.asarray(origin, np.int32))
+
+
+def _counts_up(numbers: np.ndarray, count: int) -> bool:
+  """Whether these are 0, 1, ..., `count` - 1."""
+  return np.array_equal(numbers, np.arange(count))
 
 
 def unbind(tree: PublicTree, parts: Sequence[Partition], key: str) -> Abstraction:

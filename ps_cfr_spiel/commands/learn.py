@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel learn`: teaches a network what lies beyond the lookahead of searches."""
+"""The command `ps-cfr-spiel learn`: learns a network of values, for what lies beyond a lookahead."""
 
 import sys
 import time
@@ -54,7 +54,7 @@ def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
   game = load_game(words, values)
   folder = make_folder(Path(values.output or f"runs/{game.get_type().short_name}-values"))
-  progress, began = not (values.quiet or values.json), time.perf_counter()
+  progress, began = False if values.quiet or values.json else None, time.perf_counter()
   try:
     with user_errors():
       learned = learning.self_play(
@@ -104,10 +104,11 @@ def load_learning() -> Any:
 COMMAND = Command(
   name="learn",
   arguments="[GAME]",
-  summary="Learn values for searches",
+  summary="Learn a network of values, for searches by resolve",
   text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
   "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. Ctrl-C in "
-  "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'.",
+  "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'. For an agent "
+  "in a game too large to walk see train.",
   examples=(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",

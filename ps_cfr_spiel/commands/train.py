@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel train`: learns a game too large to walk by playing it, and saves the agent."""
+"""The command `ps-cfr-spiel train`: trains an agent by play, in a game too large to walk, and saves it."""
 
 import csv
 import sys
@@ -242,12 +242,12 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
 COMMAND = Command(
   name="train",
   arguments="[GAME]",
-  summary="Learn a game too large to walk by playing it",
+  summary="Train an agent by play, in a game too large to walk",
   text="GAME is any game for two, in quotes if it has parameters. In cheat the agent sees what Yi and "
   "Kaneko's does: its hand, the numbers of cards, the rank, and the claim; elsewhere its infostate. On the "
   "way it plays matches against a random player, in cheat against the naive and the heuristic one. Saves "
   "run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends the run early and keeps what it "
-  "reached.",
+  "reached. For a network of values see learn.",
   examples=(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",

@@ -14,6 +14,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import SolvingBot
 
 
@@ -66,8 +67,9 @@ def local_best_response(
   """
   search = LocalSearch.of(game, actions, depth, rollout, **options)
   strategies = strategies_of(search.tree, game, policy)
-  tables = [search.response(player, strategies[1 - player]) for player in (0, 1)]
-  values = [search.value(player, table, strategies) for player, table in enumerate(tables)]
+  with waiting("Searching responses"):
+    tables = [search.response(player, strategies[1 - player]) for player in (0, 1)]
+    values = [search.value(player, table, strategies) for player, table in enumerate(tables)]
   info = {**search.options, "policy": "local best response"}
   return LocalBestResponse((values[0], values[1]), TreePolicy(game, search.tree.names, tables, info))
 

@@ -15,6 +15,7 @@ from ps_cfr_spiel.arguments import check_list, check_option, check_player, is_in
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import aivat
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
 
 METHODS = ("chips", "mivat", "imaginary", "aivat")
@@ -137,16 +138,19 @@ def evaluate_match(
       options = {**agent.tree_options, **options}
     tree = build_tree(game, **options)
   worth, utilities = [], []
-  for number, record in enumerate(played):
-    seat = check_player(record.seat)
-    if seat not in estimators:
-      estimators[seat] = aivat.chips if tree is None else _estimator(game, tree, agent, values, method, seat)
-    try:
-      seen = _replay(game, tree, seat, record.actions)
-      worth.append(estimators[seat](seen))
-    except ValueError as error:
-      raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
-    utilities.append(seen.utility)
+  with waiting("Evaluating games"):
+    for number, record in enumerate(played):
+      seat = check_player(record.seat)
+      if seat not in estimators:
+        estimators[seat] = (
+          aivat.chips if tree is None else _estimator(game, tree, agent, values, method, seat)
+        )
+      try:
+        seen = _replay(game, tree, seat, record.actions)
+        worth.append(estimators[seat](seen))
+      except ValueError as error:
+        raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
+      utilities.append(seen.utility)
   signs = np.sign(utilities)
   score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
   deals = [("alone", n) if record.deal is None else record.deal for n, record in enumerate(played)]

@@ -15,6 +15,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.reports import progress_bar
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
 
@@ -61,7 +62,7 @@ def play_games(
     raise ValueError(f"games must be at least 1, got {games!r}.")
   pairs = ((first(0), second(1)), (second(0), first(1)))
   records = []
-  for number in range(games):
+  for number in progress_bar(None, iterable=range(games), desc="Playing", unit=" games"):
     deal = number // 2 if mirrored else number
     state = _play_one(game, pairs[number % 2], np.random.default_rng([seed, deal]))
     records.append(Played(number % 2, tuple(state.history()), deal))

@@ -14,6 +14,7 @@ import numpy as np
 from ps_cfr_spiel.arguments import check_integer, check_list
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.mccfr import averages
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import OnlineOutcomeSampling
 from ps_cfr_spiel.tree import evaluation
 
@@ -52,7 +53,7 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
   if not marks or sorted(set(marks)) != marks:
     raise ValueError(f"marks must ascend, from 1 or more, got {marks}.")
-  with precision(method.dtype):
+  with precision(method.dtype), waiting(f"{len(seeds)} runs at every infostate"):
     runs = method.runs
     keys = jnp.stack([runs.empty(seed).key for seed in seeds])
     public_tree, each = to_device(method.tree, method.dtype), jnp.array(marks, jnp.int32)

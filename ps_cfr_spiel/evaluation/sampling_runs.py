@@ -13,6 +13,7 @@ from ps_cfr_spiel.arguments import check_integer, check_list
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
 from ps_cfr_spiel.mccfr import variance
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
 from ps_cfr_spiel.tree import evaluation
 
@@ -70,7 +71,7 @@ def sampling_runs(
   if with_variance:
     one.variance()  # fails now rather than after a long run
   tree, _, method = one.loop()
-  with precision(one.dtype):
+  with precision(one.dtype), waiting(f"{len(seeds)} runs of {one.name}"):
     public_tree = to_device(one.tree, one.dtype)
     states = [mccfr.init(tree, one.sampler, seed, one.dtype) for seed in seeds]
     state = jax.tree.map(lambda *x: jax.numpy.stack(x), *states)._replace(iteration=states[0].iteration)

@@ -1,9 +1,10 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
 May use: dealing, search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what
-solvers share, files included, and `splitting` what those share that split an abstraction; `ps_cfr`,
-`sampling`, `cfr_ira`, `fictitious_play`, `played` and `hierarchical` are solvers; `continual_resolving` and
-`online_outcome_sampling` are policies that search, each with its bot; `presets` are published settings.
+solvers share, with `files` for what is saved, and `splitting` what those share that split an abstraction;
+`ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `played` and `hierarchical` are solvers;
+`continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot; `presets` are
+published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot

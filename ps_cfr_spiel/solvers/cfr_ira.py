@@ -7,7 +7,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, cfr_ira
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
@@ -30,6 +30,8 @@ class CFRPlusIRASolver(SplittingSolver):
     leaves, public_states, limit: how the tree was built.
     iteration: iterations done, each a turn of both players (the paper counts turns).
   """
+
+  _apart = ("bound", "heuristic")  # of `refinement`
 
   def __init__(
     self,
@@ -72,14 +74,15 @@ class CFRPlusIRASolver(SplittingSolver):
     if unknown := sorted(set(options) - set(allowed)):
       raise ValueError(f"Unknown options {unknown}; choose among {', '.join(allowed)}.")
     self.refinement = cfr_ira.Refinement(bound, heuristic, **options)
-    self.dtype, self.skip, self.seed = check_dtype(dtype), check_count("skip", skip, 0), seed
+    self.dtype, self.skip = check_dtype(dtype), check_count("skip", skip, 0)
+    self.seed = check_integer("seed", seed, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self._start = abstract_tree(self.tree, game, "initial" if abstraction is None else abstraction)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
       self._setting = cfr_ira.Setting(
-        self.tree, self._tree, self.refinement, self.dtype, skip, seed, cfr_ira.spreads(self.tree)
+        self.tree, self._tree, self.refinement, self.dtype, self.skip, self.seed, cfr_ira.spreads(self.tree)
       )
       self._state = self._begin_on(bind(self.tree, self._start))
 
@@ -103,13 +106,4 @@ class CFRPlusIRASolver(SplittingSolver):
     return cfr.from_version_1(kept, cfr_ira.RULE)
 
   def _options(self):
-    return {
-      **dataclasses.asdict(self.refinement),
-      "abstraction": self._start.key,
-      "seed": self.seed,
-      "skip": self.skip,
-      "dtype": self.dtype,
-      "leaves": self.leaves,
-      "public_states": self.public_states,
-      "limit": self.limit,
-    }
+    return {**dataclasses.asdict(self.refinement), **super()._options()}

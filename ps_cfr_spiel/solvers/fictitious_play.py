@@ -67,9 +67,6 @@ class FictitiousPlaySolver(IterativeSolver):
   def _strategies(self, average):
     return [fictitious_play.average_of(sums) for sums in self._state.sums]
 
-  def _options(self):
-    return {"dtype": self.dtype, "public_states": self.public_states, "limit": self.limit}
-
 
 class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   """Fictitious play in an abstraction that is split wherever it would go another way: FPIRA.
@@ -121,6 +118,3 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   def _strategies(self, average):
     sets = to_device(fpira.device_sets(self.tree, self._parts()), self.dtype)
     return cfr.of_infostates(self._tree, sets, self._state.averages)
-
-  def _options(self):
-    return {**super()._options(), "abstraction": self._start.key}

@@ -86,6 +86,8 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     printed: clusters are weighed as in the paper's listing, which is biased.
   """
 
+  _apart = ("clusters", "buckets", "abstraction")
+
   def __init__(
     self,
     game: pyspiel.Game,
@@ -200,15 +202,6 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     super()._restore(file)
     with precision(self.dtype):
       self._state = dealing.on_mesh(self._state, self._mesh)
-
-  def _options(self):
-    return {
-      "plus": self.plus,
-      "batch": self.batch,
-      "seed": self.seed,
-      "dtype": self.dtype,
-      "printed": self.printed,
-    }
 
   def _arrays(self):
     return dealing.to_arrays(self.abstraction)

@@ -8,45 +8,39 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import jax
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, give_back, precision, to_device
-from ps_cfr_spiel.policy import TreePolicy, game_of
+from ps_cfr_spiel.device import check_finite, give_back, precision
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import progress_bar, waiting
+from ps_cfr_spiel.solvers.files import Resumable, held_in
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 LOOK_SECONDS = 0.05  # least time between two looks at whether numbers are finite
 LEAST_CHUNK = 4  # iterations of a call, but for the first: copying and checking large tables takes long
-SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
-ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
 
-class IterativeSolver(abc.ABC):
+class IterativeSolver(Resumable):
   """What all solvers share: running in parts, policies, evaluation, files.
 
-  A subclass sets the attributes, and says in `_step`, `_strategies` and `_options` what is its own.
+  A subclass sets the attributes, keeps its arguments as attributes of their names (see `_options`), and says
+  in `_step` and `_strategies` what is its own.
 
   Attributes:
-    game: the game.
-    tree: its public tree, on the host.
-    dtype: "float32" or "float64".
+    tree: the game's public tree, on the host.
     _tree: the tree on the device.
-    _state: pytree of arrays, all that a run remembers, with a field `iteration`.
+    game, dtype, _state: see `Resumable`.
   """
 
-  game: pyspiel.Game
   tree: PublicTree
-  dtype: str
   _tree: PublicTree
-  _state: Any
   _evaluation: tuple[int, Evaluation] | None = None
   _compiled: bool = False
 
@@ -58,25 +52,9 @@ class IterativeSolver(abc.ABC):
   def _strategies(self, average: bool) -> list[cfr.Blocks]:
     """The average or the current strategy of each player, [A, rows, H] for each block, on the device."""
 
-  @abc.abstractmethod
-  def _options(self) -> dict[str, Any]:
-    """The constructor's arguments after the game, as JSON values; saved in files."""
-
   def _of_game(self, player: int, tables: cfr.Blocks) -> list[np.ndarray]:
     """A player's tables, [n, rows, H] for each block of the host's `tree`, from those of the device's."""
     return [np.asarray(block)[..., : self.tree.players[player].types] for block in tables]
-
-  def _kept(self) -> Any:
-    """What files keep of the state."""
-    return self._state
-
-  def _taken_up(self, kept: Any) -> Any:
-    """The state with what a file has kept; the solver has just been made."""
-    return kept
-
-  def _from_version_1(self, kept: Any) -> Any:
-    """What a file of format 1 has kept, as files keep it now."""
-    return kept
 
   def _here(self) -> Any:
     """What of the state this process holds."""
@@ -85,15 +63,6 @@ class IterativeSolver(abc.ABC):
   def _clock(self) -> float:
     """The time in seconds; processes that share a run must agree on it, for `run` goes by it."""
     return time.monotonic()
-
-  def _arrays(self) -> dict[str, np.ndarray]:
-    """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
-    return {}
-
-  @classmethod
-  def _arguments(cls, file: storage.Stored) -> dict[str, Any]:
-    """The constructor's arguments after the game, from a file; the inverse of `_options` and `_arrays`."""
-    return {key: file.header[key] for key in file.header["options"]}
 
   @property
   def name(self) -> str:
@@ -107,11 +76,6 @@ class IterativeSolver(abc.ABC):
       k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
     }
     return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
-
-  @property
-  def iteration(self) -> int:
-    """Iterations done so far."""
-    return int(self._state.iteration)
 
   def compile(self, progress: bool | None = None) -> None:
     """Compiles what `run` and `evaluation` need, so that later times are those of the work alone.
@@ -274,88 +238,6 @@ class IterativeSolver(abc.ABC):
     info = {**self._header(), "policy": "average" if average else "current"}
     return TreePolicy(self.game, self.tree.names, own, info)
 
-  def _header(self) -> dict[str, Any]:
-    options = self._options()
-    return {
-      "solver": type(self).__name__,
-      "game": str(self.game),
-      **options,
-      "options": sorted(options),
-      "iteration": self.iteration,
-    }
-
-  def save(self, path: str | os.PathLike) -> None:
-    """Saves the whole run to a file, from which `load` goes on as if it had never stopped.
-
-    Raises:
-      OSError: the file cannot be written; an earlier one is left as it was.
-    """
-    leaves = jax.tree.leaves(self._kept())
-    state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
-    storage.write(path, "solver", self._header(), {**state, **self._arrays()})
-
-  @classmethod
-  def load(cls, path: str | os.PathLike, **options: Any) -> Self:
-    """Reads a file of `save`.
-
-    Args:
-      path: the file.
-      **options: replace the constructor's arguments in the file; `rule` is needed if it is not one of this
-        package's, and `limit` if the game has more histories than the default limit: what the file says
-        cannot raise that.
-
-    Raises:
-      OSError: no such file.
-      ValueError: the file is truncated, damaged or foreign, or its rule is unknown.
-    """
-    return cls._from_file(storage.read(path), options)
-
-  @classmethod
-  def _from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
-    """See `load`."""
-    found = _holds(file)
-    if found != cls.__name__:
-      raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")
-    try:
-      saved = cls._arguments(file)
-      if "limit" in saved:
-        saved["limit"] = min(saved["limit"], LIMIT)
-      make: Any = cls  # a subclass, which takes a game and its own options
-      solver = make(game_of(file), **{**saved, **options})
-    except (KeyError, TypeError, RuntimeError) as error:
-      raise ValueError(f"{file.path} is damaged: {error}") from error
-    solver._restore(file)
-    return solver
-
-  def _restore(self, file: storage.Stored) -> None:
-    """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
-    expected, structure = jax.tree_util.tree_flatten_with_path(self._template(file))
-    names = [f"state{i}" for i in range(len(expected))]
-    shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
-    others = {name: (x.shape, np.dtype(x.dtype)) for name, x in self._arrays().items()}
-    arrays = file.arrays({**dict(zip(names, shapes, strict=True)), **others})
-    for name, (path, _) in zip(names, expected, strict=True):
-      field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
-      array = arrays[name]
-      if field in SUMS and array.min(initial=0) < -ROUNDING * array.max(initial=0):
-        raise ValueError(f"{file.path} is damaged: {name} holds negative probabilities.")
-      if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
-        raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
-    with precision(self.dtype):
-      kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      if file.header["format_version"] < 2:
-        kept = self._from_version_1(kept)
-      self._state = to_device(self._taken_up(kept), self.dtype)
-    if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
-      raise ValueError(
-        f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
-        f"{self.iteration}; a run has at most {MOST_ITERATIONS:,}."
-      )
-
-  def _template(self, file: storage.Stored) -> Any:
-    """What files keep, with the shapes that a file's arrays must have; a state that grows asks the file."""
-    return self._kept()
-
 
 def _next_chunk(chunk: int, done: int, seconds: float) -> int:
   """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call.
@@ -373,15 +255,10 @@ def load_solver(path: str | os.PathLike, **options: Any) -> IterativeSolver:
 def _solver_from(file: storage.Stored, options: dict[str, Any]) -> IterativeSolver:
   """See `load_solver`."""
   solvers = {kind.__name__: kind for kind in _subclasses(IterativeSolver)}
-  found = _holds(file)
+  found = held_in(file)
   if found not in solvers:
     raise ValueError(f"{file.path} holds a {found}, not a solver's run.")
-  return solvers[found]._from_file(file, options)
-
-
-def _holds(file: storage.Stored) -> str:
-  """The name of the solver whose run a file holds, else its kind."""
-  return file.header["solver"] if file.header["kind"] == "solver" else file.header["kind"]
+  return solvers[found].from_file(file, options)
 
 
 def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:

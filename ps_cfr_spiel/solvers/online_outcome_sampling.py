@@ -38,6 +38,7 @@ from ps_cfr_spiel.mccfr import (
   build_sampling_tree,
 )
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.tree import Decision, first_cells
 from ps_cfr_spiel.walking import LIMIT
@@ -184,7 +185,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     """
     cell = self.cell(player, infostate)
     if cell not in self._known:
-      with precision(self.dtype):
+      with precision(self.dtype), waiting("Searching"):
         column = self.runs.single(cell, self.seed, self.iterations)[:, cell]
       self._known[cell] = self.by_action(cell, column)
     return self._known[cell]
@@ -196,7 +197,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       ValueError: there is no such infostate.
     """
     cell = self.cell(player, infostate)
-    with precision(self.dtype):
+    with precision(self.dtype), waiting("Searching"):
       return self._policy(self.runs.single(cell, self.seed, self.iterations), target=infostate)
 
   def tabularise(self) -> TreePolicy:
@@ -207,7 +208,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     count = len(self.decisions)
     size = min(count, AT_ONCE)
     cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
-    with precision(self.dtype):
+    with precision(self.dtype), waiting("Searching"):
       columns = [
         np.asarray(self.runs.each(jnp.array(some, jnp.int32), self.seed, self.iterations)) for some in cells
       ]

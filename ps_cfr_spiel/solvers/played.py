@@ -182,6 +182,8 @@ class PlayedMCCFRSolver(PlayedSolver):
     game, batch, seed, dtype: see `PlayedSolver`.
   """
 
+  _apart = ("keys",)
+
   def __init__(
     self,
     game: pyspiel.Game,
@@ -248,21 +250,7 @@ class PlayedMCCFRSolver(PlayedSolver):
   @classmethod
   def _arguments(cls, file):
     options = super()._arguments(file)
-    return {**options, "keys": _saved_keys(file)} if options["key"] is not None else options
-
-  def _options(self):
-    return {
-      "estimate": self.estimate,
-      "updates": self.updates,
-      "exploration": self.exploration,
-      "decay": self.decay,
-      "most_weight": self.most_weight,
-      "batch": self.batch,
-      "seed": self.seed,
-      "dtype": self.dtype,
-      "key": self.key,
-      "cells": self.cells,
-    }
+    return {**options, "keys": _saved_keys(file)} if options.get("key") is not None else options
 
 
 class PlayedExternalSolver(PlayedSolver):
@@ -313,16 +301,6 @@ class PlayedExternalSolver(PlayedSolver):
       f"{self.iteration + 1:,}. A shorter game is traversed sooner (in cheat: fewer max_turns), "
       "PlayedMCCFRSolver plays games of any length, and most_nodes raises the limit."
     )
-
-  def _options(self):
-    return {
-      "pruning": self.pruning,
-      "decay": self.decay,
-      "most_nodes": self.most_nodes,
-      "batch": self.batch,
-      "seed": self.seed,
-      "dtype": self.dtype,
-    }
 
 
 def _played_form(game: pyspiel.Game) -> PlayedGame:

@@ -35,6 +35,8 @@ class PSCFRSolver(IterativeSolver):
     iteration: iterations done.
   """
 
+  _apart = ("abstraction", "locks")
+
   def __init__(
     self,
     game: pyspiel.Game,
@@ -154,13 +156,8 @@ class PSCFRSolver(IterativeSolver):
 
   def _options(self):
     return {
+      **super()._options(),
       "rule": rule_header(self.rule),
-      "alternating": self.alternating,
-      "dtype": self.dtype,
-      "leaves": self.leaves,
-      "skip": self.skip,
-      "public_states": self.public_states,
-      "limit": self.limit,
       **({} if self.abstraction is None else {"abstraction": self.abstraction.key}),
       **({} if self.locks is None else {"locks": list(self.locks.public_states)}),
     }

@@ -129,20 +129,8 @@ class SamplingSolver(IterativeSolver):
     return mccfr.average_strategy(tree, state, **method) if average else mccfr.current_strategy(tree, state)
 
   def _options(self):
-    return {
-      **self._sampler_options(),
-      "plus": self.plus,
-      "batch": self.batch,
-      "seed": self.seed,
-      "dtype": self.dtype,
-      "leaves": self.leaves,
-      "public_states": self.public_states,
-      "limit": self.limit,
-    }
-
-  def _sampler_options(self) -> dict[str, Any]:
-    """The constructor's arguments that say what the sampler is, as JSON values."""
-    return {"sampler": repr(self.sampler)}
+    options = super()._options()
+    return {**options, "sampler": repr(self.sampler)} if "sampler" in options else options
 
 
 class VRMCCFRSolver(SamplingSolver):
@@ -197,14 +185,8 @@ class VRMCCFRSolver(SamplingSolver):
     sampler = _make_sampler(trajectories, self.baseline, exploration)
     super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit, memory)
 
-  def _sampler_options(self):
-    return {
-      "baseline": self.baseline.name,
-      "exploration": self.exploration,
-      "decay": self.decay,
-      "trajectories": self.trajectories,
-      "chance_baseline": self.chance_baseline,
-    }
+  def _options(self):
+    return {**super()._options(), "baseline": self.baseline.name}
 
 
 class OutcomeSamplingSolver(SamplingSolver):
@@ -232,9 +214,6 @@ class OutcomeSamplingSolver(SamplingSolver):
     sampler = _make_sampler(trajectories, ZeroBaseline(), exploration)
     super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit, memory)
 
-  def _sampler_options(self):
-    return {"exploration": self.exploration, "trajectories": self.trajectories}
-
 
 class ExternalSamplingSolver(SamplingSolver):
   """External-sampling MCCFR (Lanctot et al. 2009): see `mccfr.ExternalSampling`.
@@ -256,9 +235,6 @@ class ExternalSamplingSolver(SamplingSolver):
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
     super().__init__(game, ExternalSampling(), plus, batch, seed, dtype, leaves, public_states, limit, memory)
-
-  def _sampler_options(self):
-    return {}
 
 
 @functools.partial(jax.jit, static_argnames=("sampler",))

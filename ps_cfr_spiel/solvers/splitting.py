@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ps_cfr_spiel.abstraction import Abstraction, Partition, from_file, to_arrays, unbind
+from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, from_file, to_arrays, unbind
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 
@@ -19,6 +19,7 @@ class SplittingSolver(IterativeSolver):
     _state: has a field `parts`, both players' sets as they are now.
   """
 
+  _apart = ("abstraction",)
   _start: Abstraction
 
   @abc.abstractmethod
@@ -40,6 +41,9 @@ class SplittingSolver(IterativeSolver):
     with precision(self.dtype):
       jax.block_until_ready(self._step(self._state, 1))
 
+  def _options(self):
+    return {**super()._options(), "abstraction": self._start.key}
+
   def _arrays(self):
     return to_arrays(self._start)
 
@@ -49,6 +53,13 @@ class SplittingSolver(IterativeSolver):
 
   def _template(self, file):
     arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
-    run = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)])
+    try:
+      found = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)]).parts
+      parts = bind(self.tree, unbind(self.tree, found, self._start.key))
+    except (KeyError, IndexError, ValueError) as error:
+      raise ValueError(f"{file.path} is damaged: it has no sets of this game: {error}") from error
+    # The tables and columns of sets follow from what is in them.
+    if not all(map(np.array_equal, jax.tree.leaves(parts), jax.tree.leaves(found))):
+      raise ValueError(f"{file.path} is damaged: its sets are not where they must be.")
     with precision(self.dtype):
-      return self._begin_on(run.parts)
+      return self._begin_on(parts)

@@ -56,7 +56,9 @@ t "" 8 "" { 0 0 }
 """)
 
 
-@pytest.mark.parametrize(("game", "iterations"), [(KUHN, 40), (LEDUC, 8), (GOOFSPIEL_4, 25), (EXAMPLE, 20)])
+@pytest.mark.parametrize(
+  ("game", "iterations"), [(KUHN, 40), (LEDUC, 8), (GOOFSPIEL_4, 25), (EXAMPLE, 20), (random_game(3), 15)]
+)
 def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
   plain = ps_cfr_spiel.FictitiousPlaySolver(game, public_states="none")
   split = ps_cfr_spiel.FPIRASolver(game, public_states="none")

@@ -316,8 +316,12 @@ def test_wrong_input():
   tree = ps_cfr_spiel.build_tree(KUHN)
   all_in_one = (np.zeros(6, int), other.sets[1]), (np.zeros(1, int), other.origin[1])
   one_set = Abstraction(other.game, "all", *all_in_one)
-  with pytest.raises(ValueError, match="player 0 has empty sets, or sets whose members differ"):
+  with pytest.raises(ValueError, match="player 0 has sets whose members differ"):
     bind(tree, one_set)
+  for number in (-1, 7):
+    sets = np.append(other.sets[0][:-1], number), other.sets[1]
+    with pytest.raises(ValueError, match="player 0 must number its 2 sets"):
+      bind(tree, Abstraction(other.game, "wrong", sets, other.origin))
   short = Abstraction(other.game, "short", (other.sets[0][:5], other.sets[1]), other.origin)
   with pytest.raises(ValueError, match="Player 0 decides in 6 infostates, the abstraction has 5"):
     bind(tree, short)

@@ -17,15 +17,17 @@ def run(*words):
 
 def test_learn_and_search_with_it(tmp_path, capsys):
   folder = tmp_path / "learned"
-  call = ["learn", "kuhn_poker", *QUICK, "--turns=1", "--chains=2", f"--output={folder}", "--json"]
+  call = ["learn", "kuhn_poker", *QUICK, "--turns=1", "--chains=2", f"--output={folder}"]
   assert run(*call) == 0
-  facts = json.loads(capsys.readouterr().out)
-  assert facts["finished"] and facts["training"]["width"] == 16
+  printed = capsys.readouterr()
+  assert "values.npz, losses.png in" in printed.out
+  assert printed.err == ""  # bars are for terminals
   assert (folder / "losses.png").stat().st_size > 10_000
   values = LearnedValues.load(folder / "values.npz")
-  assert values.card["loss"] == facts["loss"]
-  assert run(*call) == 0  # the same call has nothing left to do
-  assert json.loads(capsys.readouterr().out)["loss"] == pytest.approx(facts["loss"], rel=1e-5)
+  assert run(*call, "--json") == 0  # the same call has nothing left to do
+  facts = json.loads(capsys.readouterr().out)
+  assert facts["finished"] and facts["training"]["width"] == 16
+  assert facts["loss"] == pytest.approx(values.card["loss"], rel=1e-5)
   search = ["resolve", "kuhn_poker", "--iterations=50", "--lookahead=1", f"--output={tmp_path}", "--json"]
   assert run(*search, f"--values={folder / 'values.npz'}") == 0
   assert json.loads(capsys.readouterr().out)["exploitability"] < 0.5

@@ -20,8 +20,8 @@ PROGRAM = """
 import sys
 import ps_cfr_spiel
 
-processes, process, port, path, output = sys.argv[1:]
-ps_cfr_spiel.use_cores(2)
+processes, process, port, path, devices, output = sys.argv[1:]
+ps_cfr_spiel.use_cores(int(devices))
 if processes != "1":
   ps_cfr_spiel.join(f"localhost:{port}", int(processes), int(process))
 solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
@@ -57,25 +57,32 @@ def test_in_parts_through_a_file_it_is_the_same(ten, tmp_path):
   np.testing.assert_array_equal(second.abstraction.clusters, [2, 0, 1])
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_any_number_of_devices_finds_the_same_bits(ten, tmp_path, processes):
-  """Three clusters on two devices of each process, taken up from a run on one."""
-  first = make()
-  first.run(5)
-  first.save(tmp_path / "one.npz")
+def five_more(start, output, devices, processes=1):
+  """Runs further iterations in processes of their own, with XLA's own settings: the bits depend on them."""
   with socket.socket() as free:
     free.bind(("localhost", 0))
     port = free.getsockname()[1]
-  environment = os.environ | {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
-  paths = [str(tmp_path / name) for name in ("one.npz", "many.npz")]
+  environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+  environment |= {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+  command = [sys.executable, "-c", PROGRAM, str(processes)]
+  words = [str(port), str(start), str(devices), str(output)]
   started = [
-    subprocess.Popen(
-      [sys.executable, "-c", PROGRAM, str(processes), str(process), str(port), *paths], env=environment
-    )
-    for process in range(processes)
+    subprocess.Popen([*command, str(process), *words], env=environment) for process in range(processes)
   ]
   assert [process.wait(300) for process in started] == [0] * processes
-  same(load_solver(tmp_path / "many.npz"), ten)
+  return load_solver(output)
+
+
+def test_any_number_of_devices_finds_the_same_bits(tmp_path):
+  """Three clusters on one device, and on two devices of each process."""
+  start = tmp_path / "start.npz"
+  solver = make()
+  solver.run(5)
+  solver.save(start)
+  one = five_more(start, tmp_path / "one.npz", devices=1)
+  assert one.iteration == 10
+  for processes in (1, 2):
+    same(five_more(start, tmp_path / f"{processes}.npz", devices=2, processes=processes), one)
 
 
 def test_policies_are_of_the_whole_game(ten, tmp_path):

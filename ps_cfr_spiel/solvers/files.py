@@ -1,0 +1,165 @@
+"""Runs in files: what a file keeps of a solver, and how a solver goes on from it.
+
+A file holds the constructor's arguments and all arrays of the state. `Resumable` is the part of
+`IterativeSolver` that writes and reads it.
+"""
+
+import abc
+import inspect
+import os
+from typing import Any, ClassVar, Self
+
+import jax
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import MOST_ITERATIONS
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.policy import game_of
+from ps_cfr_spiel.walking import LIMIT
+
+SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
+ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
+
+
+class Resumable(abc.ABC):
+  """A solver whose runs can be saved and gone on with.
+
+  Attributes:
+    game: the game.
+    dtype: "float32" or "float64".
+    _state: pytree of arrays, all that a run remembers, with a field `iteration`.
+    _apart: arguments of the constructor that are not among `_options` as they are: those that change no
+      result, and those of which `_arrays` has something. A subclass names its own.
+  """
+
+  game: pyspiel.Game
+  dtype: str
+  _state: Any
+  _apart: ClassVar[tuple[str, ...]] = ("progress", "memory")
+
+  @property
+  def iteration(self) -> int:
+    """Iterations done so far."""
+    return int(self._state.iteration)
+
+  def _options(self) -> dict[str, Any]:
+    """The constructor's arguments after the game, as JSON values; saved in files.
+
+    By default each is the attribute of its name, and left out if that is None, as it then is without the
+    argument.
+    """
+    apart = {name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ())}
+    parameters = list(inspect.signature(type(self)).parameters.values())[1:]
+    names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in apart]
+    return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+  def _arrays(self) -> dict[str, np.ndarray]:
+    """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
+    return {}
+
+  @classmethod
+  def _arguments(cls, file: storage.Stored) -> dict[str, Any]:
+    """The constructor's arguments after the game, from a file; the inverse of `_options` and `_arrays`."""
+    return {key: file.header[key] for key in file.header["options"]}
+
+  def _kept(self) -> Any:
+    """What files keep of the state."""
+    return self._state
+
+  def _taken_up(self, kept: Any) -> Any:
+    """The state with what a file has kept; the solver has just been made."""
+    return kept
+
+  def _from_version_1(self, kept: Any) -> Any:
+    """What a file of format 1 has kept, as files keep it now."""
+    return kept
+
+  def _header(self) -> dict[str, Any]:
+    """What files say of the run, and policies of how they were made."""
+    options = self._options()
+    return {
+      "solver": type(self).__name__,
+      "game": str(self.game),
+      **options,
+      "options": sorted(options),
+      "iteration": self.iteration,
+    }
+
+  def save(self, path: str | os.PathLike) -> None:
+    """Saves the whole run to a file, from which `load` goes on as if it had never stopped.
+
+    Raises:
+      OSError: the file cannot be written; an earlier one is left as it was.
+    """
+    leaves = jax.tree.leaves(self._kept())
+    state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
+    storage.write(path, "solver", self._header(), {**state, **self._arrays()})
+
+  @classmethod
+  def load(cls, path: str | os.PathLike, **options: Any) -> Self:
+    """Reads a file of `save`.
+
+    Args:
+      path: the file.
+      **options: replace the constructor's arguments in the file; `rule` is needed if it is not one of this
+        package's, and `limit` if the game has more histories than the default limit: what the file says
+        cannot raise that.
+
+    Raises:
+      OSError: no such file.
+      ValueError: the file is truncated, damaged or foreign, or its rule is unknown.
+    """
+    return cls.from_file(storage.read(path), options)
+
+  @classmethod
+  def from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
+    """As `load`, from a file that has been read."""
+    found = held_in(file)
+    if found != cls.__name__:
+      raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")
+    try:
+      saved = cls._arguments(file)
+      if "limit" in saved:
+        saved["limit"] = min(saved["limit"], LIMIT)
+      make: Any = cls  # a subclass, which takes a game and its own options
+      solver = make(game_of(file), **{**saved, **options})
+    except (KeyError, TypeError, RuntimeError) as error:
+      raise ValueError(f"{file.path} is damaged: {error}") from error
+    solver._restore(file)
+    return solver
+
+  def _restore(self, file: storage.Stored) -> None:
+    """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
+    expected, structure = jax.tree_util.tree_flatten_with_path(self._template(file))
+    names = [f"state{i}" for i in range(len(expected))]
+    shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
+    others = {name: (x.shape, np.dtype(x.dtype)) for name, x in self._arrays().items()}
+    arrays = file.arrays({**dict(zip(names, shapes, strict=True)), **others})
+    for name, (path, _) in zip(names, expected, strict=True):
+      field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
+      array = arrays[name]
+      if field in SUMS and array.min(initial=0) < -ROUNDING * array.max(initial=0):
+        raise ValueError(f"{file.path} is damaged: {name} holds negative probabilities.")
+      if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
+        raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
+    with precision(self.dtype):
+      kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
+      if file.header["format_version"] < 2:
+        kept = self._from_version_1(kept)
+      self._state = to_device(self._taken_up(kept), self.dtype)
+    if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
+      raise ValueError(
+        f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
+        f"{self.iteration}; a run has at most {MOST_ITERATIONS:,}."
+      )
+
+  def _template(self, file: storage.Stored) -> Any:
+    """What files keep, with the shapes that a file's arrays must have; a state that grows asks the file."""
+    return self._kept()
+
+
+def held_in(file: storage.Stored) -> str:
+  """The name of the solver whose run a file holds, else its kind."""
+  return file.header["solver"] if file.header["kind"] == "solver" else file.header["kind"]

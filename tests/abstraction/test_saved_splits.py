@@ -1,0 +1,63 @@
+"""Runs that split an abstraction, in files: stopped and gone on with, and damaged."""
+
+import json
+
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+
+KUHN = pyspiel.load_game("kuhn_poker")
+SOLVERS = {
+  "cfr+ira": lambda: ps_cfr_spiel.CFRPlusIRASolver(KUHN, seed=3, skip=0, dtype="float64"),
+  "fpira": lambda: ps_cfr_spiel.FPIRASolver(KUHN),
+}
+
+
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_stopped_by_ctrl_c_and_gone_on_with(kind, tmp_path):
+  whole, stopped = SOLVERS[kind](), SOLVERS[kind]()
+  whole.run(20)
+
+  def at_12(solver):
+    if solver.iteration == 12:
+      raise KeyboardInterrupt
+
+  with pytest.raises(KeyboardInterrupt):
+    stopped.run(20, every=4, callback=at_12, checkpoint=tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  assert again.iteration == stopped.iteration == 12
+  for solver in (stopped, again):
+    solver.run(8)
+    assert solver.exploitability() == whole.exploitability()
+    for one, other in zip(solver.abstraction.sets, whole.abstraction.sets, strict=True):
+      np.testing.assert_array_equal(one, other)
+
+
+def edited(path, name, value):
+  """Writes the file again with the first number of one array changed; with a fraction all become floats."""
+  with np.load(path) as file:
+    arrays = {key: file[key] for key in file.files}
+  arrays[name] = np.append(np.array(value), arrays[name][1:])
+  if isinstance(value, int):
+    arrays[name] = arrays[name].astype(np.int32)
+  edit = path.with_name("edited.npz")
+  np.savez(edit, **arrays)
+  return edit
+
+
+@pytest.mark.parametrize("value", [-5, -1, 1000, 0.5])
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_sets_of_no_partition_are_refused(kind, value, tmp_path):
+  """Whichever integer of the sets is wrong: members, tables, columns, origins, of the start or of now."""
+  solver = SOLVERS[kind]()
+  solver.run(3)
+  solver.save(tmp_path / "run.npz")
+  with np.load(tmp_path / "run.npz") as file:
+    integers = [name for name in file.files if file[name].dtype == np.int32 and file[name].ndim == 1]
+    assert json.loads(str(file["header"]))["solver"] == type(solver).__name__
+  assert len(integers) == 12
+  for name in integers:
+    with pytest.raises(ValueError, match=r"is damaged|must number its \d+ sets"):
+      ps_cfr_spiel.load_solver(edited(tmp_path / "run.npz", name, value))

@@ -1,0 +1,65 @@
+"""What may take long says what it does before it begins; how notices look is tested in tests/walking."""
+
+import importlib
+
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel import matches
+
+GAME = pyspiel.load_game("kuhn_poker")
+
+
+class SaidError(Exception):
+  """Raised in place of a notice: nothing has been computed by then."""
+
+
+def everywhere(use):
+  return use(ps_cfr_spiel.OnlineOutcomeSampling(GAME, iterations=2))
+
+
+def uniform():
+  return ps_cfr_spiel.PSCFRSolver(GAME).average_policy()
+
+
+@pytest.mark.parametrize(
+  ("module", "notice", "wait"),
+  [
+    ("evaluation.local_best_response", "waiting", lambda: ps_cfr_spiel.local_best_response(GAME, uniform())),
+    (
+      "evaluation.match_results",
+      "waiting",
+      lambda: ps_cfr_spiel.evaluate_match(GAME, [matches.Played(0, (0, 1, 0, 0))], uniform()),
+    ),
+    (
+      "evaluation.matches",
+      "progress_bar",
+      lambda: matches.play_games(GAME, matches.player("random"), matches.player("random"), 10),
+    ),
+    (
+      "evaluation.sampling_runs",
+      "waiting",
+      lambda: ps_cfr_spiel.sampling_runs(GAME, seeds=[0], iterations=2),
+    ),
+    (
+      "evaluation.online_runs",
+      "waiting",
+      lambda: everywhere(lambda oos: ps_cfr_spiel.online_runs(oos, [0], [2])),
+    ),
+    ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
+    ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
+    (
+      "abstraction.loss",
+      "waiting",
+      lambda: ps_cfr_spiel.abstraction_loss(GAME, uniform(), ps_cfr_spiel.abstract(GAME, "initial")),
+    ),
+  ],
+)
+def test_who_waits_is_told(module, notice, wait, monkeypatch):
+  def say(*_, **options):
+    raise SaidError
+
+  monkeypatch.setattr(importlib.import_module(f"ps_cfr_spiel.{module}"), notice, say)
+  with pytest.raises(SaidError):
+    wait()
