@@ -55,7 +55,7 @@ def test_a_lock_on_a_line_that_does_not_exist(lock, message, capsys):
 
 def test_a_hand_with_the_card_is_not_there(solved, capsys):
   assert "7d6c" in run(capsys, "show", solved, "--at=check, check, 5d", "--hand=7d6c")
-  assert command_line.run(["show", str(solved), "--at=check, check, 7d", "--hand=7d6c"]) == 2
+  assert command_line.run(["show", str(solved), "--at=check, check, 6c", "--hand=7d6c"]) == 2
   assert "Player 0 never holds '7d6c' here" in capsys.readouterr().err
 
 
