@@ -5,9 +5,10 @@ game is averaged in. A set in which it prescribes several actions is split by th
 updated twice (Lemma 1): for each set, and for each infostate as if there were no abstraction. If a strategy
 of the opponent could tell the difference (Eqs. 12 and 13), the visited infostates of every set visited become
 sets of their own, and the second update is taken. So in every iteration the strategies are as exploitable as
-those of fictitious play in the whole game (Theorem 1). What best responses leave open, where the opponent's
-average does not come, goes on as the set's average, which need not be what `cfr.fictitious_play` goes on
-with: in parametric poker the two part.
+those of fictitious play in the whole game with the same best responses (Theorem 1). Where the opponent's
+average does not come, all actions are equally good and the player goes on as in the average (Algorithm 2):
+here the set's, in `cfr.fictitious_play` the infostate's own. So the two may play different best responses, as
+they do in parametric poker.
 
 Trees are of one type, as in `cfr.fictitious_play`.
 """

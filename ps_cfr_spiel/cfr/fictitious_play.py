@@ -3,7 +3,8 @@
 Source: Brown (1951), and for extensive games, where strategies are averaged by reach, Heinrich, Lanctot and
 Silver (2015, Lemma 6) and Čermák, Lisý and Bošanský (2020, Lemma 1). The first strategies are the first
 actions. A best response says what to play only where both the player's own choices and the opponent may lead
-(ibid., Algorithm 2); elsewhere the player goes on as in the average.
+(ibid., Algorithm 2); elsewhere the player goes on as in the average. That is a choice among best responses:
+what is played where the opponent does not come wins nothing now, but it counts once the opponent comes.
 
 Trees are of one type, with one number for each pair of sequences (`leaves="sparse"`).
 """
@@ -106,6 +107,11 @@ def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance:
   return Response(choice, acts, reach)
 
 
+def played(best: Response, average: Sequence[Array]) -> list[Array]:
+  """A whole strategy, [A, rows, 1] for each block: a best response, and the average where it says nothing."""
+  return [jnp.where(a, c, b) for a, c, b in zip(best.acts, best.choice, average, strict=True)]
+
+
 def play(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance: Array) -> PlayState:
   """Some more rounds, player 1 answering player 0's newest average.
 
@@ -119,10 +125,8 @@ def play(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance:
   def iteration(_, carry):
     t, sums = carry[0] + 1, list(carry[1])
     for i in (0, 1):
-      own, before = tree.players[i], average_of(sums[i])
       best = respond(tree, i, average_of(sums[1 - i]), tolerance)
-      played = [jnp.where(a, c, b) for a, c, b in zip(best.acts, best.choice, before, strict=True)]
-      reach = sequence_reach(own, played)[1:]
+      reach = sequence_reach(tree.players[i], played(best, average_of(sums[i])))[1:]
       sums[i] = tuple(s + r.reshape(s.shape) for s, r in zip(sums[i], reach, strict=True))
     return t, tuple(sums)
 

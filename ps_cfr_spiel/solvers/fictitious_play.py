@@ -72,7 +72,8 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   """Fictitious play in an abstraction that is split wherever it would go another way: FPIRA.
 
   Čermák, Lisý and Bošanský (2020); see `abstraction.fpira`. In every iteration its policy is as exploitable
-  as that of fictitious play (Theorem 1): on most games `FictitiousPlaySolver`'s, to the last digits.
+  as that of fictitious play with the same best responses (Theorem 1). On most games these are those of
+  `FictitiousPlaySolver`; where the two break ties in different ways, they part.
 
   Attributes:
     game, tree, dtype, public_states, limit, iteration: as in `FictitiousPlaySolver`.

@@ -9,9 +9,12 @@ from reference import sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel.abstraction import double_oracle, fpira
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.cfr import fictitious_play, respond
+from ps_cfr_spiel.device import jit, precision
+from ps_cfr_spiel.tree import evaluate, sequence_reach
 
 KUHN = pyspiel.load_game("kuhn_poker")
+PARAMETRIC = pyspiel.load_game("parametric_poker(bets=1,raises=1,max_raises=1)")
 LEDUC = pyspiel.load_game("leduc_poker(suit_isomorphism=True)")
 GOOFSPIEL, GOOFSPIEL_4 = (
   pyspiel.load_game(
@@ -70,6 +73,64 @@ def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
     now = split.abstraction
     refines(now, before)
     before = now
+
+
+@pytest.mark.parametrize(("game", "iterations"), [(PARAMETRIC, 20), (random_game(3), 15)])
+def test_equal_to_fictitious_play_with_the_same_best_responses(game, iterations):
+  """Theorem 1, which assumes that ties are broken alike: sums of reaches in the whole game, without sets.
+
+  What FPIRA plays must be a best response to the average from these sums, too.
+  """
+  solver = ps_cfr_spiel.FPIRASolver(game, public_states="none")
+  tree, now = solver._tree, solver._strategies(True)
+  tolerance = 1e-12 * (game.max_utility() - game.min_utility())
+  with precision("float64"):
+    sums = [list(x) for x in fictitious_play.begin(tree, "float64").sums]
+    for _ in range(iterations):
+      before = now
+      solver.run(1)
+      now = solver._strategies(True)
+      for player, opponent in ((0, before[1]), (1, now[0])):
+        strategy = _whole_response(tree, player, opponent, before[player], tolerance)
+        profile = [fictitious_play.average_of(x) for x in sums]
+        profile[player] = strategy
+        found = evaluate(tree, profile)
+        best, value = float(found.best_response[player]), float(found.value)
+        assert (value, -value)[player] == pytest.approx(best, abs=1e-12)
+        reach = sequence_reach(tree.players[player], strategy)[1:]
+        sums[player] = [x + r.reshape(x.shape) for x, r in zip(sums[player], reach, strict=True)]
+      plain = evaluate(tree, [fictitious_play.average_of(x) for x in sums])
+      assert solver.exploitability() == pytest.approx(float(plain.exploitability), abs=1e-12)
+
+
+@jit(static_argnums=1)
+def _whole_response(tree, player, opponent, average, tolerance):
+  return fictitious_play.played(respond(tree, player, opponent, tolerance), average)
+
+
+def test_a_tie_that_parts_the_solvers():
+  """After two rounds nobody calls a bet, so player 0, having bet and been called, may play anything.
+
+  Its average has not come there either, and goes on with the first action in fictitious play, but with the
+  mean of the set's members that have been visited in FPIRA. Both are as exploitable until that is played.
+  """
+  plain, split = (
+    kind(PARAMETRIC, public_states="none")
+    for kind in (ps_cfr_spiel.FictitiousPlaySolver, ps_cfr_spiel.FPIRASolver)
+  )
+  plain.run(2)
+  split.run(2)
+  assert split.exploitability() == pytest.approx(plain.exploitability(), abs=1e-12)
+  policies = [solver.average_policy() for solver in (plain, split)]
+  for policy in policies:
+    assert all(policy.at(1, f"p1 {rank} | b2")[1] == 0 for rank in range(4))
+    assert policy.at(0, "p0 0 | ")[2] == 0
+  first, mean = (policy.at(0, "p0 0 | b2 c [0]") for policy in policies)
+  assert first == {1: 1, 2: 0}
+  assert mean == {1: pytest.approx(0.5), 2: pytest.approx(0.5)}
+  plain.run(1)
+  split.run(1)
+  assert abs(split.exploitability() - plain.exploitability()) > 0.1
 
 
 def refines(now, before):
