@@ -1,5 +1,6 @@
 import gc
 import os
+import shutil
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -8,7 +9,6 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
-os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(2 * 2**30))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 import jax
@@ -24,6 +24,17 @@ QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "pri
 settings.register_profile("ci", max_examples=5, derandomize=True, database=None, **QUIET)
 settings.register_profile("hour", max_examples=1500, **QUIET)
 settings.load_profile("ci")
+
+
+def pytest_sessionstart(session):
+  """Empties the folder of compiled code when it has grown large.
+
+  JAX would keep it small by itself, but then processes wait for each other, and warn on a busy machine.
+  """
+  folder = Path(__file__).parents[1] / ".pytest_cache/compiled"
+  is_worker = hasattr(session.config, "workerinput")
+  if not is_worker and sum(file.stat().st_size for file in folder.glob("*")) > 2 * 2**30:
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(autouse=True, scope="module")
