@@ -32,6 +32,14 @@ def test_a_walked_game_has_its_walked_figures(kuhn):
     kuhn.evaluation()
 
 
+def test_without_decay_it_is_outcome_sampling(kuhn):
+  """Nothing is learned that could correct the estimates, and the strategy gets better all the same."""
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
+  solver.run(40)
+  assert not np.any(solver._state.tables.learned)
+  assert exploitability.exploitability(kuhn.game, solver.average_policy()) < 0.1  # uniform play: 0.46
+
+
 def test_deals_and_moves_come_as_often_as_they_should():
   """Uniform play of Kuhn poker: every end as often as its probability, by utility."""
   game = pyspiel.load_game("kuhn_poker")
