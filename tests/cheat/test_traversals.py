@@ -263,19 +263,17 @@ def test_the_opponents_moves_come_as_often_as_they_should(played, deals):
 
 
 def test_pruning_loses_nothing():
-  """The same exploitability, by OpenSpiel's best responses, in as many iterations; and fewer decisions."""
+  """As little exploitability, by OpenSpiel's best responses, in as many iterations; and fewer decisions."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
-  found = {}
+  nodes = {}
   for pruning, seed in itertools.product(PRUNINGS, range(2)):
     solver = ps_cfr_spiel.PlayedExternalSolver(game, pruning, batch=20, seed=seed)
     solver.run(300)
-    found[pruning, seed] = exploitability.exploitability(game, solver.average_policy()), solver.nodes
+    nodes[pruning, seed] = solver.nodes
+    assert exploitability.exploitability(game, solver.average_policy()) < 0.001  # uniform play: 0.65
     assert (solver.skipped > 0) == (pruning != "none")
-  for seed in range(2):
-    (plain, nodes), *pruned = (found[pruning, seed] for pruning in PRUNINGS)
-    for exploitable, fewer in pruned:
-      assert exploitable == pytest.approx(plain, abs=0.02)
-      assert fewer < 0.95 * nodes
+  for pruning, seed in itertools.product(PRUNINGS[1:], range(2)):
+    assert nodes[pruning, seed] < 0.95 * nodes["none", seed]
 
 
 def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
