@@ -36,8 +36,8 @@ class Tables(NamedTuple):
     regrets: cumulative; with pruning at least the true ones.
     average: sum of the opponent's policies, iteration t with weight t.
     values: of moves, running means, to their players.
-    visits: how often a move was valued.
-    skipped: how often it was skipped since, iteration t with weight t.
+    visits: how often a move was valued, each visit counted once.
+    skipped: how often it was skipped since it was last valued, iteration t with weight t.
   """
 
   regrets: jax.Array
