@@ -170,6 +170,17 @@ def test_keys_that_both_players_share():
   assert bool(host.full(state)) and "both players have the infostate 'the same'" in str(host.error)
 
 
+def test_keys_with_other_moves():
+  """In Leduc poker with strings that say only whose they are: a raise makes three moves of two."""
+  host = HostGame(pyspiel.load_game("leduc_poker"), "observation")
+  host._string = lambda state: f"player {state.current_player()}"
+  state = host.deal(jax.random.key(0), 1)
+  for move in (0, 0, 0, 1):
+    state = host.step(state, jax.numpy.full(1, move))
+  assert bool(host.full(state))
+  assert "2 moves and 3 moves are legal at the same observation 'player 0'" in str(host.error)
+
+
 def test_a_file_whose_keys_are_gone(kuhn, tmp_path):
   kuhn.save(tmp_path / "run.npz")
   with np.load(tmp_path / "run.npz") as file:
