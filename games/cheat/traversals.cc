@@ -160,25 +160,17 @@ struct Traversal {
     return count - 1;
   }
 
-  // A move of the opponent, whose policy goes into the average, for skipped visits too (`debt`); by the average
-  // if there were any.
-  int reply(const Key& key, T debt) {
+  // A move by the current policy. What `counts` is the opponent's: its policy goes into the average, for skipped
+  // visits too (`debt`), and if there were any the move is by the average.
+  int sampled(const Key& key, bool counts, T debt) {
     const size_t base = stack.size();
     stack.resize(base + key.count);
     policy(tables.regrets + key.first, key.count, &stack[base]);
-    T* const average = tables.average + key.first;
-    for (int32_t a = 0; a < key.count; ++a) average[a] += (options.weight + debt) * stack[base + a];
-    if (debt > 0) policy(average, key.count, &stack[base]);
-    const int move = sample(&stack[base], key.count);
-    stack.resize(base);
-    return move;
-  }
-
-  // A move by the current policy, which teaches nothing.
-  int sampled(const Key& key) {
-    const size_t base = stack.size();
-    stack.resize(base + key.count);
-    policy(tables.regrets + key.first, key.count, &stack[base]);
+    if (counts) {
+      T* const average = tables.average + key.first;
+      for (int32_t a = 0; a < key.count; ++a) average[a] += (options.weight + debt) * stack[base + a];
+      if (debt > 0) policy(average, key.count, &stack[base]);
+    }
     const int move = sample(&stack[base], key.count);
     stack.resize(base);
     return move;
@@ -190,7 +182,7 @@ struct Traversal {
       if (++nodes > end) return 0;
       const Key key = key_of(index, game);
       if (game.mover() == traverser && left > 0) return decide(game, key, debt, left - 1);
-      game = step(rules, index, game, left > 0 ? reply(key, debt) : sampled(key));
+      game = step(rules, index, game, sampled(key, left > 0, debt));
     }
     return utility(game);
   }

@@ -57,8 +57,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("pruning", "best_response", list(PRUNINGS), _HELP["pruning"], **into)
   flags.DEFINE_integer("depth", None, _HELP["depth"], 1, **into)
   flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
-  flags.DEFINE_float("decay", 0.05, "Weight of the newest value in a learned one.", **into)
-  flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut ('learned').", **into)
+  flags.DEFINE_float("decay", 0.05, _HELP["decay"], **into)
+  flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut (for 'learned').", **into)
   flags.DEFINE_integer("most_nodes", 2_000_000_000, _HELP["most_nodes"], 1, **into)
   flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
   flags.DEFINE_enum("key", None, list(KEYS), _HELP["key"], **into)
@@ -86,7 +86,9 @@ _HELP = {
   "key": "What a choice depends on in games other than cheat (default: infostate).",
   "against": "The run.npz of an agent that plays the other side and does not learn: a best response to it is "
   "learned, and how often that wins says how far the agent is from unbeatable.",
-  "start": "The run.npz of a smaller cheat (fewer cards, a shorter horizon), with which learning begins.",
+  "decay": "Weight of the newest value in a learned one; 0 with 'corrected' is outcome sampling.",
+  "start": "The run.npz of a smaller cheat (fewer cards, a shorter horizon), or of the same, with which "
+  "learning begins.",
   "cells": "Most moves of keys, in games other than cheat (default: a million); the run ends there.",
   "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
   "unbiased, with more noise.",

@@ -74,7 +74,7 @@ class Trajectories:
   Attributes:
     estimate: of the moves' values.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-    decay: weight of the newest value in a learned one, in (0, 1].
+    decay: weight of the newest value in a learned one, in [0, 1]; at 0 nothing is learned.
   """
 
   estimate: Estimate

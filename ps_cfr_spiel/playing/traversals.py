@@ -4,15 +4,15 @@ External sampling (Lanctot et al. 2009, Section 3.2) with the pruning of Brown a
 and Kaneko, Section 2.4), in sampled form. The game traverses itself (`TraversedGame`): billions of decisions
 one after the other are no matter for arrays. Here is what it is asked for.
 
-Whoever the opponent keeps out is never visited, since the opponent's moves are sampled: partial pruning is
-part of the method. A move that is not played and has a negative regret may be skipped. Each visit then adds
-the best that the move could have brought, U - v, so that the regret that is kept is never below the true
+What the opponent does not play is never visited, since the opponent's moves are sampled: partial pruning is
+part of the method. A move that is not played and has a negative regret may be skipped. Each skipped visit
+adds the most that the move could have brought, U - v, so that the regret that is kept is never below the true
 one, and when it rises above 0 the move is traversed again; regret matching's bound holds for the kept
 regrets, whose increments are as bounded as others'. That is `regret`, for at most T' visits (equation 12, in
-sampled values). With `best_response` what was lent is called in then: the skipped visits are put down with
+sampled values). With `best_response` what was lent is called in then: the skipped visits are entered with
 the value that the move has against the opponent's average strategy, by which the opponent plays in the
 subtree that is opened again (11, with the widest x of 10, for which the current strategy below is a T-near
-counterfactual best response). Conditions 13's reach is the sampling itself: only visits count.
+counterfactual best response). The reach in condition 13 is that of the sampling itself: only visits count.
 """
 
 import dataclasses
@@ -36,8 +36,8 @@ class Tables(NamedTuple):
     regrets: cumulative; with pruning at least the true ones.
     average: sum of the opponent's policies, iteration t with weight t.
     values: of moves, running means, to their players.
-    visits: how often a move was valued.
-    skipped: how often it was skipped since, iteration t with weight t.
+    visits: how often a move was valued, each visit counted once.
+    skipped: how often it was skipped since it was last valued, iteration t with weight t.
   """
 
   regrets: jax.Array
@@ -95,9 +95,10 @@ class Traversals:
     most_weight: of `Learned`, for "plays".
     most_nodes: decisions after which a traversal is given up.
     depth: how many decisions of the traverser, one below the other, are traversed in "external"; one play by
-      the current policies follows, which teaches nothing.
-    at_once: whether "external" learns after every decision, so that a key that a traversal comes to again has
-      another policy, and moves to skip; else after every traversal. Keys that forget nothing come but once.
+      the current policies follows, from which nothing is learned.
+    at_once: whether "external" learns after every decision, so that a key to which a traversal comes again
+      has another policy, and moves to skip; else after every traversal. A key that forgets nothing comes only
+      once.
   """
 
   sampling: str

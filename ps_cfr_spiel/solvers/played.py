@@ -84,7 +84,7 @@ class PlayedSolver(IterativeSolver):
 
   @property
   def game_value(self) -> float:
-    """The mean of all iterations of what plays brought to player 0; to the learner, against an agent."""
+    """The mean of all iterations of what plays brought to player 0; against an agent, to the learner."""
     return float(self._state.value)
 
   @property
@@ -95,8 +95,8 @@ class PlayedSolver(IterativeSolver):
   def start_from(self, earlier: "PlayedSolver") -> None:
     """Takes over, before the first iteration, what a run of a smaller game has learned at keys of this one.
 
-    Its average policy counts as one visit in the first iteration, the other tables are taken as they are; so
-    no bound holds that the run would have had.
+    Its average policy counts as one visit in the first iteration, the other tables are taken as they are. So
+    the bounds that hold for a run begun with nothing do not hold for this one.
 
     Raises:
       ValueError: this run has begun, or the other is of a game without these keys, or learned in another way.
@@ -192,7 +192,7 @@ class PlayedExternalSolver(PlayedSolver):
     Args:
       game: see the class.
       pruning: see the class.
-      decay: in (0, 1].
+      decay: in [0, 1]; at 0 it is the mean of all values.
       most_nodes: at least 1.
       batch: at least 1.
       seed: see the class.
@@ -227,10 +227,7 @@ class PlayedExternalSolver(PlayedSolver):
 
   @classmethod
   def _arguments(cls, file):
-    return {
-      "updates": "together",
-      **super()._arguments(file),
-    }  # as earlier versions did
+    return {"updates": "together", **super()._arguments(file)}  # files from before there was a choice
 
 
 def played_form(game: pyspiel.Game) -> PlayedGame:

@@ -74,13 +74,14 @@ class PlayedMCCFRSolver(PlayedSolver):
         nothing the average policy converges. "learned": the learned values alone, of little variance but
         biased, so that nothing is guaranteed.
       exploration: in (0, 1].
-      decay: in (0, 1].
+      decay: in [0, 1]. At 0 learned values stay 0, which makes "corrected" outcome sampling; "learned"
+        needs more.
       most_weight: at least 1.
       batch: at least 1; None for 4096, or 256 for a game on the host.
       seed: see the class.
       dtype: see the class.
       updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
-        "at_once": after each, by the game's own native code, ten times faster; for "learned" only. "auto":
+        "at_once": after each, by the game's own native code, seven times faster; for "learned" only. "auto":
         at once where that can be had.
       key: what a choice depends on in a game without a played form: "infostate" (default), or "observation".
       cells: the moves of keys that there is room for in such a game, a million by default; reaching that is
@@ -95,6 +96,8 @@ class PlayedMCCFRSolver(PlayedSolver):
     self.estimate = check_option("estimate", estimate, ESTIMATES)
     self.exploration = check_exploration(exploration)
     self.decay = check_number("decay", decay, 0, 1)
+    if estimate == "learned" and decay == 0:
+      raise ValueError("decay=0 learns no values; estimate='learned' needs a decay above 0.")
     self.most_weight = Learned(most_weight).most_weight
     self.updates = check_option("updates", updates, UPDATES)
     if isinstance(against, PlayedPolicy):

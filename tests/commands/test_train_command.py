@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ps_cfr_spiel.games.cheat import native
 
-from ps_cfr_spiel import load_solver
+from ps_cfr_spiel import PlayedMCCFRSolver, load_solver
 from ps_cfr_spiel.commands import program
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -58,6 +58,25 @@ def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
   policies = [load_solver(folder / "run.npz").average_policy() for folder in (trained, tmp_path)]
   np.testing.assert_array_equal(policies[0].table, policies[1].table)
   assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3, 4]
+
+
+def test_interrupted(tmp_path, capsys, monkeypatch):
+  """Ctrl-C in the third iteration: the second is in the file, from which the run goes on."""
+  advance = PlayedMCCFRSolver._advance
+
+  def interrupted(solver, iterations):
+    if solver.iteration == 2:
+      raise KeyboardInterrupt
+    advance(solver, iterations)
+
+  words = [SMALL, "--iterations=4", "--every=1", f"--output={tmp_path}", *QUICK]
+  with monkeypatch.context() as patch:
+    patch.setattr(PlayedMCCFRSolver, "_advance", interrupted)
+    assert program.run(["train", *words]) == 130
+  assert "Interrupted; iteration 2 is saved" in capsys.readouterr().err
+  assert load_solver(tmp_path / "run.npz").iteration == 2
+  assert program.run(["train", f"--resume={tmp_path / 'run.npz'}", "--iterations=1", "--games=5"]) == 0
+  assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3]
 
 
 def test_against_an_agent(trained, tmp_path, capsys):

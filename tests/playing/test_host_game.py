@@ -32,6 +32,14 @@ def test_a_walked_game_has_its_walked_figures(kuhn):
     kuhn.evaluation()
 
 
+def test_without_decay_it_is_outcome_sampling(kuhn):
+  """Nothing is learned that could correct the estimates, and the strategy gets better all the same."""
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
+  solver.run(40)
+  assert not np.any(solver._state.tables.learned)
+  assert exploitability.exploitability(kuhn.game, solver.average_policy()) < 0.1  # uniform play: 0.46
+
+
 def test_deals_and_moves_come_as_often_as_they_should():
   """Uniform play of Kuhn poker: every end as often as its probability, by utility."""
   game = pyspiel.load_game("kuhn_poker")
@@ -160,6 +168,17 @@ def test_keys_that_both_players_share():
   for move in (0, 0, 0):
     state = host.step(state, jax.numpy.full(1, move))
   assert bool(host.full(state)) and "both players have the infostate 'the same'" in str(host.error)
+
+
+def test_keys_with_other_moves():
+  """In Leduc poker with strings that say only whose they are: a raise makes three moves of two."""
+  host = HostGame(pyspiel.load_game("leduc_poker"), "observation")
+  host._string = lambda state: f"player {state.current_player()}"
+  state = host.deal(jax.random.key(0), 1)
+  for move in (0, 0, 0, 1):
+    state = host.step(state, jax.numpy.full(1, move))
+  assert bool(host.full(state))
+  assert "2 moves and 3 moves are legal at the same observation 'player 0'" in str(host.error)
 
 
 def test_a_file_whose_keys_are_gone(kuhn, tmp_path):

@@ -146,6 +146,7 @@ def test_exploitability_falls(estimate, updates):
     ({"estimate": "exact"}, "Unknown estimate 'exact'; choose one of 'learned', 'corrected'"),
     ({"exploration": 0}, "exploration must be a number above 0"),
     ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
+    ({"decay": 0}, "decay=0 learns no values; estimate='learned' needs a decay above 0"),
     ({"most_weight": 0.5}, "most_weight must be a finite number of at least 1, got 0.5"),
     ({"batch": 0}, "batch must be an integer from 1"),
     ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
