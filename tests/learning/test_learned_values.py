@@ -60,8 +60,8 @@ def test_ranges_are_normalised_and_zeros_are_not_divided_by():
 @pytest.mark.parametrize("name", ["kuhn_poker", CHASE])
 def test_situations_are_what_the_teacher_says(name):
   """A situation, put back where it came from, has the values that `CFRValues` gives."""
-  situations = solved(name)
-  subgames = Subgames.of(pyspiel.load_game(name))
+  game, iterations = pyspiel.load_game(name), 5  # few: float32's last bits, which differ, grow with each
+  situations, subgames = generate(game, 10, iterations=iterations, progress=False), Subgames.of(game)
   most = tuple(r.shape[1] for r in situations.ranges)
   for group in frontier_states(subgames):
     cut = subgames.cut(group)
@@ -80,10 +80,10 @@ def test_situations_are_what_the_teacher_says(name):
       flat[slots.index[i]] = situations.ranges[i][rows]
       ranges.append(flat[:-1].reshape(player.roots, player.types))
     with precision("float32"):
-      bound = to_device(CFRValues(50).bind(subgames, group), "float32")
+      bound = to_device(CFRValues(iterations).bind(subgames, group), "float32")
       for i in (0, 1):
         values = np.append(np.asarray(jax.jit(bound.__call__, static_argnums=0)(i, tuple(ranges))), 0)
-        np.testing.assert_allclose(values[slots.index[i]], situations.values[i][rows], atol=1e-4)
+        np.testing.assert_allclose(values[slots.index[i]], situations.values[i][rows], atol=2e-5)
 
 
 def test_draws_depend_on_the_seed_and_their_number():
