@@ -37,10 +37,10 @@ def main() -> None:
       solver.run(options.iterations * mark // MARKS - solver.iteration, progress=False)
       used += time.process_time() - started
       policy = matches.player(solver.average_policy())
-      score = matches.match(solver.game, policy, matches.player("random", 1), options.games).score
+      result = matches.match(solver.game, policy, matches.player("random", 1), options.games)
       print(
         f"  {used:6.1f} s, {solver.plays:,} plays, {solver.nodes:,} decisions, "
-        f"{solver.average_policy().cells():,} cells with weight, {memory():.0f} MB: {score}",
+        f"{solver.average_policy().cells():,} cells with weight, {memory():.0f} MB: {result}",
         flush=True,
       )
 
