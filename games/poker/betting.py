@@ -48,6 +48,7 @@ _SYNTAX = (
   "the first, second and later bets, and '|' between those of player 0 and of player 1"
 )
 _STREETS = ", and '/' between streets, the last of which counts for all later ones"
+_ONE_STREET = "; '/' is for boards with cards to come"
 
 
 class PublicState(NamedTuple):
@@ -115,7 +116,7 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
   given = text.split("/") if streets > 1 else [text]
   if len(given) > streets:
     raise ValueError(f"bets={text!r}: sizes for {len(given)} streets, and the board leaves only {streets}")
-  syntax = _SYNTAX + (_STREETS if streets > 1 else "")
+  syntax = _SYNTAX + (_STREETS if streets > 1 else _ONE_STREET if "/" in text else "")
   sizes = [_parse_street(part, text, syntax) for part in given]
   every = sorted(set().union(*(group for street in sizes for player in street for group in player)))
   actions = {size: FIRST_BET + i for i, size in enumerate(every)}

@@ -26,9 +26,9 @@ def river(
     pot: chips in the pot.
     stack: chips that each player began the hand with, half of the pot included.
     bets: sizes of the pot, "50%, 100%, a" or "0.5 1 a" ("a" is all-in, "50%a" all-in where the stack is less
-      than that, "x" no bet), with ";" between those
-      of the first, the second and all later bets, or such a text for each of these. In one text "|" separates
-      the sizes of player 0 (out of position) from those of player 1, "50%, a; a | 33%".
+      than that, "x" no bet), with ";" between those of the first, the second and all later bets, or such a
+      text for each of these. In one text "|" separates the sizes of player 0 (out of position) from those of
+      player 1, "50%, a; a | 33%".
     ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"; ""
       means all hands.
 

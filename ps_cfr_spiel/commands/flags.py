@@ -90,5 +90,6 @@ _HELP = {
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "
   "none, for games that have none.",
   "limit": "Most histories to visit of a game that does not describe itself.",
-  "memory": "Most bytes to take for such a game, such as 4e9; by default half of what is free.",
+  "memory": "Most bytes to take, such as 4e9; by default half of what is free, or all of it for a game that "
+  "describes itself.",
 }

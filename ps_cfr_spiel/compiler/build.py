@@ -48,10 +48,9 @@ def build_tree(
     limit: most histories to walk.
     progress: show a progress bar while walking; None shows it on a terminal or in a notebook, if the walk
       takes more than two seconds.
-    memory: most bytes to take for histories and tree; None for half of what is free. Like `limit`, it holds
-      for games that are walked. Once half a second has passed, a game that is surely larger than
-      either limit is refused. It also holds for the trees of forms with public cards, None standing for all
-      that is free.
+    memory: most bytes to take for histories and tree; None for half of what is free. Once half a second of
+      walking has passed, a game that is surely larger than this or `limit` is refused. Trees of forms are
+      refused before they are built; for them None stands for all that is free.
 
   Returns:
     The tree, its arrays still NumPy's, in float64.
@@ -69,7 +68,7 @@ def build_tree(
   if hasattr(game, "bayesian_form"):
     form = game.bayesian_form()
     if leaves != "sparse" and public_states == "closure":
-      check_memory(game, memory)
+      check_memory(game, memory, leaves=leaves)
       with waiting("Building the tree", progress):
         return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")

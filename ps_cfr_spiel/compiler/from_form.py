@@ -137,7 +137,7 @@ def _by_board(choices: list[np.ndarray]) -> np.ndarray:
 def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -> FormLeaves | BoardLeaves:
   """The leaf evaluator called `kind`; "auto" chooses."""
   form = lines.form
-  evaluator = LEAVES[_fastest(form, len(streets)) if kind == "auto" else kind]
+  evaluator = LEAVES[leaves_of(lines, kind)]
   if len(streets) == 1:
     ((showdowns, folds),) = streets
     return evaluator.create(form, showdowns.utility, folds.utility)
@@ -161,10 +161,15 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
   return BoardLeaves.create(found, [(len(first.line), len(second.line)) for first, second in streets])
 
 
-def _fastest(form: Form, streets: int) -> str:
-  """What "auto" chooses: matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`)."""
-  pairs = len(form.types[0]) * len(form.types[1])
-  one_board = streets == 1  # many boards would want many matrices
+def leaves_of(lines: Lines, kind: str) -> str:
+  """The kind of evaluator that is made; for "auto" the fastest.
+
+  That is matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`).
+  """
+  if kind != "auto":
+    return kind
+  pairs = len(lines.form.types[0]) * len(lines.form.types[1])
+  one_board = len(lines.boards) == 1  # many boards would want many matrices
   if pairs <= 400 or (jax.default_backend() != "cpu" and one_board):
     return "dense"
   if not obstacle():

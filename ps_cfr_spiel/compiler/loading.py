@@ -31,7 +31,7 @@ def load_game(text: str) -> pyspiel.Game:
 
 COMMAS = (
   "A comma begins the next parameter: inside one, as in a range or a list of bet sizes, write blanks; "
-  "ps_cfr_spiel.river() and the flags --ranges and --bets take commas and % too."
+  "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets take commas and % too."
 )
 
 

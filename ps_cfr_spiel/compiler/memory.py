@@ -10,9 +10,10 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.from_form import leaves_of
 from ps_cfr_spiel.compiler.suits import stands
 from ps_cfr_spiel.tree import TERMINAL, obstacle
-from ps_cfr_spiel.walking import TooLarge, free_memory, readable_bytes
+from ps_cfr_spiel.walking import Limits, TooLarge, free_memory, readable_bytes
 
 HOST = 8  # bytes of a number on the host
 # These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
@@ -24,7 +25,7 @@ UNFOLDED = 4  # the same of the values of leaves, where suits are folded
 LOCKED = 3  # tables on the host, where rows are locked
 ADVICE = (
   "Fewer hands (ranges), fewer bet sizes, above all on later streets and for raises (bets, after '/' and "
-  "';'), a smaller stack or a board with one card more make it smaller"
+  "';'), a smaller stack or, before the river, a board with one card more make it smaller"
 )
 
 
@@ -35,6 +36,7 @@ def check_memory(
   itemsize: int = 4,
   folded: bool = True,
   locked: bool = False,
+  leaves: str = "auto",
 ) -> None:
   """Refuses a game whose tree, and what a solver keeps of it, would not fit.
 
@@ -46,14 +48,17 @@ def check_memory(
     folded: whether a solver folds suits where it may; with locks or an abstraction, and in searches, it
       does not.
     locked: whether some rows are locked.
+    leaves: how leaves are evaluated; see `build_tree`.
 
   Raises:
-    ValueError: more memory is needed; says how much, and how to need less.
+    ValueError: more memory is needed; says how much, and how to need less. Or `memory` is not a number, or
+      too small.
   """
+  Limits.create(memory=memory)
   if not hasattr(game, "bayesian_form"):
     return
   form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  check_needs(str(game), memory_needs(form, tables, itemsize, folded, locked), memory, ADVICE)
+  check_needs(str(game), memory_needs(form, tables, itemsize, folded, locked, leaves), memory, ADVICE)
 
 
 def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
@@ -79,7 +84,12 @@ def check_needs(name: str, needs: Mapping[str, float], memory: float | None, adv
 
 
 def memory_needs(
-  form: Form, tables: float, itemsize: int, folded: bool = True, locked: bool = False
+  form: Form,
+  tables: float,
+  itemsize: int,
+  folded: bool = True,
+  locked: bool = False,
+  leaves: str = "auto",
 ) -> dict[str, int]:
   """Estimated bytes, by what they are for; the arguments as for `check_memory`."""
   lines = Lines.of(form)
@@ -94,8 +104,8 @@ def memory_needs(
   ends = np.flatnonzero(form.player == TERMINAL).tolist()
   acting = [lines.last_acting(line) for line in ends]
   types = len(form.types[0]) + len(form.types[1])
-  leaves = int(sizes[acting].sum()) * types
-  # All-ins before the last card have a matrix for each board; the evaluator's tables are a few per hand.
+  values = int(sizes[acting].sum()) * types
+  # All-ins before the last card have a matrix for each board.
   streets = {int(lines.street[a]) for a, line in zip(acting, ends, strict=True) if a != line}
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
   kept = numbers * itemsize * tables
@@ -107,7 +117,24 @@ def memory_needs(
   return {
     "for strategies, averages and regrets": int(kept),
     "for compiling and iterating": int(max(compiling, running)) * bool(tables),
-    "for locks": (LOCKED * numbers * HOST + leaves * itemsize) * locked,
-    "for the leaves": leaves * 2 * itemsize + sum(lines.boards) * types * 15 * HOST,
+    "for locks": (LOCKED * numbers * HOST + values * itemsize) * locked,
+    "for the leaves": values * 2 * itemsize + _leaf_tables(lines, leaves_of(lines, leaves), itemsize),
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
   }
+
+
+def _leaf_tables(lines: Lines, kind: str, itemsize: int) -> int:
+  """Bytes of what an evaluator of this kind knows of all boards, on the host and on the device."""
+  boards, (first, second) = sum(lines.boards), map(len, lines.form.types)
+  if kind not in ("dense", "showdown"):
+    return boards * (first + second) * 15 * HOST  # a few numbers for each hand
+  if kind == "dense":
+    numbers = boards * 2 * first * second
+  else:  # see `tree.ShowdownLeaves`: N x W x V signs, G x K comparisons, and who has which card
+    cards = [cards.ravel() for cards in lines.form.cards]
+    distinct = len(np.unique(np.concatenate(cards)))
+    widths = [int(np.bincount(one).max()) for one in cards]
+    levels = [max(len(np.unique(board)) for board in strength) for strength in lines.strength]
+    of_each = 2 * distinct * (widths[0] * widths[1] + first + second)
+    numbers = boards * of_each + lines.boards[-1] * (second * levels[0] + first * levels[1])
+  return numbers * (2 * HOST + itemsize)  # on the host they are there twice while boards are stacked

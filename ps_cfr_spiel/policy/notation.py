@@ -84,7 +84,8 @@ def find_action(
   word = words[0].lower() if words else ""
   if word.isdecimal() and int(word) in ids:
     return ids.index(int(word)), 1
-  if word in letters(names):
+  # Cards have no letters: "x" after a street is a card left out, and not one of 48.
+  if word in letters(names) and not all(name.startswith("Deal ") for name in names):
     return letters(names).index(word), 1
   found = [k for k, name in enumerate(names) if name.lower().endswith(f" {word}")]  # "2c" for "Deal 2c"
   if len(found) == 1:

@@ -83,7 +83,7 @@ class PSCFRSolver(IterativeSolver):
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
     itemsize, folded = np.dtype(self.dtype).itemsize, locks is None and abstraction is None
     tables = cfr.num_tables(self.rule, self.dtype)
-    check_memory(game, memory, tables, itemsize, folded, locks is not None)
+    check_memory(game, memory, tables, itemsize, folded, locks is not None, leaves)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     if abstraction is not None and locks is not None:

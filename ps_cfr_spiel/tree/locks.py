@@ -89,7 +89,7 @@ def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Locked:
 
 def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
   """One player's forest without the locked rows, and their parts of `Locked` and `LockedLeaves`."""
-  forest, decisions = tree.players[player], tree.names.decisions
+  forest, decisions = tree.players[player], list(tree.names.decisions)
   own = np.array([n for n, d in enumerate(decisions) if d.player == player], int)
   place = np.array([(decisions[n].block, decisions[n].row) for n in own], int).reshape(-1, 2)
   actions = np.array([len(decisions[n].legal_actions) for n in own], int)
@@ -98,14 +98,15 @@ def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
   # Each sequence leads back to the last one on its way that is not of a locked row; parents come first.
   links = [link + start for link, start in _links(forest)]
   above = np.concatenate([np.zeros(0, int), *links])[_row_numbers(forest, place)]
-  sequences, free = decision_sequences(tree)[own], np.arange(len(sequence_choices(tree, player)))
+  sequences, choices = decision_sequences(tree)[own], sequence_choices(tree, player)
+  free = np.arange(len(choices))
   for k in np.flatnonzero(locked)[np.argsort(above[locked])]:
     free[sequences[k, : actions[k]]] = free[above[k]]
 
   # What is left, numbered anew; -1 is the root.
   number = np.full(len(decisions) + 1, -1)
   number[own[~locked]] = np.arange((~locked).sum())
-  choices = sequence_choices(tree, player)[free]
+  choices = choices[free]
   choices[:, 0] = number[choices[:, 0]]
   leaves = np.split(choices[forest.leaf.index], np.cumsum(forest.leaf.children)[:-1])
   smaller, places = make_forest(choices[above[~locked]], actions[~locked], leaves, forest.types)

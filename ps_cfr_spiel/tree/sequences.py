@@ -49,7 +49,7 @@ def decision_sequences(tree: PublicTree) -> np.ndarray:
 
   A is the most actions of any decision; what stands beyond a decision's own actions means nothing.
   """
-  decisions = tree.names.decisions
+  decisions = list(tree.names.decisions)  # which may be made when asked for
   numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
   for player, forest in enumerate(tree.players):
     own = [n for n, d in enumerate(decisions) if d.player == player]

@@ -157,6 +157,8 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   labels = policy.labels
   state = labels.public_states[number]
   history = line(policy.game, labels, number)
+  if state.player == CHANCE and not _acting_below(labels, number):
+    raise ValueError(f"Nobody acts any more {_after(history)}: what is left is chance.")
   if state.player == CHANCE:
     moves = ", ".join(action_name(policy.game, labels, child) for child in labels.children[number])
     raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
@@ -199,6 +201,16 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
     return {}
   below = [c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.count(c)]
   return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
+
+
+def _acting_below(labels: Labels, number: int) -> bool:
+  """Whether a player acts after the moves of chance that come next; not after an all-in that is called."""
+  below = labels.children[number]
+  players = [labels.public_states[child].player for child in below]
+  return any(
+    player >= 0 or (player == CHANCE and _acting_below(labels, child))
+    for child, player in zip(below, players, strict=True)
+  )
 
 
 def _after(history: tuple[str, ...]) -> str:

@@ -335,6 +335,21 @@ def test_the_estimate_counts_every_number():
   assert needs["for strategies, averages and regrets"] == kept
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("board", ["9s7s5s4s", "9s7s5s4s3c"])
+def test_the_estimate_counts_the_tables_of_leaves(kind, board):
+  """They are there twice in float64 while boards are stacked, and once on the device in float32."""
+  game = pyspiel.load_game(f"holdem_subgame(board={board},stack=300,ranges=22+ A2s+;22+ KQo)")
+  made = sum(np.asarray(array).nbytes for array in jax.tree.leaves(build_tree(game, leaves=kind).leaves))
+  needs = memory.memory_needs(game.bayesian_form(), 0, 4, leaves=kind)
+  assert 2 * made <= needs["for the leaves"] <= (8 if board.endswith("3c") else 3) * made
+
+
+def test_a_limit_of_memory_that_is_none():
+  with pytest.raises(ValueError, match=r"memory must be a number of at least 1, .* got 'a lot'"):
+    PSCFRSolver(pyspiel.load_game("river_subgame"), memory="a lot")
+
+
 def test_sampling_along_public_lines_comes_close():
   game = pyspiel.load_game(GAMES["turn"])
   solver = VRMCCFRSolver(game, plus=True, trajectories="public", batch=64, dtype="float64")

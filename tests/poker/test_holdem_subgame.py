@@ -292,6 +292,7 @@ def test_other_names_are_not(name):
     ({"board": "9s7c5s4h3c2d"}, "6 cards"),
     ({"board": "9s7c9s"}, "3 cards, 2 of them different"),
     ({"bets": "1 a / a / a"}, "bets='1 a / a / a': sizes for 3 streets, and the board leaves only 2"),
+    ({"board": "9s7c5s4h3c", "bets": "1 a / a"}, "of player 1; '/' is for boards with cards to come"),
     ({"bets": "1 a / "}, "bets='1 a / ': no size given for bet 1"),
     ({"bets": "1 b / a"}, "unknown bet size 'b'"),
     ({"bets": "fcpa / 1/2"}, "sizes for 3 streets"),

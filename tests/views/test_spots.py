@@ -86,6 +86,10 @@ def test_after_a_line_every_card_that_may_come():
     spot(turn, "x x")
   with pytest.raises(ValueError, match="Unknown action '2c' after Check, Check"):
     spot(turn, "x x 2c")
+  with pytest.raises(ValueError, match="Unknown action 'x' after Check, Check"):
+    spot(turn, "x x x")  # a letter is no card
+  with pytest.raises(ValueError, match="Nobody acts any more after All-in 200, Call: what is left is chance"):
+    spot(turn, "all-in, call")
 
 
 def test_a_walk_goes_through_the_deal_and_over_hidden_moves():
