@@ -25,7 +25,7 @@ COMPILED = (  # what a process compiles itself, instead of reading it
 
 def run(code, *words, **variables):
   """The lines that a fresh process prints, without the cache that the tests may run with."""
-  environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", code_cache.SWITCH))}
+  environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", code_cache.SWITCH))}
   environment |= {"JAX_PLATFORMS": "cpu", **{k: str(v) for k, v in variables.items()}}
   command = [sys.executable, "-c", code, *map(str, words)]
   done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
