@@ -287,7 +287,7 @@ def _iterate(run: Run, iterations: int) -> None:
       measure(run)
       if is_round(solver.iteration) or solver.iteration == end or run.reached:
         bar.clear()
-        run.say(table_row(run.points[-1], run))
+        run.say(table_row(run))
         bar.refresh()
 
 
