@@ -1,15 +1,15 @@
 """Values of hold'em's rivers: how far off a network is, and searches of a turn by it (thesis, Table 21.5).
 
-  ps-cfr-spiel generate --count=3200 --ranges=betting --ratios=0.05,0.15,0.4,0.8,1.2,2,3,4.5,8 --iterations=100
+  ps-cfr-spiel generate --count=3200 --ranges=betting --ratios=0.05,0.15,0.4,0.8,1.2,2,3,4.5,8
   python benchmarks/river_values.py errors runs/rivers [--seeds 0 1 2] [--save values.npz]
   python benchmarks/river_values.py turn values.npz [--ranges "..."] [--iterations 100 300]
 
 errors: trains networks on solved rivers. Of rivers whose boards no training river has, up to suits, it prints
 the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in percent of
 the pot; and the same if betting added nothing.
-turn: a search of the turn by the network, by values that CFR finds anew (10 iterations) and to the end of the
-game: seconds of the first search from the start, of the same again, and of one from a later decision on the
-turn and on the river; with --whole how exploitable a player is who searches everywhere, in percent of the pot.
+turn: a search of the turn by the network, by values that CFR finds anew (10 iterations) and to the end of
+the game: seconds of the first search from the start, of the same again, and of one from a later decision on
+the turn and on the river; with --whole how exploitable it is to search everywhere, in percent of the pot.
 On the river searches go to the end.
 """
 
