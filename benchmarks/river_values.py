@@ -91,27 +91,14 @@ def turn(options: argparse.Namespace) -> None:
 
 
 def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: bool) -> str:
-  """Seconds of the first search with and without compiling, of later ones, and exploitability."""
-  ContinualResolving(game, 1, **settings).start(0)
-  made, columns = ContinualResolving(game, iterations, **settings), []
-  for _ in range(2):
-    again = ContinualResolving(game, iterations, **settings)
-    began = time.perf_counter()
-    again.start(0)
-    columns.append(time.perf_counter() - began)
-  states, levels = made.labels.public_states, made.searcher.levels
-  places = {"turn": 0, "river": 1}
-  for street in places.values():
-    at = [
-      s
-      for s in np.flatnonzero(levels.player == 0).tolist()
-      if levels.decided[s] and levels.chance[s] == street
-    ]
-    deepest = min(at, key=lambda s: (states[s].parent, s))
-    made.search(deepest)  # compiles
-    fresh = ContinualResolving(game, iterations, **settings)
-    fresh.search(deepest)
-    columns.append(fresh.seconds[-1])
+  """Seconds of searches, and exploitability."""
+  made = ContinualResolving(game, iterations, **settings)
+  searcher, levels = made.searcher, made.searcher.levels
+  begun = [searcher.start(0) for _ in range(2)]  # the second compiles nothing
+  columns = [search.seconds for search in begun]
+  for street in (0, 1):
+    later = [s for states in levels.passes(0) for s in states if levels.chance[s] == street]
+    columns.append([searcher.resolve(begun[1], later[:1]).seconds for _ in range(2)][1])
   text = "".join(f"{x:9.2f}" for x in columns)
   if not whole:
     return text
