@@ -174,8 +174,8 @@ def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
   """For public states in which a search begins below the end of the one before, that end.
 
   Raises:
-    ValueError: they are not separated by one public move of the opponent's, so that the value of the end
-      bounds nothing.
+    ValueError: more than one move lies between, or a move may lead to several public states, so that the value
+      of the end bounds nothing.
   """
   found = {s: int(levels.behind[i][s]) for i in (0, 1) for s in levels.overtaken(i).tolist()}
   below: dict[int, list[int]] = {
@@ -183,9 +183,10 @@ def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
   }
   for s, end in found.items():
     state = labels.public_states[s]
-    if state.parent != end or state.action < 0 or below[end].count(state.action) > 1:
+    unclear = state.action < 0 or below[end].count(state.action) > 1
+    if state.parent != end or (unclear and len(below[end]) > 1):
       raise ValueError(
-        f"lookahead={levels.lookahead!r}: in {labels.game} a search would begin in public state {s}, and the "
-        f"one before end in {end}, which one public move of the opponent's does not lead from; give a number."
+        f"lookahead={levels.lookahead!r}: in {labels.game} a search would begin in public state {s} and the "
+        f"one before end in {end}. Between them must be one move, which leads nowhere else; give a number."
       )
   return found
