@@ -174,8 +174,8 @@ def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
   """For public states in which a search begins below the end of the one before, that end.
 
   Raises:
-    ValueError: more than one move lies between, or a move may lead to several public states, so that the value
-      of the end bounds nothing.
+    ValueError: more than one move lies between, or a move may lead to several public states, so that what the
+      end is worth bounds nothing.
   """
   found = {s: int(levels.behind[i][s]) for i in (0, 1) for s in levels.overtaken(i).tolist()}
   below: dict[int, list[int]] = {
