@@ -17,7 +17,7 @@ from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, places, u
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
 TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"
-CHECKED = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a/x,{RANGES})"  # nobody bets on rivers
+CHECKED = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # nobody bets on rivers
 SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
 
 called = jit(static_argnames="player")(lambda bound, player, ranges: bound(player, ranges))
@@ -134,7 +134,7 @@ def test_searches_by_them_where_nobody_bets(learned):
   """A search of the turn with exact values beyond is as good as one to the end of the game."""
   game = pyspiel.load_game(CHECKED)
   values = RiverValues(learned.network, np.float32(0), learned.card, learned.losses)
-  search = ContinualResolving(game, 400, lookahead="round", value_function=values)
+  search = ContinualResolving(game, 300, lookahead="round", value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.002 * 200  # of the pot
 
 
@@ -148,9 +148,6 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
   for mine, other in zip(*(both(v.bind(subgames, states), ranges) for v in (learned, again)), strict=True):
     np.testing.assert_array_equal(mine, other)
   assert resume(data, again, progress=False).losses.tolist() == learned.losses.tolist()
-  game = pyspiel.load_game(TURN)
-  search = ContinualResolving(game, 100, lookahead="round", value_function=again)
-  assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.2 * 200
 
 
 def test_bad_input(data, learned, tmp_path):
