@@ -78,6 +78,7 @@ def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: 
     def of_player(player):
       def of_deal(*pair):
         return history_variance(tree, sampler, regrets, learned, pair, player)[0]
+
       return jax.vmap(of_deal)(*types).mean()
 
   # One after the other: the code is large, and is compiled once for both.
