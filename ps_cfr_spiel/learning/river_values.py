@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.compiler import Deals, Lines
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import compatible  # pyright: ignore
@@ -90,16 +90,8 @@ class RiverValues:
     Raises:
       ValueError: these are not all the rivers after some lines of betting on a turn.
     """
-    source, game, leaves = subgames.labels.source, subgames.labels.game, subgames.tree.leaves
-    lines = source.lines if isinstance(source, Deals) else None
-    form = None if lines is None else lines.form
-    if (
-      lines is None or not isinstance(leaves, BoardLeaves) or len(lines.boards) != 2 or _small(form.game.deck)
-    ):
-      raise ValueError(
-        f"{game}: values of rivers are for turns of hold'em with the whole deck: four board cards."
-      )
-    count, boards = len(public_states), lines.boards[-1]
+    lines, game = _turn_of(subgames), subgames.labels.game
+    form, boards, count = lines.form, lines.boards[-1], len(public_states)
     found = [lines.place(s) for s in public_states]
     line = [at for at, runout in found if runout == 0]
     whole = [(at, runout) for at in line for runout in range(boards)] == found
@@ -114,6 +106,7 @@ class RiverValues:
     place = places(np.array([(*form.game.board, *card) for card in lines.runouts[-1].tolist()]))
     own = [cards.hand_numbers(held) for held in form.cards]
     ends = np.tile(spent.astype(float), (boards, 1))
+    leaves: Any = subgames.tree.leaves
     evaluator = dataclasses.replace(leaves.streets[-1], stake=ends, constant=2 * ends)
     mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
     weights = [w * (place[:, numbers] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
@@ -144,8 +137,18 @@ class RiverValues:
     return cls(network, more["scale"], card, losses)
 
 
-def _small(deck: Sequence[int]) -> bool:
-  return len(deck) < len(cards.WHOLE_DECK)
+def _turn_of(subgames: Subgames) -> Lines:
+  """The lines of betting of a turn; ValueError if the game is none."""
+  source = subgames.labels.source
+  if isinstance(source, Deals) and isinstance(subgames.tree.leaves, BoardLeaves):
+    lines = source.lines
+    deck = getattr(getattr(lines.form, "game", None), "deck", ())
+    if len(lines.boards) == 2 and len(deck) == len(cards.WHOLE_DECK):
+      return lines
+  game = subgames.labels.game
+  raise ValueError(
+    f"{game}: values of rivers are for turns of hold'em with the whole deck: four board cards."
+  )
 
 
 @jax.jit

@@ -1,5 +1,6 @@
 """Values of rivers, against rivers that are not bet on, double loops, and renamed suits."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -163,6 +164,10 @@ def test_bad_input(data, learned, tmp_path):
     Rivers.load(tmp_path / "few", tmp_path / "more")
   with pytest.raises(ValueError, match="too few draws"):
     train(Rivers.load(tmp_path / "few"), **SMALL)
+  with pytest.raises(ValueError, match="Situation 3: a value of player 1 is not finite"):
+    wrong = data.values[1].copy()
+    wrong[3, 7] = np.nan
+    train(dataclasses.replace(data, values=(data.values[0], wrong)), **SMALL)
   learned.save(tmp_path / "values.npz")
   with pytest.raises(ValueError, match=r"wants the features .*; these values have 'public states'"):
     LearnedValues.load(tmp_path / "values.npz")
