@@ -69,6 +69,15 @@ def gathered(state: HierarchicalState) -> HierarchicalState:
   return HierarchicalState(*(np.asarray(multihost_utils.process_allgather(x, tiled=True)) for x in state))
 
 
+def added_up(array: np.ndarray) -> np.ndarray:
+  """The sum of what all processes give, in one order."""
+  if jax.process_count() == 1:
+    return array
+  from jax.experimental import multihost_utils
+
+  return np.asarray(multihost_utils.process_allgather(array)).sum(0)
+
+
 def agreed(number: float) -> float:
   """The number that the first process gives, in every process."""
   if jax.process_count() == 1:

@@ -1,12 +1,10 @@
 """Monte Carlo CFR on games of dealt cards, in public clusters on all devices, in OpenSpiel's shape."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import dealing
 from ps_cfr_spiel.arguments import check_flag, check_integer
@@ -14,59 +12,16 @@ from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
   HierarchicalState,
+  Strategy,
   Tables,
-  evaluate_tables,
+  evaluate_strategies,
   make_abstraction,
 )
 from ps_cfr_spiel.device import check_dtype, check_finite, precision
-from ps_cfr_spiel.policy import probabilities_at
 from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import Evaluation
-
-
-class HierarchicalPolicy(openspiel_policy.Policy):
-  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game.
-
-  Attributes:
-    tables: the strategies, [A, cells], as sums; the actions of a cell without any are equally likely.
-    abstraction: by whose cells they are.
-    info: what is known of its making.
-  """
-
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    dealt: DealtGame,
-    abstraction: DealtAbstraction,
-    tables: Tables,
-    info: Mapping[str, Any],
-  ):
-    """`dealt` is the form of `game`; negative weights count as 0."""
-    super().__init__(game, [0, 1])
-    self.abstraction, self.info = abstraction, dict(info)
-    self.tables = Tables(*(np.maximum(table, 0) for table in tables))
-    self._dealt = dealt
-    self._cells = dealing.first_cells(dealt, abstraction.sizes)
-
-  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; see `policy.probabilities_at`."""
-    return probabilities_at(state, player_id, self.game, lambda *_: self._at(state))
-
-  def bucket(self, state: pyspiel.State) -> tuple[int, int]:
-    """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
-    return self.abstraction.find(self._dealt.place(state)[1])
-
-  def _at(self, state: Any) -> dict[int, float]:
-    if str(state.get_game()) != str(self.game):
-      raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
-    (line, seen), actions = self._dealt.place(state), state.legal_actions()
-    cluster, bucket = self.abstraction.find(seen)
-    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
-    weights = table[: len(actions), self._cells[line] + bucket].astype(np.float64)
-    total = weights.sum()
-    shares = weights / total if total > 0 else np.full(len(actions), 1 / len(actions))
-    return dict(zip(actions, shares.tolist(), strict=True))
 
 
 class HierarchicalMCCFRSolver(IterativeSolver):
@@ -139,10 +94,10 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     self._compile_run(progress)
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """What the average policy is worth in the whole game, board by board; see `dealing.evaluate_tables`."""
+    """What the average policy is worth in the whole game; see `dealing.evaluate_strategies`."""
     if self._evaluation is None or self._evaluation[0] != self.iteration:
-      tables = self._tables(average=True)
-      result = evaluate_tables(self._dealt, self.abstraction, tables, self.dtype, progress)
+      own = Strategy(self.abstraction, self._tables(average=True))
+      result = evaluate_strategies(self._dealt, (own, own), self.dtype, progress)
       check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
       self._evaluation = self.iteration, result
     return self._evaluation[1]

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.poker.dealt import dealt_form
 from ps_cfr_spiel.games.poker.suits import set_numbers
 
@@ -16,10 +17,11 @@ from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
   HierarchicalState,
+  Strategy,
   Tables,
   abstraction_of_cells,
   boards_of,
-  evaluate_tables,
+  evaluate_strategies,
   first_cells,
   make_abstraction,
   measure,
@@ -239,17 +241,37 @@ def test_the_printed_weights_fail():
 # --- Exact values -----------------------------------------------------------------------------------
 
 
+class Seats(openspiel_policy.Policy):
+  """Each player follows a policy of its own."""
+
+  def __init__(self, game, policies):
+    super().__init__(game, [0, 1])
+    self.policies = policies
+
+  def action_probabilities(self, state, player_id=None):
+    return self.policies[state.current_player()].action_probabilities(state)
+
+
 @pytest.mark.parametrize(
-  ("name", "clusters", "buckets"),
-  [(TWO_CARDS, 3, 4), (NO_LIMIT, 3, "lossless")],
+  ("name", "makings"),
+  [(TWO_CARDS, [(3, 4), (2, 3)]), (NO_LIMIT, [(3, "lossless"), (2, 2)])],
 )
-def test_board_by_board_values_are_the_walked_trees(name, clusters, buckets):
+def test_board_by_board_values_are_the_walked_trees(name, makings):
+  """Also where the players have different abstractions, and of head to head in both seats."""
   game, dealt = compiled(name)
-  abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
-  tables = random_tables(dealt, abstraction, 3)
-  found = evaluate_tables(dealt, abstraction, tables, "float64")
-  walked = evaluate_policy(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}))
-  np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
+  policies, strategies = [], []
+  for seed, (clusters, buckets) in enumerate(makings):
+    abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
+    strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
+    policies.append(HierarchicalPolicy(game, dealt, *strategies[-1], {}))
+  values = []
+  for seats in ((0, 1), (1, 0)):
+    found = evaluate_strategies(dealt, tuple(strategies[seat] for seat in seats), "float64")
+    walked = evaluate_policy(game, Seats(game, [policies[seat] for seat in seats]))
+    np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
+    values.append(walked.value)
+  assert policies[0].value_against(policies[1]) == pytest.approx((values[0] - values[1]) / 2)
+  assert policies[1].evaluation().value == pytest.approx(evaluate_policy(game, policies[1]).value)
 
 
 def worth(game, policy, player, hole, best):
@@ -285,7 +307,8 @@ def test_board_by_board_values_over_three_rounds():
   game, dealt = compiled(THREE)
   abstraction = make_abstraction(dealt, 2, 2, restarts=2)
   tables = random_tables(dealt, abstraction, 3)
-  found = evaluate_tables(dealt, abstraction, tables, "float64")
+  own = Strategy(abstraction, tables)
+  found = evaluate_strategies(dealt, (own, own), "float64")
   policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
   assert found.value == pytest.approx(worth(game, policy, 0, 1, best=False))
   for player in (0, 1):
