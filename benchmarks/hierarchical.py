@@ -1,7 +1,8 @@
 """Hold'em to the flop in public clusters: clustered, solved and evaluated exactly in the whole game.
 
-  taskset -c 0 python benchmarks/hierarchical.py solve [--game royal|flop|turn] [--clusters 60] [--buckets 50]
-    [--flat 3000] [--ways distance flat random ranks] [--seconds 60] [--looks 4] [--folder FOLDER] [--plot FILE]
+  taskset -c 0 python benchmarks/hierarchical.py solve [--game royal|flop|turn] [--clusters 60]
+    [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seconds 60] [--looks 4]
+    [--folder FOLDER] [--plot FILE]
   taskset -c 0 python benchmarks/hierarchical.py play --folder FOLDER
 
 "flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
@@ -102,9 +103,8 @@ def solve(options: argparse.Namespace) -> None:
   if options.plot:
     from ps_cfr_spiel.pictures import abstraction_sizes
 
-    named = {
-      f"{way}, {options.flat if way == 'flat' else options.buckets} buckets": curves[way] for way in curves
-    }
+    sizes = {way: options.flat if way == "flat" else options.buckets for way in curves}
+    named = {f"{way}, {sizes[way]:,} buckets": curve for way, curve in curves.items()}
     words = "seconds of one core", "exploitability, big blinds a hand"
     abstraction_sizes({options.game: named}, *words).savefig(options.plot)
 

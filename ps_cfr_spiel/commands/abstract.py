@@ -9,7 +9,7 @@ import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, say
+from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.dealing import (
   CLUSTERS,
@@ -31,8 +31,7 @@ FILE = "abstraction.npz"
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
   into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_integer("clusters", None, _HELP["clusters"], 1, **into)
-  flags.DEFINE_string("buckets", "50", _HELP["buckets"], **into)
+  define_clusters(values)
   flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
   flags.DEFINE_bool("sizes", False, "Tell sizes and memory only, and make nothing.", **into)
   flags.DEFINE_string(
@@ -46,9 +45,6 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
-  "clusters": "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
-  "buckets": "Buckets for the hands of each cluster and round, or lossless: hands are told apart as far as "
-  "suits allow.",
   "hand": "Say in which cluster and bucket this hand is, such as AsKd, on the cards of --board.",
 }
 
@@ -57,8 +53,9 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if not words:
     raise UserError("abstract needs a game, such as leduc_poker.")
-  game, buckets = load_game(words), _buckets(values.buckets)
+  game = load_game(words)
   with user_errors():
+    buckets = buckets_of(values)
     sizes = measure(dealt_form(game))
   facts: dict[str, Any] = {
     "game": str(game),
@@ -112,15 +109,6 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
     facts["saved"] = told["saved"]
   say(values, facts, told)
   return 0
-
-
-def _buckets(text: str) -> int | str:
-  """A number of buckets, or "lossless"."""
-  if text == LOSSLESS:
-    return text
-  if not text.isdecimal() or int(text) < 1:
-    raise UserError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
-  return int(text)
 
 
 def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> DealtAbstraction:

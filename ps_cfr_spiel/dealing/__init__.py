@@ -18,7 +18,6 @@ from ps_cfr_spiel.dealing.hierarchy import (
   to_arrays,
 )
 from ps_cfr_spiel.dealing.loop import (
-  agreed,
   all_devices,
   boards_of,
   device_game,
@@ -44,7 +43,6 @@ __all__ = [
   "Strategy",
   "Tables",
   "abstraction_of_cells",
-  "agreed",
   "all_devices",
   "boards_of",
   "device_game",

@@ -15,9 +15,8 @@ import numpy as np
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction
 from ps_cfr_spiel.dealing.lines import CHANCE_LINE, Lines, leaving, make_lines
-from ps_cfr_spiel.dealing.loop import added_up
 from ps_cfr_spiel.dealing.parts import first_cells
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.device import added_up, jit, precision, to_device
 from ps_cfr_spiel.mccfr import matched
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import numpy as np
 import pyspiel
 
@@ -17,8 +16,8 @@ from ps_cfr_spiel.dealing import (
   evaluate_strategies,
   make_abstraction,
 )
-from ps_cfr_spiel.device import check_dtype, check_finite, precision
-from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.device import added_up, agreed, check_dtype, check_finite, leads, precision, processes
+from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import Evaluation
@@ -36,12 +35,14 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     abstraction: of the game.
     plus: regret matching plus with linear averaging; else regret matching with uniform averaging.
     batch: pairs of hands dealt for one update.
+    boards: boards that each cluster draws for a pair of hands, and averages.
     seed: of the random numbers.
     dtype: "float32" or "float64".
     printed: clusters are weighed as in the paper's listing, which is biased.
   """
 
   _apart = ("clusters", "buckets", "abstraction")
+  slowly_evaluated = True
 
   def __init__(
     self,
@@ -50,6 +51,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     buckets: int | str = 50,
     plus: bool = True,
     batch: int = 16,
+    boards: int = 1,
     seed: int = 0,
     dtype: str = "float32",
     printed: bool = False,
@@ -63,6 +65,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       buckets: see `dealing.make_abstraction`.
       plus: see the class.
       batch: at least 1.
+      boards: at least 1.
       seed: also of the abstraction's.
       dtype: see the class.
       printed: see the class.
@@ -74,6 +77,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     self.game, self.dtype = game, check_dtype(dtype)
     self.plus, self.printed = check_flag("plus", plus), check_flag("printed", printed)
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
+    self.boards = check_integer("boards", boards, 1)
     self._dealt = DealtGame.of(game)
     if abstraction is None:
       with waiting("Making the abstraction"):
@@ -83,11 +87,26 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
     self._mesh = dealing.all_devices()
     with precision(self.dtype):
-      boards = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
+      own = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
       sampled = dealing.sampled(self._dealt, self.abstraction)
-      self._boards = dealing.placed(self._mesh, boards, cut=True)
+      self._boards = dealing.placed(self._mesh, own, cut=True)
       self._sampled = dealing.device_game(sampled, self.dtype, self._mesh)
-      self._state = dealing.init(sampled, len(boards), self.seed, self.dtype, self._mesh)
+      self._state = dealing.init(sampled, len(own), self.seed, self.dtype, self._mesh)
+
+  def summary(self) -> str:
+    """How large the game is, and its abstraction, for people."""
+    sizes, state = dealing.measure(self._dealt.form), self._state
+    whole = sum(x.nbytes for x in (state.head_regrets, state.head_average, state.regrets, state.average))
+    boards = np.bincount(self.abstraction.clusters)
+    lines = {
+      "game": self.game,
+      "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
+      "clusters": f"{len(boards):,}, of {boards.min()} to {boards.max()} boards up to names of suits",
+      "buckets": ", ".join(f"{n:,}" for n in self.abstraction.sizes)
+      + " in the rounds, at most for a cluster",
+      "tables": f"{whole / 1e6:,.3g} MB, on {self._mesh.size} device(s)",
+    }
+    return report(lines)
 
   def compile(self, progress: bool | None = None) -> None:
     """Compiles what `run` needs; see `IterativeSolver`."""
@@ -114,6 +133,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       state,
       iterations,
       batch=self.batch,
+      draws=self.boards,
       plus=self.plus,
       printed=self.printed,
       mesh=self._mesh,
@@ -137,14 +157,23 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     return state._replace(regrets=state.regrets[:count], average=state.average[:count])
 
   def _here(self):
-    return [shard.data for array in self._state for shard in array.addressable_shards]
+    own = [shard.data for array in self._state for shard in array.addressable_shards]
+    if processes() == 1:
+      return own
+    try:
+      check_finite("", own, self.dtype)
+      lost = 0.0
+    except FloatingPointError:
+      lost = np.nan
+    return added_up(np.array([lost], np.float32))  # so that all processes raise, or none
 
-  def _clock(self):
-    return dealing.agreed(super()._clock())
+  def clock(self):
+    """See `IterativeSolver`: that of the first process."""
+    return agreed(super().clock())
 
   def save(self, path):
     """See `IterativeSolver`; all processes must call it, and the first writes the file."""
-    if jax.process_index() == 0:
+    if leads():
       super().save(path)
     else:
       self._kept()  # what others hold is gathered from all

@@ -172,8 +172,11 @@ def turn_of(printed):
   return turn
 
 
-def enumerated(dealt, abstraction, tables, traverser, printed):
-  """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part."""
+def enumerated(dealt, abstraction, tables, traverser, printed, draws):
+  """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part.
+
+  With two draws the second has all boards and moves as well, in another order.
+  """
   parts = sampled(dealt, abstraction)
   boards = boards_of(dealt, abstraction, 4)  # with empty clusters behind the others
   hands = np.array(list(itertools.permutations(range(6), 2))).T
@@ -184,6 +187,10 @@ def enumerated(dealt, abstraction, tables, traverser, printed):
   deal, child[0], head[opponent], head[opponent + 2], child[opponent + 2], child[opponent + 4] = np.array(
     grid
   ).T
+  # Deals, boards, two moves in the head, two moves behind it.
+  order = np.arange(len(grid)).reshape(-1, 12, 2, 2, 2, 2)
+  other = np.roll(order, 5, 1)[..., ::-1, ::-1].ravel()
+  child = np.concatenate([child, child[:, other]], 1)[:, : draws * len(grid)]
   regrets = np.pad(tables.child, ((0, len(boards) - abstraction.count), (0, 0), (0, 0)))
   zeros = np.zeros_like(tables.head), np.zeros_like(regrets)
   state = HierarchicalState(np.int32(0), np.zeros(2, np.uint32), tables.head, zeros[0], regrets, zeros[1])
@@ -198,14 +205,14 @@ def enumerated(dealt, abstraction, tables, traverser, printed):
   )
 
 
-def expected_and_found(clusters, traverser, printed=False):
+def expected_and_found(clusters, traverser, printed=False, draws=1):
   """For each cell that is played: its cluster, what it should be given, what it was given."""
   game, dealt = compiled(LEDUC)
   abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
   parts, generator = sampled(dealt, abstraction), np.random.default_rng(traverser)
   tables = Tables(halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator))
   exact = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
-  results = enumerated(dealt, abstraction, tables, traverser, printed)
+  results = enumerated(dealt, abstraction, tables, traverser, printed, draws)
   sums = {}  # a cell has all infostates that differ in names of suits alone
   for state, increments in exact.values():
     place = (*cell_of(dealt, abstraction, state), 0 if state.current_player() == traverser else 1)
@@ -215,11 +222,11 @@ def expected_and_found(clusters, traverser, printed=False):
     yield cluster, kind, increments, table[: len(increments), cell]
 
 
-@pytest.mark.parametrize("clusters", [(0, 0, 0), (0, 1, 1), (2, 0, 1)])
+@pytest.mark.parametrize(("clusters", "draws"), [((0, 0, 0), 1), ((0, 1, 1), 2), ((2, 0, 1), 1)])
 @pytest.mark.parametrize("traverser", [0, 1])
-def test_expected_increments_are_the_counterfactual_regrets(clusters, traverser):
-  """With one cluster, some, and one for each board, empty ones beside them."""
-  cells = list(expected_and_found(clusters, traverser))
+def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, traverser):
+  """With one cluster, some, and one for each board, empty ones beside them; with several boards at once."""
+  cells = list(expected_and_found(clusters, traverser, draws=draws))
   assert len(cells) > 100  # where the other player never comes nothing is learned
   for _, _, increments, found in cells:
     np.testing.assert_allclose(found, increments, atol=1e-12)
