@@ -3,6 +3,7 @@
   python benchmarks/cheat.py curves [--seconds 60] [--games 500] [--plot docs/cheat_learning.png]
   python benchmarks/cheat.py agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
   python benchmarks/cheat.py pruning [--game cheat] [--depth 5] [--seconds 60]
+  python benchmarks/cheat.py exact [--game 'cheat(ranks=2,suits=3,hand_size=2,max_turns=4)'] [--seeds 8]
   python benchmarks/cheat.py start [--games 500]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
@@ -12,6 +13,8 @@ of 50 turns would not come to an end.
 agent: matches of a saved agent in both seats, and its behaviour against itself: lies by claim and rank,
 challenges, and how many of those are right.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
+exact: in a game that can be walked, exploitability and decisions met after as many iterations with each kind
+of pruning, medians over seeds.
 start: the default begun with what it learned of four cards each, and begun with nothing.
 """
 
@@ -19,6 +22,7 @@ import argparse
 import functools
 import time
 
+import numpy as np
 import pyspiel
 from kept import add_flags, keep, kept
 from machine import describe
@@ -34,17 +38,19 @@ from ps_cfr_spiel.views import behaviour_text
 MARKS = 4
 RIVALS = ("naive", "heuristic")
 PLAYS = "plays, learned values (default)"
+SMALL, ROUNDS = "cheat(ranks=2,suits=3,hand_size=2,max_turns=4)", (1, 3, 10, 30, 100, 300, 1000)
 EARLIER, STARTED = 200, (50, 150, 300)  # iterations
 SHOWN = 2000  # games of an agent against itself
 
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("part", choices=("curves", "agent", "pruning", "start"))
+  parser.add_argument("part", choices=("curves", "agent", "pruning", "exact", "start"))
   parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each method")
   parser.add_argument("--games", type=int, default=500, help="against each player, at each mark")
   parser.add_argument("--methods", nargs="*", default=[*PRUNINGS, PLAYS], choices=[*PRUNINGS, PLAYS])
-  parser.add_argument("--game", default="cheat", help="for pruning")
+  parser.add_argument("--game", help=f"for pruning (default: cheat) and exact (default: {SMALL})")
+  parser.add_argument("--seeds", type=int, default=8, help="for exact")
   parser.add_argument("--depth", type=int, default=5, help="decisions that are traversed before play")
   parser.add_argument("--updates", default="at_once", choices=("at_once", "together"), help="for pruning")
   parser.add_argument("--agent", help="a run of train cheat")
@@ -55,6 +61,8 @@ def main() -> None:
   print(describe())
   if options.part == "pruning":
     return pruning(options)
+  if options.part == "exact":
+    return exact(options.game or SMALL, options.seeds)
   if options.part == "start":
     return start(options.games)
   found = curves(options) if options.part == "curves" else agent(options)
@@ -118,11 +126,10 @@ def interval(won: int, games: int) -> str:
 
 def pruning(options: argparse.Namespace) -> None:
   """Decisions and seconds of an iteration, between marks that come ever more seldom."""
+  game = pyspiel.load_game(options.game or "cheat")
   for name in (method for method in options.methods if method != PLAYS):
-    print(f"\n{options.game}, {label(name)}")
-    solver = PlayedExternalSolver(
-      pyspiel.load_game(options.game), name, updates=options.updates, depth=options.depth
-    )
+    print(f"\n{game}, {label(name)}")
+    solver = PlayedExternalSolver(game, name, updates=options.updates, depth=options.depth)
     solver.compile(progress=False)
     used, mark, before = 0.0, 1, (0, 0, 0.0)
     while used < options.seconds:
@@ -137,6 +144,27 @@ def pruning(options: argparse.Namespace) -> None:
           flush=True,
         )
         mark, before = 2 * solver.iteration, (solver.nodes, solver.iteration, used)
+
+
+def exact(name: str, seeds: int) -> None:
+  """Exploitability and decisions met, medians over seeds, with the least and the largest exploitability."""
+  game = pyspiel.load_game(name)
+  print(f"\n{game}, {seeds} seeds")
+  for method in PRUNINGS:
+    found = np.zeros((seeds, len(ROUNDS), 2))
+    for seed in range(seeds):
+      solver = PlayedExternalSolver(game, method, batch=20, seed=seed)
+      for k, mark in enumerate(ROUNDS):
+        solver.run(mark - solver.iteration, progress=False)
+        found[seed, k] = ps_cfr_spiel.exploitability(game, solver.average_policy()), solver.nodes
+    print(label(method))
+    for k, mark in enumerate(ROUNDS):
+      low, middle, high = np.percentile(found[:, k, 0], (0, 50, 100))
+      print(
+        f"  iteration {mark:>5,}: {middle:.5f} ({low:.5f} to {high:.5f}), "
+        f"{np.median(found[:, k, 1]):>10,.0f} decisions",
+        flush=True,
+      )
 
 
 def start(games: int) -> None:

@@ -74,13 +74,18 @@ class Abstraction:
       total += int(size.sum() - largest.sum())
     return total
 
+  @property
+  def size(self) -> str:
+    """Its sets beside the infostates, for people."""
+    return f"{self.count:,} sets of {self.infostates:,} infostates ({self.count / self.infostates:.1%})"
+
   def summary(self) -> str:
-    """Its size, for people."""
+    """All that is counted of it, for people."""
     shared = sum(int((np.bincount(sets)[sets] > 1).sum()) for sets in self.sets)
     return report(
       {
         "abstraction": self.key,
-        "sets": f"{self.count:,} of {self.infostates:,} infostates ({self.count / self.infostates:.1%})",
+        "size": self.size,
         "of each player": " and ".join(f"{n:,}" for n in self.counts),
         "infostates in company": f"{shared:,}",
         "map": f"{self.words:,} entries",

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ps_cfr_spiel.abstraction import Abstraction
 from ps_cfr_spiel.commands.flags import exploitability_facts
 from ps_cfr_spiel.device import leads
 from ps_cfr_spiel.evaluation import Point, write_points
@@ -56,6 +57,11 @@ class Run:
     return self.folder / RUN
 
   @property
+  def abstraction(self) -> Abstraction | None:
+    """The sets of infostates that are played alike as they are now; None if there are none."""
+    return getattr(self.solver, "abstraction", None)
+
+  @property
   def reached(self) -> bool:
     """Whether the last measurement meets the target."""
     return bool(self.points) and self.points[-1].exploitability <= self.target
@@ -80,14 +86,16 @@ def measure(run: Run) -> None:
 def table_head(run: Run) -> str:
   """The head of the table of measurements."""
   share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
-  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}"
+  sets = f"{'sets':>11}" if run.abstraction else ""
+  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}{sets}"
 
 
-def table_row(point: Point, run: Run) -> str:
-  """A measurement as a line of the table."""
-  pot = pot_of(run.solver.game)
+def table_row(run: Run) -> str:
+  """The last measurement as a line of the table."""
+  point, pot = run.points[-1], pot_of(run.solver.game)
   share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
-  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}"
+  sets = f"{run.abstraction.count:>11,}" if run.abstraction else ""
+  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}{sets}"
 
 
 def facts(run: Run, files: Sequence[str]) -> dict[str, Any]:
@@ -99,6 +107,7 @@ def facts(run: Run, files: Sequence[str]) -> dict[str, Any]:
     "iterations": last.iteration,
     "value": last.value,
     **exploitability_facts(last.exploitability, game),
+    **({"sets": run.abstraction.count, "infostates": run.abstraction.infostates} if run.abstraction else {}),
     "target_reached": run.reached,
     "seconds": run.seconds,
     "setup_seconds": run.setup_seconds,
@@ -112,6 +121,7 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
   return {
     "value to player 0": f"{last.value:.4g} {unit_of(game)}",
     "exploitability": with_unit(last.exploitability, game),
+    **({"abstraction": run.abstraction.size} if run.abstraction else {}),
     "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
     f"after {run.setup_seconds:.1f} s to build and compile",
     "saved": f"{', '.join(files)} in {run.folder}",

@@ -279,7 +279,7 @@ def _iterate(run: Run, iterations: int) -> bool:
       run.measuring += clock() - started
       if is_round(solver.iteration) or last or run.reached:
         bar.clear()
-        run.say(table_row(run.points[-1], run))
+        run.say(table_row(run))
         bar.refresh()
   return stopped
 

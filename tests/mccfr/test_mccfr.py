@@ -462,11 +462,11 @@ def test_average_weighs_iterations(plus):
     np.testing.assert_allclose(np.asarray(total) * 4096, weight, rtol=1e-12)
 
 
-@pytest.mark.parametrize("plus, iterations", [(False, 1250), (True, 200)])
+@pytest.mark.parametrize("plus, iterations", [(False, 500), (True, 200)])
 def test_large_batches_stay_finite(plus, iterations):
   """Many trajectories that meet the same baselines: the sum of their steps would explode."""
   solver = VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), decay=1.0, batch=4096, plus=plus, exploration=0.1)
-  solver.run(iterations)  # at most 10^7 trajectories, in float32
+  solver.run(iterations)  # at most 4 million trajectories, in float32
   assert all(np.isfinite(x).all() for x in arrays(solver))
   assert np.abs(solver._state.learned).max() < 100
   assert 0 < solver.exploitability() < 0.02

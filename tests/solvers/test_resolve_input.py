@@ -108,8 +108,15 @@ def ones(player, shape):
   return np.ones(shape)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
-@pytest.mark.parametrize("gadget", ["cfr-d", "max-margin", "unsafe"])
+@pytest.mark.parametrize(
+  "name, gadget",
+  [
+    ("kuhn_poker", "cfr-d"),
+    ("kuhn_poker", "max-margin"),
+    ("kuhn_poker", "unsafe"),
+    ("leduc_poker", "unsafe"),
+  ],
+)
 @pytest.mark.parametrize(
   "make, message",
   [

@@ -87,9 +87,15 @@ def prepare(name, profile, states, player, fit=None):
   return subgame, ranges, promises
 
 
-@pytest.mark.parametrize("gadget", ["cfr-d", "max-margin"])
-@pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+  # Each game with each gadget: for player 0 with the one, for player 1 with the other.
+  "name, player, gadget",
+  [
+    (name, (k + n) % 2, gadget)
+    for k, name in enumerate(GAMES)
+    for n, gadget in enumerate(("cfr-d", "max-margin"))
+  ],
+)
 def test_promises_are_kept_at_every_public_state(name, player, gadget):
   """All public states of one own level at once, from a good and from a weak strategy.
 

@@ -26,6 +26,7 @@ from ps_cfr_spiel import Subgames, build_tree
 from ps_cfr_spiel.compiler import one_row_per_infostate
 from ps_cfr_spiel.search import SolvedValues
 from ps_cfr_spiel.search.value_functions import FrozenValues
+from ps_cfr_spiel.subgames import FrontierLeaves
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 DICE = "liars_dice(dice_sides=3)"
@@ -185,6 +186,34 @@ def test_frontier_changes_nothing(name, leaves):
       for i in (0, 1):
         expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])
         np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_the_frontier_is_the_last_part(player):
+  """On a river, whose own ends are of two kinds: a value function hears the ranges at the frontier alone."""
+  subgames, heard, rng = subgames_of(TINY, "showdown"), [], np.random.default_rng(0)
+  above, frontier, *_ = levels(subgames, player)
+  subgame = subgames.cut(above, frontier)
+
+  def beyond(asked, ranges):
+    heard[:] = ranges
+    return ranges[asked]
+
+  forests = subgame.tree.players
+  leaves = FrontierLeaves(
+    subgame.tree.leaves,
+    beyond,
+    tuple((n, p.types) for n, p in zip(subgame.shape.frontier, forests, strict=True)),
+  )
+  own, other = (
+    [rng.random((n, p.types)) for n in p.leaf.children] for p in (forests[player], forests[1 - player])
+  )
+  assert len(own) == 3
+  values = leaves(player, other, own)
+  np.testing.assert_array_equal(values[-1], own[-1])
+  np.testing.assert_array_equal(heard[player], own[-1])
+  np.testing.assert_array_equal(heard[1 - player], other[-1])
+  assert leaves.recorded(player, values) == (values[-1],)
 
 
 @pytest.mark.parametrize("name", [GOOFSPIEL, "glasses", TINY, TURN])
