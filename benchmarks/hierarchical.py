@@ -3,7 +3,8 @@
   taskset -c 0 python benchmarks/hierarchical.py solve [--game royal|flop|turn] [--clusters 60]
     [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seconds 60] [--looks 4]
     [--folder FOLDER] [--plot FILE]
-  taskset -c 0 python benchmarks/hierarchical.py play --folder FOLDER
+  taskset -c 0 python benchmarks/hierarchical.py play --folder FOLDER [--ways distance flat ranks]
+    [--roundings none purify threshold=0.15 cautious=0.2]
 
 "flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
 tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (fold, call, pot, all-in) with
@@ -11,7 +12,7 @@ tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (
 (distance), at random, by the sum of the board's ranks, and not at all (flat: one cluster with many buckets),
 always with buckets of one kind. Each row is the average strategy after so many seconds of the processor:
 pairs of hands dealt, and its exploitability in the whole game, in big blinds and as a share of uniform
-play's. The runs are kept in the folder, and drawn.
+play's. The runs and their curves are kept in the folder; all that are there are drawn.
 
 `play` rounds the first run's strategy in several ways and plays it against the others', as they are: what it
 wins on average in both seats, exactly, in thousandths of a big blind a hand; on average and against the worst
@@ -19,6 +20,7 @@ of them (Table 2 of the paper), and how exploitable it is.
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 
@@ -39,6 +41,7 @@ TURN = (
 )
 GAMES = {"royal": LIMIT.format(5), "flop": LIMIT.format(13), "turn": TURN}
 BLIND = 2  # chips of the big blind
+CURVES = "curves.json"
 CHUNK = 8  # iterations between two looks at the clock
 ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
 
@@ -83,7 +86,8 @@ def solve(options: argparse.Namespace) -> None:
   up_to_suits, gigabytes = sizes.infostate_classes, sizes.bytes / 1e9
   print(f"{sizes.infostates:,} infostates, {up_to_suits:,} up to suits, {gigabytes:.3g} GB of tables")
   options.folder.mkdir(parents=True, exist_ok=True)
-  curves, uniform = {}, 0.0
+  kept = options.folder / CURVES
+  curves = json.loads(kept.read_text()) if kept.exists() else {}
   for way in options.ways:
     start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, options.seed)
     buckets = options.flat if way == "flat" else options.buckets
@@ -96,15 +100,18 @@ def solve(options: argparse.Namespace) -> None:
       f"{abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
       flush=True,
     )
-    uniform = uniform or solver.exploitability()
-    print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}")
-    curves[way] = [run(solver, options.seconds, options.looks, uniform)]
+    if "uniform" not in curves:
+      curves["uniform"] = solver.exploitability()
+    uniform = curves["uniform"]
+    print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
+    name = f"{way}, {abstraction.count} x {buckets:,} buckets"
+    curves[name] = run(solver, options.seconds, options.looks, uniform)
     solver.save(options.folder / f"{way}.npz")
+    kept.write_text(json.dumps(curves))
   if options.plot:
     from ps_cfr_spiel.pictures import abstraction_sizes
 
-    sizes = {way: options.flat if way == "flat" else options.buckets for way in curves}
-    named = {f"{way}, {sizes[way]:,} buckets": curve for way, curve in curves.items()}
+    named = {name: [points] for name, points in curves.items() if name != "uniform"}
     words = "seconds of one core", "exploitability, big blinds a hand"
     abstraction_sizes({options.game: named}, *words).savefig(options.plot)
 
@@ -116,7 +123,7 @@ def play(options: argparse.Namespace) -> None:
     if (options.folder / f"{way}.npz").exists()
   )
   print(f"{'rounded':>16}{'average':>10}{'worst':>10}{'exploitability':>16}   mbb/h, against {len(others)}")
-  for how in ROUNDINGS:
+  for how in options.roundings:
     policy = first if how == "none" else first.rounded(how)
     won = [1000 * policy.value_against(other) / BLIND for other in others]
     lost = 1000 * policy.evaluation().exploitability / BLIND
@@ -128,6 +135,7 @@ def main() -> None:
   parser.add_argument("what", choices=("solve", "play"))
   parser.add_argument("--game", choices=GAMES, default="royal")
   parser.add_argument("--ways", nargs="+", default=["distance", "flat", "random", "ranks"])
+  parser.add_argument("--roundings", nargs="+", default=ROUNDINGS)
   parser.add_argument("--clusters", type=int, default=60)
   parser.add_argument("--buckets", type=int, default=50)
   parser.add_argument("--flat", type=int, default=3000)
