@@ -10,7 +10,14 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
-from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
+from ps_cfr_spiel.commands.user_input import (
+  UserError,
+  load_game,
+  load_pictures,
+  make_folder,
+  picture_file,
+  user_errors,
+)
 from ps_cfr_spiel.dealing import (
   CLUSTERS,
   LOSSLESS,
@@ -39,12 +46,14 @@ def define(values: flags.FlagValues) -> None:
   )
   flags.DEFINE_string("abstraction", None, "One that is there already: look things up in it.", **into)
   flags.DEFINE_string("hand", None, _HELP["hand"], **into)
-  flags.DEFINE_string("board", "", "With --hand: the public cards, such as AhKs3d.", **into)
+  flags.DEFINE_string("board", "", "With --hand or --png: the public cards, such as AhKs3d.", **into)
+  flags.DEFINE_string("png", None, _HELP["png"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   define_json(values)
 
 
 _HELP = {
+  "png": "Draw to this file which boards share a cluster, or with --board which hands share a bucket on it.",
   "hand": "Say in which cluster and bucket this hand is, such as AsKd, on the cards of --board.",
 }
 
@@ -86,6 +95,8 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
       say(values, facts, lines)
     return 0
   with user_errors():
+    pictures = load_pictures() if values.png else None
+    file = picture_file(values.png) if values.png else None
     dealt = DealtGame.of(game)
     started = time.monotonic()
     found = _made(values, dealt, buckets)
@@ -102,6 +113,11 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
         f"cluster {cluster}, bucket {bucket}" if values.board else f"bucket {bucket}"
       )
       facts |= {"hand": values.hand, "board": values.board, "cluster": cluster, "bucket": bucket}
+    if pictures and file:
+      cards = dealt.form.deck.find(values.board)
+      chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
+      chart.savefig(file)
+      told["drawn"] = facts["drawn"] = str(file)
   if values.abstraction is None:
     folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name))
     save_abstraction(folder / FILE, found)
@@ -143,6 +159,7 @@ COMMAND = Command(
   examples=(
     "abstract leduc_poker --clusters=2 --buckets=lossless",
     "abstract leduc_poker --sizes",
+    "abstract leduc_poker --buckets=3 --png=clusters.png",
     "abstract leduc_poker --abstraction=runs/leduc_poker/abstraction.npz --hand=3c --board=4d",
   ),
   define=define,

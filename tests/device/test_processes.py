@@ -61,7 +61,7 @@ def test_processes_that_do_not_agree():
   address, told = free_address(), []
 
   def other():
-    with pytest.raises(TimeoutError, match="it says for which") as raised:
+    with pytest.raises(TimeoutError, match="waited in vain for other") as raised:
       join(address, 3, 1, seconds=20)
     told.append(raised.value)
 
