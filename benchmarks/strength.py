@@ -9,7 +9,8 @@ seats. The agents: a blueprint that knows two sizes and translates the others, a
 search that considers two sizes, and one who always folds to a bet. The thesis's columns are mbb a hand of
 no-limit hold'em: the order is to be compared, and the signs.
 luck (Table 21.8): standard deviation of a game's worth in self-play by four estimators, on Leduc exactly, by
-all ways in which a game may go, and on a river and a turn with few hands by games that are played.
+all ways in which a game may go, and on a river and a turn with few hands by games that are played, within a
+seat: that one seat wins from the other is no luck.
 """
 
 import argparse
@@ -33,7 +34,7 @@ BEST = "best response"
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 GAMES = {
   "river": f"{PLACE},bets=0.5 1 a;1 a)",
-  "turn": "holdem_subgame(board=9s7c5s4h,pot=200,stack=600,bets=1 a;1 a,ranges=AA KQs;QQ JTs)",
+  "turn": "holdem_subgame(board=9s7c5s4h,pot=200,stack=600,bets=1 a;1 a,ranges=AA A9s KQs 86s;QQ 98s JTs 55)",
 }
 THESIS = {"chips": 25.962, "mivat": 21.293, "imaginary": 16.073, "aivat": 8.095}
 
@@ -140,8 +141,15 @@ def luck(options: argparse.Namespace) -> None:
       if method == "mivat":  # needs values of single histories, of a game that was walked
         line += f"{'-':>12}"
         continue
-      line += f"{evaluate_match(game, games, policy, method=method).values.std(ddof=1):12.3f}"
+      line += f"{spread(evaluate_match(game, games, policy, method=method).values, games):12.3f}"
     print(f"{f'{name}, {options.games:,} games, chips':28}{line}", flush=True)
+
+
+def spread(values: np.ndarray, games: list[Played]) -> float:
+  """Standard deviation within a seat: what one seat wins from the other on average is no luck."""
+  seats = np.array([record.seat for record in games])
+  within = [values[seats == i] - values[seats == i].mean() for i in (0, 1)]
+  return float(np.sqrt(sum((x**2).sum() for x in within) / (len(values) - 2)))
 
 
 def all_games(game: pyspiel.Game, policy: Any) -> list[tuple[tuple[int, ...], float]]:

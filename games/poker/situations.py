@@ -148,15 +148,15 @@ def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, 
   return betting.public_tree(pot, stack, betting.parse_bets(bets))
 
 
-def even(rng: np.random.Generator, hands: int) -> np.ndarray:
-  """[hands], a range; see `RandomRivers`."""
-  weights = rng.random(hands)
+def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
+  """A range; arguments as for `KINDS`."""
+  weights = rng.random(len(order))
   return weights / weights.sum()
 
 
-def halves(rng: np.random.Generator, hands: int) -> np.ndarray:
-  """[hands], from the weakest, a range; see `RandomRivers`."""
-  first, size, mass = np.zeros(1, int), np.array([hands]), np.ones(1)
+def halves(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
+  """A range; arguments as for `KINDS`."""
+  first, size, mass = np.zeros(1, int), np.array([len(order)]), np.ones(1)
   while size.max() > 1:
     half = size // 2  # 0 of a single hand, which keeps all
     part = mass * rng.random(len(mass)) * (half > 0)
@@ -167,7 +167,39 @@ def halves(rng: np.random.Generator, hands: int) -> np.ndarray:
   return mass
 
 
-KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {"halves": halves, "even": even}
+def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Board) -> np.ndarray:
+  """A range; arguments as for `KINDS`."""
+  hands = cards.ALL_HANDS[order]
+  rank, suit = np.divmod(hands, len(cards.SUITS))
+  starting = rank[:, 0] * 13 + rank[:, 1] + 169 * (suit[:, 0] == suit[:, 1])
+  weights = rng.random(2 * 169)[starting] ** rng.choice(POWERS)
+  strength = _before(board[: cards.BOARD_SIZE - 1])[order]
+  for _ in range(rng.integers(4)):  # bets and calls before the river
+    going_on = rng.random(len(POINTS)) ** rng.choice(POWERS)
+    weights *= np.interp(strength, POINTS, going_on) * rng.uniform(0.5, 1, len(hands))
+  return weights / weights.sum()
+
+
+@functools.lru_cache(maxsize=1)  # both players' ranges ask
+def _before(board: cards.Board) -> np.ndarray:
+  """[1326]: how strong hands are before the last card, from 0 to 1: their mean place over the last cards."""
+  last = np.setdiff1d(cards.WHOLE_DECK, board)
+  order = strengths(np.array([(*board, card) for card in last]), cards.ALL_HANDS).argsort(1)
+  place = np.empty(order.shape)
+  np.put_along_axis(place, order, np.linspace(0, 1, len(cards.ALL_HANDS))[None], 1)
+  possible = (last[:, None, None] != cards.ALL_HANDS).all(2)
+  return (place * possible).sum(0) / possible.sum(0)
+
+
+POWERS = (0.25, 1.0, 3.0)  # of random shares: nearly all, any, few
+POINTS = np.linspace(0, 1, 6)  # strengths at which shares are drawn
+
+# Ranges [n] of the hands `order`, numbers in `cards.ALL_HANDS` from the weakest, on a board: `RandomRivers`.
+KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.ndarray]] = {
+  "halves": halves,
+  "even": even,
+  "betting": left_by_betting,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +211,8 @@ class RandomRivers(Sequence):
              stronger half of the hands share the probability at random, and so on down to single hands.
              Often one player is far ahead.
     even     Every hand has a weight of its own, uniform between 0 and 1: neither player is far ahead.
+    betting  As betting leaves them: starting hands are alike up to suits, and in each of up to three bets or
+             calls a share of hands goes on that depends on how strong they are on the turn.
 
   Attributes:
     count: How many.
@@ -186,7 +220,7 @@ class RandomRivers(Sequence):
     pot: Chips in the pot.
     ratios: Stack behind in pots. Few of them share few betting trees, each of which is compiled once.
     bets: Bet sizes.
-    kind: Of the ranges, "halves" or "even".
+    kind: Of the ranges, one of `KINDS`.
   """
 
   count: int
@@ -230,7 +264,7 @@ class RandomRivers(Sequence):
     order = live[np.argsort(strengths(np.array(board), cards.ALL_HANDS[live]), kind="stable")]
     ranges = np.zeros((2, len(cards.ALL_HANDS)))
     for weights in ranges:
-      weights[order] = KINDS[self.kind](rng, len(order))
+      weights[order] = KINDS[self.kind](rng, order, board)
     return Situation(board, self.pot, self.stack(ratio), self.bets, ranges)
 
 

@@ -40,7 +40,8 @@ def define(values: flags.FlagValues) -> None:
 
 _HELP = {
   "ratios": "Stacks behind, in pots, of which one is drawn; each is compiled once.",
-  "ranges": "How ranges are drawn: halves, as DeepStack's, or even, every hand by itself.",
+  "ranges": "How ranges are drawn: halves, as DeepStack's, even, every hand by itself, or betting, as bets "
+  "before the river leave them.",
   "target": "A river is done when exploitability is this low: in percent of the pot (0.1%) or in chips.",
   "output": "Folder for the data (default: runs/rivers). What is there of the same call is not done again.",
 }

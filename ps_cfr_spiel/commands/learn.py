@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,22 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, define_limit, say
-from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, pictures_if, user_errors
+from ps_cfr_spiel.commands.user_input import (
+  SPOT_FLAGS,
+  UserError,
+  load_game,
+  make_folder,
+  pictures_if,
+  user_errors,
+)
 
 FILE, LOSSES = "values.npz", "losses.png"
 INTERRUPTED = 130  # exit code
+NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
+RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
+TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
+
+Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
 
 
 def define(values: flags.FlagValues) -> None:
@@ -23,6 +35,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("draws", 1200, _HELP["draws"], 2, **into)
   flags.DEFINE_integer("turns", 0, _HELP["turns"], 0, **into)
   flags.DEFINE_integer("chains", 100, _HELP["chains"], **count)
+  flags.DEFINE_list("rivers", None, _HELP["rivers"], **into)
   flags.DEFINE_enum("teacher", "solve", ["solve", "search"], _HELP["teacher"], **into)
   flags.DEFINE_integer("teacher_iterations", 100, "Iterations by which each situation is solved.", **count)
   flags.DEFINE_integer("steps", 6000, "Steps of training, in each turn.", **count)
@@ -40,6 +53,8 @@ _HELP = {
   "draws": "Draws of ranges, each of which is solved in all public states.",
   "turns": "How often it goes on to learn from what its own searches ask about.",
   "chains": "In each turn: how often searches go through the game, each of them overheard several times.",
+  "rivers": "Folders of generate: learns values of hold'em's rivers from them, for searches of turns; a GAME "
+  "is not named then, and what is said of draws, turns, chains and teachers does not apply.",
   "teacher": "What situations are solved by: solve goes to the end of the game, search looks one decision "
   "ahead and takes the network's own values beyond (with --turns, some eight of them).",
   "output": "Folder for values.npz, which resolve takes, and for the data (default: runs/, the game's name "
@@ -52,44 +67,78 @@ def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
   learning, pictures = load_learning(), pictures_if(values.plot)
   if values.teacher == "search" and not values.turns:
     raise UserError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
-  game = load_game(words, values)
-  folder = make_folder(Path(values.output or f"runs/{game.get_type().short_name}-values"))
   progress, began = False if values.quiet or values.json else None, time.perf_counter()
+  teach, folder = (_rivers if values.rivers else _situations)(values, words, learning, progress)
   try:
     with user_errors():
-      learned = learning.self_play(
-        game,
-        values.turns,
-        values.draws,
-        values.chains,
-        values.teacher,
-        values.seed,
-        values.teacher_iterations,
-        folder,
-        progress,
-        training={"steps": values.steps, "width": values.width},
-        limit=values.limit,
-      )
+      learned = teach()
   except KeyboardInterrupt:
     print(f"\nInterrupted; the same call goes on with what is in {folder}.", file=sys.stderr)
     return INTERRUPTED
   learned.save(folder / FILE)
-  if pictures is not None:
-    pictures.training_losses(learned.losses, learned.card["game"]).savefig(folder / LOSSES)
   card, seconds = learned.card, time.perf_counter() - began
+  if pictures is not None:
+    pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
+  game, ahead = (TURN, "round") if values.rivers else (card["game"], "1")
+  what = "rivers" if values.rivers else f"situations in {len(learned.places):,} public states"
   lines = {
     "game": card["game"],
-    "learned from": f"{card['learned_from']:,} situations in {len(learned.places):,} public states",
+    "learned from": f"{card['learned_from']:,} {what}",
     "validation": f"loss {card['loss']:.4g}, mean error {100 * card['error']:.3g}% of the mean value",
     "time": f"{seconds:.1f} s",
     "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
-    "search with it": f"ps-cfr-spiel resolve '{card['game']}' --lookahead=1 --values={folder / FILE}",
+    "search with it": f"ps-cfr-spiel resolve '{game}' --lookahead={ahead} --values={folder / FILE}",
   }
   if not card["finished"]:
     lines["not finished"] = "the same call goes on; this is the best so far"
   say(values, facts, lines)
   return 0
+
+
+def _situations(
+  values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None
+) -> Taught:
+  """Learns from situations of a game."""
+  game = load_game(words, values)
+  folder = make_folder(Path(values.output or f"runs/{game.get_type().short_name}-values"))
+  return lambda: learning.self_play(
+    game,
+    values.turns,
+    values.draws,
+    values.chains,
+    values.teacher,
+    values.seed,
+    values.teacher_iterations,
+    folder,
+    progress,
+    training={"steps": values.steps, "width": values.width},
+    limit=values.limit,
+  ), folder  # fmt: skip
+
+
+def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None) -> Taught:
+  """Learns from rivers that `generate` solved."""
+  given = [*words, *(f"--{name}" for name in (*NOT_OF_RIVERS, *SPOT_FLAGS) if values[name].present)]
+  if given:
+    raise UserError(
+      f"--rivers learns from folders of generate, whatever the game; leave out {' '.join(given)}."
+    )
+  folder = make_folder(Path(values.output or "runs/rivers-values"))
+  size = {"steps": values.steps, "batch": RIVERS_BATCH, "width": values.width}
+
+  def teach() -> Any:
+    file, rivers = folder / FILE, learning.Rivers.load(*values.rivers, progress=progress)
+    if not file.exists():
+      return learning.train(rivers, values.seed, checkpoint=file, progress=progress, **size)
+    begun = learning.RiverValues.load(file)
+    wanted = {**size, "training_seed": values.seed}
+    found = {name: {**begun.card, **begun.card["training"]}[name] for name in wanted}
+    if found != wanted:
+      raise ValueError(f"{file} is of another call: {found}, not {wanted}; choose another --output.")
+    return learning.resume(rivers, begun, file, progress=progress)
+
+  return teach, folder
 
 
 def load_learning() -> Any:
@@ -106,13 +155,15 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Learn a network of values, for searches by resolve",
   text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
-  "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. Ctrl-C in "
+  "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
+  "--rivers it learns from solved rivers, whatever their boards, what searches of turns need. Ctrl-C in "
   "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'. For an agent "
   "in a game too large to walk see train.",
   examples=(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",
     "learn 'liars_dice(dice_sides=3)' --turns=3",
+    "learn --rivers=data --output=runs/rivers-values",
   ),
   define=define,
   run=learn,

@@ -140,8 +140,8 @@ def _lookahead(word: str | None) -> int | str | None:
 def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ValueFunction | None:
   """What lies beyond the lookahead."""
   if values["values"].present:
-    learned, file = load_learning().LearnedValues, values["values"].value
-    return learned.pretrained(game) if file == PRETRAINED else learned.load(file)
+    learning, file = load_learning(), values["values"].value
+    return learning.LearnedValues.pretrained(game) if file == PRETRAINED else learning.load_values(file)
   ahead = _settings(values).get("lookahead")
   return None if ahead is None else CFRValues(values.value_iterations or 20)
 

@@ -101,7 +101,7 @@ class Sequences:
     with precision("float64"):
       below = self._leaves if leaves else [0 * values for values in self._leaves]
       values, root = _push(self._tree, below, to_device(list(rows), "float64"), opponent=self.opponent)
-    return [np.asarray(v) for v in values], float(root.sum())
+    return [np.asarray(v) for v in values], float(np.asarray(root).sum())
 
 
 class Aivat:

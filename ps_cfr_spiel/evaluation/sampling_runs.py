@@ -12,7 +12,7 @@ from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_integer, check_list
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
-from ps_cfr_spiel.mccfr import variance
+from ps_cfr_spiel.mccfr import check_variance, variance
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
 from ps_cfr_spiel.tree import evaluation
@@ -69,7 +69,7 @@ def sampling_runs(
     raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
   one = solver(game, **{**(options or {}), "seed": seeds[0]})
   if with_variance:
-    one.variance()  # fails now rather than after a long run
+    check_variance(one.sampler)
   tree, _, method = one.loop()
   with precision(one.dtype), waiting(f"{len(seeds)} runs of {one.name}"):
     public_tree = to_device(one.tree, one.dtype)

@@ -18,19 +18,24 @@ from ps_cfr_spiel.learning.fitting import Progress
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.listening import Searches
 from ps_cfr_spiel.learning.ranges import Reaches
+from ps_cfr_spiel.learning.river_values import RiverValues
+from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.learning.teaching import OneAhead, generate
-from ps_cfr_spiel.learning.training import resume, train
+from ps_cfr_spiel.learning.training import load_values, resume, train
 
 __all__ = [
   "LearnedValues",
   "OneAhead",
   "Progress",
   "Reaches",
+  "RiverValues",
+  "Rivers",
   "Searches",
   "Situations",
   "generate",
+  "load_values",
   "resume",
   "self_play",
   "train",

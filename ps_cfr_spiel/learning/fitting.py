@@ -1,6 +1,6 @@
 """What training repeats: the Huber loss of situations on the device, and steps of the optimiser."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -28,13 +28,53 @@ class Progress(NamedTuple):
   total_error: float
 
 
+class Data(Protocol):
+  """Situations on the device."""
+
+  def rows(self, at: Array) -> "Data":
+    """Some of them, by number."""
+    ...
+
+  def errors(self, network: ValueNetwork) -> "Errors":
+    """How far off a network is."""
+    ...
+
+
+class Errors(NamedTuple):
+  """Of values [n, M] of both players, which count by weights.
+
+  Attributes:
+    found: error of each value, in units of their size; 0 where the weight is.
+    values: the right values, in the same units.
+    weights: 1 or 0.
+    ranges: of sum one.
+  """
+
+  found: tuple[Array, Array]
+  values: tuple[Array, Array]
+  weights: tuple[Array, Array]
+  ranges: tuple[Array, Array]
+
+
 class Tensors(NamedTuple):
-  """Situations on the device; values in units of `scale`."""
+  """Situations of numbered public states; values in units of `scale`."""
 
   place: Array
   ranges: tuple[Array, Array]
   values: tuple[Array, Array]
   possible: tuple[Array, Array]  # bool[K, M], of the public states
+
+  def rows(self, at: Array) -> "Tensors":
+    """See `Data`."""
+    first, second = (tuple(x[at] for x in pair) for pair in (self.ranges, self.values))
+    return Tensors(self.place[at], first, second, self.possible)  # pyright: ignore
+
+  def errors(self, network: ValueNetwork) -> Errors:
+    """See `Data`."""
+    found = network(self.place, self.ranges)
+    weights = tuple(p[self.place].astype(jnp.float32) for p in self.possible)
+    off = tuple((f - v) * w for f, v, w in zip(found, self.values, weights, strict=True))
+    return Errors(off, self.values, weights, self.ranges)  # pyright: ignore
 
 
 def tensors_of(situations: Situations, scale: np.ndarray, rows: np.ndarray) -> Tensors:
@@ -46,27 +86,18 @@ def tensors_of(situations: Situations, scale: np.ndarray, rows: np.ndarray) -> T
   return Tensors(jnp.asarray(place), ranges, tuple(v / unit for v in values), possible)  # pyright: ignore
 
 
-def _errors(network: ValueNetwork, data: Tensors) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-  """Error [n, M] and weight [n, M] of every value, for both players."""
-  found = network(data.place, data.ranges)
-  weights = tuple(p[data.place].astype(jnp.float32) for p in data.possible)
-  return tuple((f - v) * w for f, v, w in zip(found, data.values, weights, strict=True)), weights
-
-
-def _loss(network: ValueNetwork, data: Tensors) -> Array:
-  errors, weights = _errors(network, data)
-  return sum(optax.losses.huber_loss(e).sum() for e in errors) / sum(w.sum() for w in weights)
+def _loss(network: ValueNetwork, data: Data) -> Array:
+  errors = data.errors(network)
+  return sum(optax.losses.huber_loss(e).sum() for e in errors.found) / sum(w.sum() for w in errors.weights)
 
 
 @eqx.filter_jit
-def take_steps(network: ValueNetwork, state: Any, data: Tensors, rows: Array, optimiser: Any) -> Any:
+def take_steps(network: ValueNetwork, state: Any, data: Any, rows: Array, optimiser: Any) -> Any:
   """One step for each row of numbers of situations, [steps, batch]; the mean loss."""
 
   def step(carry: Any, at: Array) -> Any:
     network, state = carry
-    pick = lambda pair: tuple(x[at] for x in pair)  # noqa: E731
-    part = Tensors(data.place[at], pick(data.ranges), pick(data.values), data.possible)  # pyright: ignore
-    loss, gradient = jax.value_and_grad(_loss)(network, part)
+    loss, gradient = jax.value_and_grad(_loss)(network, data.rows(at))
     updates, state = optimiser.update(gradient, state)
     return (optax.apply_updates(network, updates), state), loss
 
@@ -75,12 +106,12 @@ def take_steps(network: ValueNetwork, state: Any, data: Tensors, rows: Array, op
 
 
 @eqx.filter_jit
-def measure(network: ValueNetwork, data: Tensors) -> Progress:
+def measure(network: ValueNetwork, data: Any) -> Progress:
   """How good a network is on some situations."""
-  errors, weights = _errors(network, data)
+  found, values, weights, ranges = data.errors(network)
   count = sum(w.sum() for w in weights)
-  size = sum(jnp.abs(v * w).sum() for v, w in zip(data.values, weights, strict=True)) / count
-  total = (data.ranges[0] * errors[0]).sum(1)
-  absolute = sum(jnp.abs(e).sum() for e in errors) / count
-  totals = jnp.abs((data.ranges[0] * data.values[0]).sum(1)).mean()
+  size = sum(jnp.abs(v * w).sum() for v, w in zip(values, weights, strict=True)) / count
+  total = (ranges[0] * found[0]).sum(1)
+  absolute = sum(jnp.abs(e).sum() for e in found) / count
+  totals = jnp.abs((ranges[0] * values[0]).sum(1)).mean()
   return Progress(_loss(network, data), absolute / size, jnp.abs(total).mean() / totals)  # pyright: ignore

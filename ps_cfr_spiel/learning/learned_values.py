@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -12,16 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import load_game
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.learning.fitting import Tensors, tensors_of
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
+from ps_cfr_spiel.learning.network_files import read_network, write_network
 from ps_cfr_spiel.learning.places import Slots
+from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.subgames import Fit, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
-FEATURES = "public states"  # what a network is told of a public state: which one it is
 PRETRAINED = Path(__file__).parent / "pretrained"
-SIZES = ("places", "slots", "width", "layers")
+NOTHING = np.zeros((0, 3))  # losses before the first step
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class LearnedValues:
     card: how it was made: game, teacher, data, seed, errors; saved with it.
     losses: float64[n, 3], (step, training loss, validation loss) while it was trained.
   """
+
+  FEATURES: ClassVar[str] = "public states"  # what the network is told of a public state
 
   network: ValueNetwork
   scale: np.ndarray
@@ -77,19 +81,37 @@ class LearnedValues:
     first, second = (len(weights) for weights in self.network.ranges)
     return first, second
 
-  @property
-  def size(self) -> tuple[int, int]:
-    """Width and number of the network's inner layers."""
-    return self.network.places.shape[1], len(self.network.inner)
+  @classmethod
+  def untrained(cls, situations: Situations, seed: int, width: int, layers: int) -> "LearnedValues":
+    """A network with random weights, whose values begin at the mean of those of each public state."""
+    scale = _sizes(situations)
+    slots = (situations.possible[0].shape[1], situations.possible[1].shape[1])
+    with precision("float32"):
+      network = ValueNetwork(len(scale), slots, width, layers, jax.random.key(seed))
+    counts, means = np.maximum(np.bincount(situations.place, minlength=len(scale)), 1)[:, None], []
+    for value in situations.values:
+      total = np.zeros((len(scale), value.shape[1]))
+      np.add.at(total, situations.place, value)
+      means.append((total / counts / scale[:, None]).astype(np.float32))
+    network = eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))
+    return cls(network, scale, situations.public_states, {}, NOTHING)
+
+  def tensors(self, situations: Situations, rows: np.ndarray) -> Tensors:
+    """The situations of some rows, as training takes them."""
+    return tensors_of(situations, self.scale, rows)
+
+  def check(self, situations: Situations) -> None:
+    """ValueError unless situations are of the same game and public states."""
+    if self.card["game"] != situations.card["game"]:
+      raise ValueError(f"The values are of {self.card['game']}, the situations of {situations.card['game']}.")
+    slots = tuple(p.shape[1] for p in situations.possible)
+    if not np.array_equal(self.places, situations.public_states) or self.network_slots != slots:
+      raise ValueError(f"The values know other public states of {self.card['game']} than the situations.")
 
   def save(self, path: str | os.PathLike) -> None:
     """Saves the network with its card; OSError if the file cannot be written."""
-    leaves = jax.tree.leaves(self.network)
-    arrays = {f"parameter{k}": np.asarray(leaf, np.float32) for k, leaf in enumerate(leaves)}
-    sizes = dict(zip(SIZES, (len(self.places), list(self.network_slots), *self.size), strict=True))
-    header = {**self.card, "features": FEATURES, **sizes, "measured": len(self.losses)}
-    arrays |= {"scale": self.scale, "public_states": self.places, "losses": self.losses}
-    storage.write(path, "values", header, arrays)
+    more = {"scale": self.scale, "public_states": self.places}
+    write_network(path, self.FEATURES, self.network, self.card, self.losses, more)
 
   @classmethod
   def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
@@ -117,26 +139,26 @@ class LearnedValues:
       OSError: the file cannot be read.
       ValueError: it is truncated or damaged, holds something else, or its features are unknown here.
     """
-    file = storage.read(path)
-    header = dict(file.header)
-    if header["kind"] != "values":
-      raise ValueError(f"{path} holds {header['kind']}, not learned values.")
-    if header["features"] != FEATURES:
-      raise ValueError(
-        f"{path}: the network wants the features {header['features']!r}; this version has {FEATURES!r}."
-      )
-    places, slots, width, layers = (header.pop(name) for name in SIZES)
-    shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
-    leaves, structure = jax.tree.flatten(shape)
-    single = np.dtype(np.float32)
-    expected: dict[str, Any] = {f"parameter{k}": (leaf.shape, single) for k, leaf in enumerate(leaves)}
-    expected["scale"] = ((places,), single)
-    expected["public_states"] = ((places,), np.dtype(np.int64))
-    expected["losses"] = ((header.pop("measured"), 3), np.dtype(np.float64))
-    arrays = file.arrays(expected)
-    network = jax.tree.unflatten(structure, [arrays[f"parameter{k}"] for k in range(len(leaves))])
-    card = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
-    return cls(network, arrays["scale"], arrays["public_states"], card, arrays["losses"])
+    network, card, losses, more = read_network(
+      path,
+      cls.FEATURES,
+      lambda places: {
+        "scale": ((places,), np.dtype(np.float32)),
+        "public_states": ((places,), np.dtype(int)),
+      },
+    )
+    return cls(network, more["scale"], more["public_states"], card, losses)
+
+
+def _sizes(situations: Situations) -> np.ndarray:
+  """float32[K]: the root mean square of values in each public state, and 1 where all are zero."""
+  squares = np.zeros(len(situations.public_states))
+  counts = np.zeros(len(situations.public_states))
+  for i in (0, 1):
+    squares += np.bincount(situations.place, (situations.values[i] ** 2).sum(1), len(squares))
+    counts += np.bincount(situations.place, minlength=len(squares)) * situations.possible[i].sum(1)
+  size = np.sqrt(squares / np.maximum(counts, 1))
+  return np.where(size > 0, size, 1).astype(np.float32)
 
 
 @jax.tree_util.register_dataclass

@@ -13,7 +13,7 @@ from ps_cfr_spiel.tree import Array
 
 
 class ValueNetwork(eqx.Module):
-  """A perceptron with residual layers; a public state is a learned vector.
+  """A perceptron with residual layers; a public state is a learned vector, or a mixture of K of them.
 
   Attributes:
     places: [K, width], a vector for each public state.
@@ -37,14 +37,29 @@ class ValueNetwork(eqx.Module):
     first, second = ((normal(width, m) * 0.1 / jnp.sqrt(width), jnp.zeros((places, m))) for m in slots)
     self.last = (first, second)
 
+  @property
+  def size(self) -> tuple[int, int]:
+    """Width and number of the inner layers."""
+    return self.places.shape[1], len(self.inner)
+
   def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Values of both players, [n, M] each, for public states int[n] and ranges [n, M] of sum one."""
-    x = self.places[place] + sum(r @ w for r, w in zip(ranges, self.ranges, strict=True))
+    """Values of both players, [n, M] each, for ranges [n, M] of sum one.
+
+    Args:
+      place: int[n], public states; or float[n, K], mixtures of them.
+      ranges: of both players.
+    """
+    x = _of(self.places, place) + sum(r @ w for r, w in zip(ranges, self.ranges, strict=True))
     x = jax.nn.gelu(x)
     for weights, bias in self.inner:
       x = x + jax.nn.gelu(x @ weights + bias)
-    first, second = (x @ weights + offset[place] for weights, offset in self.last)
+    first, second = (x @ weights + _of(offset, place) for weights, offset in self.last)
     return zero_sum((first, second), ranges)
+
+
+def _of(table: Array, place: Array) -> Array:
+  """[n, ...]: rows of a table, or mixtures of them."""
+  return table[place] if jnp.issubdtype(place.dtype, jnp.integer) else place @ table
 
 
 def zero_sum(values: tuple[Array, Array], ranges: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -15,19 +15,23 @@ import optax
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_number, check_seconds
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.learning.fitting import measure, take_steps, tensors_of
-from ps_cfr_spiel.learning.learned_values import LearnedValues
-from ps_cfr_spiel.learning.network import ValueNetwork
+from ps_cfr_spiel.learning.fitting import measure, take_steps
+from ps_cfr_spiel.learning.learned_values import NOTHING, LearnedValues
+from ps_cfr_spiel.learning.network_files import features_of
+from ps_cfr_spiel.learning.river_values import RiverValues
+from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.reports import progress_bar
 
 CHECK = 200  # steps between looks at the validation loss
 HELD_OUT = 20  # one draw in so many is for validation
-NOTHING = np.zeros((0, 3))  # losses before the first step
+KINDS: dict[type, Any] = {Situations: LearnedValues, Rivers: RiverValues}  # what is learned from which data
+
+Values = LearnedValues | RiverValues
 
 
 def train(
-  situations: Situations,
+  situations: Situations | Rivers,
   seed: int = 0,
   steps: int = 6000,
   batch: int = 1000,
@@ -35,15 +39,15 @@ def train(
   layers: int = 3,
   learning_rate: float = 1e-3,
   patience: int = 20,
-  start: LearnedValues | None = None,
+  start: Values | None = None,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
-) -> LearnedValues:
+) -> Any:
   """Trains a network; Ctrl-C ends it early and keeps the best so far.
 
   Args:
-    situations: to learn from; one draw in 20 is held out for validation.
+    situations: to learn from, `Situations` or `Rivers`; one draw in 20 is held out for validation.
     seed: of the first weights and the batches.
     steps: of Adam; its step falls from `learning_rate` to a hundredth of it along half a cosine.
     batch: situations for one step.
@@ -56,6 +60,9 @@ def train(
     checkpoint_seconds: about how often it is written.
     progress: show a progress bar with losses; None shows it to people who wait for more than two seconds.
 
+  Returns:
+    `LearnedValues` of situations, `RiverValues` of rivers.
+
   Raises:
     OSError: the checkpoint cannot be written.
     ValueError: an argument is not one of the allowed, or there are too few draws, a value is not finite, or
@@ -63,8 +70,8 @@ def train(
   """
   _check(situations)
   if start is not None:
-    _check_same(situations, start)
-    width, layers = start.size
+    start.check(situations)
+    width, layers = start.network.size
   settings = _Settings(
     seed=check_integer("seed", seed, 0),
     steps=check_count("steps", steps, 1),
@@ -75,19 +82,18 @@ def train(
     patience=check_count("patience", patience, 1),
   )
   if start is None:
-    scale = _scale(situations)
-    start = LearnedValues(_first(situations, scale, settings), scale, situations.public_states, {}, NOTHING)
+    start = KINDS[type(situations)].untrained(situations, settings.seed, settings.width, settings.layers)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   return _fit(situations, dataclasses.replace(start, losses=NOTHING), settings, saving, progress)
 
 
 def resume(
-  situations: Situations,
-  values: LearnedValues,
+  situations: Situations | Rivers,
+  values: Values,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
-) -> LearnedValues:
+) -> Any:
   """Goes on with a training that ended early, from the best network and the last step that it saved.
 
   Adam's moments begin anew. Where all steps were done, or patience had run out, nothing is left to do.
@@ -104,13 +110,27 @@ def resume(
     ValueError: the values were trained on other situations.
   """
   _check(situations)
-  _check_same(situations, values)
+  values.check(situations)
   known = {name: values.card.get(name) for name in situations.card}
   if known != situations.card or values.card["learned_from"] != len(situations):
     raise ValueError(f"These values have learned from other situations: {known}, not {situations.card}.")
   settings = _Settings(seed=values.card["training_seed"], **values.card["training"])
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   return _fit(situations, values, settings, saving, progress)
+
+
+def load_values(path: str | os.PathLike) -> Values:
+  """Reads a file of either kind of values.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: it is truncated or damaged, holds something else, or its features are unknown here.
+  """
+  known = {kind.FEATURES: kind for kind in KINDS.values()}
+  features = features_of(path)
+  if features not in known:
+    raise ValueError(f"{path}: the network wants the features {features!r}; known are {', '.join(known)}.")
+  return known[features].load(path)
 
 
 class _Settings(NamedTuple):
@@ -131,31 +151,29 @@ class _Saving:
   def __init__(self, path: str | os.PathLike | None, seconds: float):
     self.path, self.seconds, self.last = path, seconds, time.monotonic()
 
-  def __call__(self, make: Callable[[], LearnedValues]) -> None:
+  def __call__(self, make: Callable[[], Values]) -> None:
     if self.path is not None and time.monotonic() - self.last >= self.seconds:
       make().save(self.path)
       self.last = time.monotonic()
 
 
-def _fit(
-  situations: Situations, start: LearnedValues, settings: _Settings, saving: _Saving, progress: bool | None
-) -> LearnedValues:
+def _fit(situations: Any, start: Any, settings: _Settings, saving: _Saving, progress: bool | None) -> Any:
   """Trains from the last step among the losses of `start`."""
-  held = situations.draw % HELD_OUT == 0
+  held = held_out(situations)
   if held.all() or not held.any():
     raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")
-  losses = start.losses.tolist()
+  losses, count = start.losses.tolist(), int((~held).sum())
   begun = _last(losses)
   steps = settings.steps
   random = np.random.default_rng([settings.seed, begun])
   with precision("float32"):
-    learned, validation = (tensors_of(situations, start.scale, np.flatnonzero(m)) for m in (~held, held))
+    learned, validation = (start.tensors(situations, np.flatnonzero(m)) for m in (~held, held))
     network = to_device(start.network, "float32")
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, steps, 0.01))
     state = _at_step(optimiser.init(eqx.filter(network, eqx.is_array)), begun)
     best, least = network, min((found for _, _, found in losses), default=np.inf)
 
-    def result() -> LearnedValues:
+    def result() -> Any:
       own = {name: x for name, x in settings._asdict().items() if name != "seed"}
       found = {name: float(x) for name, x in measure(best, validation)._asdict().items()}
       card = {
@@ -163,14 +181,14 @@ def _fit(
         "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **found,
       }  # fmt: skip
       measured = np.array(losses).reshape(-1, 3)
-      return LearnedValues(jax.tree.map(np.asarray, best), start.scale, start.places, card, measured)
+      return dataclasses.replace(start, network=jax.tree.map(np.asarray, best), card=card, losses=measured)
 
     bar = progress_bar(progress, total=steps, initial=begun, unit=" steps", desc="Training")
     with bar, contextlib.suppress(KeyboardInterrupt):
       for done in range(begun, steps, CHECK):
         if _waited(losses) >= settings.patience:
           break
-        rows = random.integers(len(learned.place), size=(min(CHECK, steps - done), settings.batch))
+        rows = random.integers(count, size=(min(CHECK, steps - done), settings.batch))
         network, state, loss = take_steps(network, state, learned, rows, optimiser)
         found = measure(network, validation)
         losses.append([done + len(rows), float(loss), float(found.loss)])
@@ -180,6 +198,11 @@ def _fit(
           best, least = network, float(found.loss)
         saving(result)
     return result()
+
+
+def held_out(situations: Any) -> np.ndarray:
+  """bool[n]: which situations are for validation."""
+  return situations.draw % HELD_OUT == 0
 
 
 def _last(losses: list[list[float]]) -> int:
@@ -198,45 +221,10 @@ def _at_step(state: Any, step: int) -> Any:
   return jax.tree.map(lambda x: jnp.full_like(x, step) if jnp.issubdtype(x.dtype, jnp.integer) else x, state)
 
 
-def _check(situations: Situations) -> None:
+def _check(situations: Any) -> None:
   """ValueError if a number is not finite."""
   for name, pair in (("range", situations.ranges), ("value", situations.values)):
     for i, array in enumerate(pair):
       wrong = np.flatnonzero(~np.isfinite(array).all(1))
       if len(wrong):
         raise ValueError(f"Situation {wrong[0]}: a {name} of player {i} is not finite.")
-
-
-def _check_same(situations: Situations, values: LearnedValues) -> None:
-  """ValueError unless values are of the same game and public states."""
-  if values.card["game"] != situations.card["game"]:
-    raise ValueError(f"The values are of {values.card['game']}, the situations of {situations.card['game']}.")
-  slots = tuple(p.shape[1] for p in situations.possible)
-  if not np.array_equal(values.places, situations.public_states) or values.network_slots != slots:
-    raise ValueError(f"The values know other public states of {values.card['game']} than the situations.")
-
-
-def _scale(situations: Situations) -> np.ndarray:
-  """float32[K]: the root mean square of values in each public state, and 1 where all are zero."""
-  squares = np.zeros(len(situations.public_states))
-  counts = np.zeros(len(situations.public_states))
-  for i in (0, 1):
-    squares += np.bincount(situations.place, (situations.values[i] ** 2).sum(1), len(squares))
-    counts += np.bincount(situations.place, minlength=len(squares)) * situations.possible[i].sum(1)
-  size = np.sqrt(squares / np.maximum(counts, 1))
-  return np.where(size > 0, size, 1).astype(np.float32)
-
-
-def _first(situations: Situations, scale: np.ndarray, settings: _Settings) -> ValueNetwork:
-  """A network whose values begin at the mean of those of each public state."""
-  slots = (situations.possible[0].shape[1], situations.possible[1].shape[1])
-  with precision("float32"):
-    key = jax.random.key(settings.seed)
-    network = ValueNetwork(len(scale), slots, settings.width, settings.layers, key)
-  counts = np.maximum(np.bincount(situations.place, minlength=len(scale)), 1)[:, None]
-  means = []
-  for value in situations.values:
-    total = np.zeros((len(scale), value.shape[1]))
-    np.add.at(total, situations.place, value)
-    means.append((total / counts / scale[:, None]).astype(np.float32))
-  return eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))

@@ -28,7 +28,7 @@ from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
-from ps_cfr_spiel.mccfr.variance import variance
+from ps_cfr_spiel.mccfr.variance import check_variance, variance
 
 __all__ = [
   "AimedRuns",
@@ -52,6 +52,7 @@ __all__ = [
   "block_length",
   "build_public_sampling_tree",
   "build_sampling_tree",
+  "check_variance",
   "current_strategy",
   "init",
   "iterate",

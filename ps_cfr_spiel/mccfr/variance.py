@@ -65,19 +65,30 @@ def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: 
   Raises:
     ValueError: it is not computed for this sampler.
   """
+  check_variance(sampler)
+  if isinstance(sampler, PublicSampling):
+
+    def of_player(player):
+      return _public_variance(tree, sampler, regrets, learned, player)
+
+  else:
+    uniforms = jax.random.uniform(jax.random.key(0), (2, 1 if tree.deal is None else DEALS))
+    types = deal_types(tree, uniforms)
+
+    def of_player(player):
+      def of_deal(*pair):
+        return history_variance(tree, sampler, regrets, learned, pair, player)[0]
+
+      return jax.vmap(of_deal)(*types).mean()
+
+  # One after the other: the code is large, and is compiled once for both.
+  return jax.lax.map(of_player, jnp.arange(2, dtype=jnp.int32)).mean()
+
+
+def check_variance(sampler: Sampler) -> None:
+  """Raises ValueError if the sampler's variance is not computed."""
   if not isinstance(sampler, OutcomeSampling | PublicSampling):
     raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
-  if isinstance(sampler, PublicSampling):
-    each = [_public_variance(tree, sampler, regrets, learned, jnp.int32(player)) for player in (0, 1)]
-    return (each[0] + each[1]) / 2
-  uniforms = jax.random.uniform(jax.random.key(0), (2, 1 if tree.deal is None else DEALS))
-  types = deal_types(tree, uniforms)
-
-  def of_deal(*pair):
-    each = [history_variance(tree, sampler, regrets, learned, pair, player)[0] for player in (0, 1)]
-    return (each[0] + each[1]) / 2
-
-  return jax.vmap(of_deal)(*types).mean()
 
 
 def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:
@@ -97,7 +108,7 @@ def history_variance(
   regrets: jax.Array,
   learned: jax.Array,
   types: Types,
-  traverser: int,
+  traverser: int | jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
   """Variance for one deal and one traverser.
 

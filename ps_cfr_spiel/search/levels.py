@@ -17,8 +17,8 @@ ROUND = "round"
 class Levels:
   """Public states by level: how many public states above are the player's own.
 
-  A lookahead ends at a *station* of the player: with a number, any own decision; by the round, the first one
-  after chance has moved in the open (a public card), the deal before the first decision not counted.
+  A lookahead ends at a *station* of the player: with a number, any own decision; by the round, the first of
+  anybody's after chance has moved in the open (a public card), the deal before all decisions not counted.
 
   Attributes:
     lookahead: how many stations a search looks ahead; "round" for those of the next round, None for all.
@@ -29,6 +29,7 @@ class Levels:
     level: for each player int[P].
     station: for each player bool[P].
     passed: for each player int[P], how many stations are above.
+    behind: for each player int[P], the last of them, 0 if there is none.
   """
 
   lookahead: Lookahead
@@ -39,26 +40,30 @@ class Levels:
   level: tuple[np.ndarray, np.ndarray]
   station: tuple[np.ndarray, np.ndarray]
   passed: tuple[np.ndarray, np.ndarray]
+  behind: tuple[np.ndarray, np.ndarray]
 
   @classmethod
   def of(cls, labels: Labels, lookahead: Lookahead) -> "Levels":
     """The levels of a game."""
     states = list(labels.public_states)
     player, count = np.array([state.player for state in states], int), len(states)
-    chance, decided = np.zeros(count, int), np.zeros(count, bool)
-    last, level, passed, station = ([np.zeros(count, int) for _ in (0, 1)] for _ in range(4))
+    chance, acted, decided = np.zeros(count, int), np.zeros(count, int), np.zeros(count, bool)
+    last, level, passed, behind, station = ([np.zeros(count, int) for _ in (0, 1)] for _ in range(5))
     for s, state in enumerate(states):
       if (above := state.parent) >= 0:
+        acted[s] = above if player[above] >= 0 else acted[above]  # the last decision of anybody's
         decided[s] = decided[above] or player[above] >= 0
         chance[s] = chance[above] + (decided[above] and player[above] == CHANCE)
+      begins = player[s] >= 0 and chance[s] > chance[acted[s]]  # a round
       for i in (0, 1):
         if above >= 0:
           last[i][s] = above if player[above] == i else last[i][above]
           level[i][s] = level[i][above] + (player[above] == i)
           passed[i][s] = passed[i][above] + station[i][above]
-        station[i][s] = player[s] == i and (lookahead != ROUND or chance[s] > chance[last[i][s]])
-    first, second = ((last[i], level[i], station[i].astype(bool), passed[i]) for i in (0, 1))
-    return cls(lookahead, player, decided, chance, *zip(first, second, strict=True))  # pyright: ignore[reportArgumentType]
+          behind[i][s] = above if station[i][above] else behind[i][above]
+        station[i][s] = begins if lookahead == ROUND else player[s] == i
+    pairs = ((last[i], level[i], station[i].astype(bool), passed[i], behind[i]) for i in (0, 1))
+    return cls(lookahead, player, decided, chance, *zip(*pairs, strict=True))  # pyright: ignore[reportArgumentType]
 
   def states(self, player: int, level: int) -> tuple[int, ...]:
     """The public states in which a player makes the decision number `level`."""
@@ -69,9 +74,12 @@ class Levels:
     return int(self.level[player][self.player == player].max(initial=-1)) + 1
 
   def passes(self, player: int) -> list[tuple[int, ...]]:
-    """Where a player searches again, by the number of the decision: what comes at once does not overlap."""
-    found = [self.states(player, level) for level in range(self.count(player))]
-    return [again for states in found if (again := tuple(s for s in states if self.decided[s]))]
+    """Where a player searches again: what comes at once does not overlap, and its searches end alike."""
+    found: dict[tuple[int, float, float], list[int]] = {}
+    for s in np.flatnonzero((self.player == player) & self.decided).tolist():
+      ends = self.horizon(player, s), self.horizon_before(player, s)
+      found.setdefault((int(self.level[player][s]), *ends), []).append(s)
+    return [tuple(found[key]) for key in sorted(found)]
 
   def kind(self, public_state: int) -> tuple[int, int, int]:
     """What a search from here has in common with others that are padded alike: player, level, cards."""
@@ -95,6 +103,12 @@ class Levels:
   def horizon_before(self, player: int, public_state: int) -> float:
     """Where the lookahead ended of the search before one from a public state."""
     return self.horizon(player, int(self.last[player][public_state]))
+
+  def overtaken(self, player: int) -> np.ndarray:
+    """Where a player searches again below the end of the search before, int[n]."""
+    own = np.flatnonzero((self.player == player) & self.decided)
+    before = np.array([self.horizon_before(player, s) for s in own.tolist()])
+    return own[self.passed[player][own] > before]
 
   def frontier(self, player: int, horizon: float) -> tuple[int, ...]:
     """Where a lookahead to a horizon ends; nowhere if it goes to the end of the game."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.search.levels import Levels
 from ps_cfr_spiel.search.value_functions import FrozenValues
 from ps_cfr_spiel.subgames import Fit, Ranges, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, best_response_values, sequence_reach
@@ -47,15 +48,17 @@ class Promises:
 
   Attributes:
     subgames: of the game.
-    anchors: for public states right after an action that searches leave out, the one before it.
+    anchors: for public states right after an action that searches leave out, or right after the end of the
+      search before, the one before it.
     actions: OpenSpiel actions that searches consider; all if None.
     dtype: "float32" or "float64".
   """
 
-  def __init__(self, subgames: Subgames, actions: frozenset[int] | None, dtype: str):
-    """See the class; ValueError if actions are left out that cannot be."""
+  def __init__(self, subgames: Subgames, levels: Levels, actions: frozenset[int] | None, dtype: str):
+    """See the class; ValueError if actions are left out that cannot be, or searches end where they cannot."""
     self.subgames, self.actions, self.dtype = subgames, actions, dtype
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
+    self.anchors |= find_ends(subgames.labels, levels)
     self._depth = _depths(subgames.labels)
     with precision(dtype):
       self._players = to_device(subgames.tree.players, dtype)
@@ -83,7 +86,8 @@ class Promises:
     """What the last search promised the opponent at the roots: [roots, H].
 
     These are counterfactual best response values. If the opponent has taken an action that the search left
-    out, they are those of the public state before: no action is worth more (Schmid 2021, Section 21.2).
+    out, or did not look at, they are those of the public state before: no action is worth more (Schmid 2021,
+    Section 21.2).
     """
     opponent = 1 - search.player
     standing, nodes = subgame.roots[opponent], self.subgames.nodes
@@ -164,3 +168,25 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
         f"right after it (public state {s}), so that nothing would bound what it is worth."
       )
   return anchors
+
+
+def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
+  """For public states in which a search begins below the end of the one before, that end.
+
+  Raises:
+    ValueError: more than one move lies between, or a move may lead to several public states, so that what the
+      end is worth bounds nothing.
+  """
+  found = {s: int(levels.behind[i][s]) for i in (0, 1) for s in levels.overtaken(i).tolist()}
+  below: dict[int, list[int]] = {
+    end: [labels.public_states[s].action for s in labels.children[end]] for end in set(found.values())
+  }
+  for s, end in found.items():
+    state = labels.public_states[s]
+    unclear = state.action < 0 or below[end].count(state.action) > 1
+    if state.parent != end or (unclear and len(below[end]) > 1):
+      raise ValueError(
+        f"lookahead={levels.lookahead!r}: in {labels.game} a search would begin in public state {s} and the "
+        f"one before end in {end}. Between them must be one move, which leads nowhere else; give a number."
+      )
+  return found

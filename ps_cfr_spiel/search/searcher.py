@@ -67,10 +67,11 @@ class Searcher:
     """See the class; ValueError if searches cannot leave out these actions."""
     self.subgames, self.settings = subgames, settings
     self.levels = Levels.of(subgames.labels, settings.lookahead)
-    self.promises = Promises(subgames, settings.actions, settings.dtype)
+    self.promises = Promises(subgames, self.levels, settings.actions, settings.dtype)
     self.fits = {kind: self._fits(kind[0], states) for kind, states in self.levels.kinds().items()}
-    first, second = (by_row(subgames.tree, i, self.levels.passed[1 - i]) for i in (0, 1))
-    self._passed = (first, second)  # stations of the other player above
+    passed = [own + here for own, here in zip(self.levels.passed, self.levels.station, strict=True)]
+    first, second = (by_row(subgames.tree, i, passed[1 - i]) for i in (0, 1))
+    self._passed = (first, second)  # stations of the other player above, or there
 
   def _fits(self, player: int, states: Sequence[int]) -> Fits:
     """Counted for all public states of a kind, so that no search's shape depends on those before it."""
@@ -92,10 +93,11 @@ class Searcher:
     during play; many public states are solved at once as they are.
 
     Args:
-      search: the last.
-      public_states: where to begin, one or many of the same level, from which searches end alike.
+      search: the last, or what is left of several that ended alike where these begin.
+      public_states: where to begin, one or many that come at once (`Levels.passes`).
     """
-    began = time.perf_counter()
+    began, before = time.perf_counter(), self.levels.horizon_before(search.player, public_states[0])
+    search = search._replace(horizon=before, frontier=self.levels.frontier(search.player, before))
     fits = self.fits[self.levels.kind(public_states[0])] if len(public_states) == 1 else OWN
     search = self._solve(search, public_states, self.settings.gadget, fits)
     return search._replace(seconds=time.perf_counter() - began)

@@ -71,8 +71,8 @@ class ContinualResolving:
       iterations: of CFR in each search.
       rule: regret rule or its name; `NRMPlus()` by default.
       gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
-      lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" for those
-        until chance has moved in the open again, such as by a public card; None to the end.
+      lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" until chance
+        has moved in the open again, such as by a public card; None to the end.
       value_function: what is beyond; `CFRValues()` by default.
       actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
         player acts next); all by default.
@@ -210,15 +210,13 @@ class ContinualResolving:
   def tabularise(self, progress: bool | None = None) -> TreePolicy:
     """What the search would play everywhere (Schmid 2021, Section 7.6), to be evaluated exactly.
 
-    Subgames that begin at a player's decisions of one number do not overlap, so they are all solved in one
-    pass: as many passes as decisions in a row rather than a search for every public state.
+    Subgames that begin at a player's decisions of one number do not overlap, so those that end alike are all
+    solved in one pass: a few passes for each number rather than a search for every public state.
 
     Args:
       progress: show a progress bar; None shows it to people who wait for more than two seconds.
     """
     levels = self.searcher.levels
-    if levels.lookahead == ROUND:
-      return self._asked_everywhere(progress)
     tables = []
     total = sum(len(levels.passes(player)) + 1 for player in (0, 1))
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
@@ -232,20 +230,6 @@ class ContinualResolving:
           bar.update()
         tables.append(search.tables[player])
     return TreePolicy(self.game, self.labels, tables, self._header())
-
-  def _asked_everywhere(self, progress: bool | None) -> TreePolicy:
-    """`tabularise` where searches from decisions of one number end differently: one after the other."""
-    first, second = ([block.copy() for block in table] for table in self.start(0).tables)
-    tables, states = (first, second), np.flatnonzero(self.searcher.levels.player >= 0).tolist()
-    with progress_bar(progress, total=len(states), unit=" searches", desc="Re-solving") as bar:
-      for s in states:
-        player, found = int(self.searcher.levels.player[s]), self.search(s)
-        for d in self.labels.public_states[s].decisions:
-          decision = self.labels.decisions[d]
-          own = found.tables[player][decision.block][:, decision.row]
-          tables[player][decision.block][:, decision.row] = own
-        bar.update()
-    return TreePolicy(self.game, self.labels, list(tables), self._header())
 
   def _header(self) -> dict[str, Any]:
     """What is known of how a policy was made."""

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ps_cfr_spiel.commands import learn, program
-from ps_cfr_spiel.learning import LearnedValues
+from ps_cfr_spiel.learning import LearnedValues, RiverValues
 
 QUICK = ["--draws=30", "--steps=200", "--width=16", "--teacher_iterations=10"]
 
@@ -33,11 +33,30 @@ def test_learn_and_search_with_it(tmp_path, capsys):
   assert json.loads(capsys.readouterr().out)["exploitability"] < 0.5
 
 
+def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
+  data, folder = f"--output={tmp_path / 'data'}", tmp_path / "learned"
+  assert run("generate", "--count=24", "--ratios=0.5", "--bets=a", "--iterations=10", data, "--quiet") == 0
+  call = ["learn", f"--rivers={tmp_path / 'data'}", "--steps=200", "--width=16", f"--output={folder}"]
+  assert run(*call, "--noplot") == 0
+  printed = capsys.readouterr().out
+  assert "24 rivers" in printed and "--lookahead=round --values=" in printed
+  assert RiverValues.load(folder / "values.npz").card["learned_from"] == 24
+  assert run(*call, "--noplot", "--json") == 0  # the same call has nothing left to do
+  assert json.loads(capsys.readouterr().out)["finished"]
+  assert run(*call[:2], "--steps=300", "--width=16", call[-1]) == 2
+  assert "is of another call: {'steps': 200" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
   ("words", "message"),
   [
     (["learn", "kuhn_poker", "--teacher=search"], "--teacher=search learns from its own values"),
     (["learn", "matching_pennies_3p"], "for two-player zero-sum games"),
+    (
+      ["learn", "kuhn_poker", "--rivers=data", "--turns=1"],
+      "whatever the game; leave out kuhn_poker --turns",
+    ),
+    (["learn", "--rivers=no-such-folder"], "no-such-folder: there are no rivers in it"),
     (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values of kuhn_poker"),
     (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
   ],

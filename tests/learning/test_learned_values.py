@@ -210,7 +210,7 @@ def test_another_feature_set(tmp_path):
   file = storage.read(path)
   arrays = file.arrays(file.shapes)
   storage.write(path, "values", {**file.header, "features": "buckets"}, arrays)
-  with pytest.raises(ValueError, match="the network wants the features 'buckets'; this version has"):
+  with pytest.raises(ValueError, match="the network wants the features 'buckets'; these values have"):
     LearnedValues.load(path)
   arrays["scale"][0] = np.nan
   storage.write(path, "values", file.header, arrays)

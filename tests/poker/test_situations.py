@@ -59,13 +59,13 @@ def test_drawn_ranges(kind):
 def test_halves_share_the_probability_at_random():
   """The supplement's law: the weaker half's share is uniform, so its mean is 1/2 and its variance 1/12."""
   rng = np.random.default_rng(0)
-  ranges = np.stack([KINDS["halves"](rng, 101) for _ in range(3000)])
+  ranges = np.stack([KINDS["halves"](rng, np.arange(101), ()) for _ in range(3000)])
   share, inner = ranges[:, :50].sum(1), ranges[:, :25].sum(1) / ranges[:, :50].sum(1)
   for part in (share, inner):
     assert abs(part.mean() - 1 / 2) < 4 * np.sqrt(1 / 12 / 3000)
     assert abs(part.var() - 1 / 12) < 0.006
   assert abs(np.corrcoef(share, inner)[0, 1]) < 0.08
-  assert KINDS["halves"](rng, 1).tolist() == [1.0]
+  assert KINDS["halves"](rng, np.arange(1), ()).tolist() == [1.0]
 
 
 def test_compatible_is_a_sum_over_disjoint_hands():

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import time
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from cuts import TURN
 
 from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames
-from ps_cfr_spiel.search import searcher
+from ps_cfr_spiel.search import Levels, searcher
+from ps_cfr_spiel.search.promises import find_ends
+from ps_cfr_spiel.tree import PublicState, children
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 RIVER = "river_subgame(board=KhKd8c4s2h,bets=0.5 1 2 a,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
@@ -103,3 +106,38 @@ def test_a_search_is_the_same_whatever_came_before(name, options):
   for i in (0, 1):
     for a, b in itertools.zip_longest(first.tables[i], second.tables[i]):
       np.testing.assert_array_equal(a, b)
+
+
+def labels_of(*states):
+  """Of public states, given as (parent, action, player)."""
+  found = [PublicState(parent, action, player, ()) for parent, action, player in states]
+  below = children([s.parent for s in found], [s.action for s in found])
+  return SimpleNamespace(game="a game", public_states=found, children=below)
+
+
+def ends(*below):
+  """Two players decide, a card comes, and then what is given, from public state 3 on."""
+  labels = labels_of((-1, -1, 0), (0, 0, 1), (1, 0, -1), (2, 0, 0), *below)
+  return find_ends(labels, Levels.of(labels, "round"))
+
+
+def test_by_the_round_a_search_ends_where_anybody_acts():
+  """And player 1's next begins one move of player 0's below, bound by what the end was worth."""
+  assert ends((3, 0, 1), (3, 1, 1)) == {4: 3, 5: 3}
+  assert ends((3, -1, 1)) == {4: 3}  # a hidden move that leads to one public state
+  for game in ("leduc_poker", TURN):
+    labels = Subgames.of(load(game)).labels
+    levels = Levels.of(labels, "round")
+    firsts = [
+      s for s, state in enumerate(labels.public_states)
+      if state.player == 0 and levels.chance[s] and labels.public_states[state.parent].player == -1
+    ]  # fmt: skip
+    for player in (0, 1):
+      assert list(levels.frontier(player, levels.horizon(player, 0))) == firsts
+    assert set(find_ends(labels, levels).values()) == set(firsts)
+
+
+@pytest.mark.parametrize("below", [((3, 0, 0), (4, 0, 1)), ((3, -1, 1), (3, -1, 1)), ((3, 0, -1), (4, 0, 1))])
+def test_ends_that_bound_nothing(below):
+  with pytest.raises(ValueError, match="lookahead='round': in a game a search would begin in public state"):
+    ends(*below)

@@ -99,7 +99,7 @@ def test_asked_out_of_the_blue(name, options):
   rng = np.random.default_rng(0)
   asked = list(made.labels.infostates())
   game = load(name)
-  for k in rng.permutation(len(asked))[:40]:
+  for k in rng.permutation(len(asked))[:20]:
     d, h, infostate = asked[k]
     state = game.new_initial_state()
     for action in made.labels.path(d, h):

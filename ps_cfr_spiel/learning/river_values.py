@@ -1,0 +1,236 @@
+"""What a network has learned of rivers, as the value function of searches that end when the last card comes.
+
+A hand is worth what it wins if both check the river down, which the game's own leaf evaluator says exactly,
+and what betting adds: the network's answer for hands of this strength, times the chance that the opponent has
+a hand beside it. The answers are shifted together so that both players' values sum to zero, exactly.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.situations import compatible  # pyright: ignore
+from ps_cfr_spiel.learning.fitting import Errors
+from ps_cfr_spiel.learning.learned_values import NOTHING
+from ps_cfr_spiel.learning.network import ValueNetwork, normalised
+from ps_cfr_spiel.learning.network_files import read_network, write_network
+from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, places
+from ps_cfr_spiel.subgames import Fit, Ranges, Subgames
+from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RiverValues:
+  """What a network has learned of rivers: a `ValueFunction` for `ContinualResolving` on turns.
+
+  Attributes:
+    network: from stacks and ranges at `PLACES` to what betting adds, in units of `scale`.
+    scale: float32[], in pots.
+    card: how it was made: data, teacher, seed, errors; saved with it.
+    losses: float64[n, 3], (step, training loss, validation loss) while it was trained.
+  """
+
+  FEATURES: ClassVar[str] = "places and stacks of rivers"  # what the network is told of a public state
+
+  network: ValueNetwork
+  scale: np.ndarray
+  card: dict[str, Any]
+  losses: np.ndarray
+
+  def __repr__(self) -> str:
+    """What searches that use it call it."""
+    return f"RiverValues({self.card['learned_from']} rivers)"
+
+  @classmethod
+  def untrained(cls, rivers: Rivers, seed: int, width: int, layers: int) -> "RiverValues":
+    """A network with random weights."""
+    added = [v - c for v, c in zip(rivers.values, rivers.checked, strict=True)]
+    scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
+    with precision("float32"):
+      network = ValueNetwork(len(RATIOS), (PLACES, PLACES), width, layers, jax.random.key(seed))
+    return cls(network, np.float32(scale), {}, NOTHING)
+
+  def tensors(self, rivers: Rivers, rows: np.ndarray) -> "RiverTensors":
+    """Some of the rivers, as training takes them."""
+    place = places(rivers.board[rows])
+    ranges = [r[rows] for r in rivers.ranges]
+    beside = [compatible(r.astype(float)) for r in ranges[::-1]]
+    added = [(v[rows] - c[rows]) / self.scale for v, c in zip(rivers.values, rivers.checked, strict=True)]
+    alive, single = place >= 0, np.float32
+    at = [
+      np.concatenate([_ranges_at(r[k : k + 64], place[k : k + 64]) for k in range(0, len(r), 64)])
+      for r in ranges
+    ]
+    pair = lambda x: (jnp.asarray(x[0], single), jnp.asarray(x[1], single))  # noqa: E731
+    return RiverTensors(
+      at_ratios(rivers.ratio[rows]),
+      jnp.asarray(place),
+      pair(at),
+      pair(ranges),
+      pair([b * alive for b in beside]),
+      pair(added),
+    )
+
+  def check(self, rivers: Any) -> None:
+    """ValueError unless it may be trained further on these."""
+    if not isinstance(rivers, Rivers):
+      raise ValueError(f"The values are of rivers, the situations of {rivers.card['game']}.")
+
+  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundRivers":
+    """See `search.ValueFunction`.
+
+    Raises:
+      ValueError: these are not all the rivers after some lines of betting on a turn.
+    """
+    source, game, leaves = subgames.labels.source, subgames.labels.game, subgames.tree.leaves
+    lines = source.lines if isinstance(source, Deals) else None
+    form = None if lines is None else lines.form
+    if (
+      lines is None or not isinstance(leaves, BoardLeaves) or len(lines.boards) != 2 or _small(form.game.deck)
+    ):
+      raise ValueError(
+        f"{game}: values of rivers are for turns of hold'em with the whole deck: four board cards."
+      )
+    count, boards = len(public_states), lines.boards[-1]
+    found = [lines.place(s) for s in public_states]
+    line = [at for at, runout in found if runout == 0]
+    whole = [(at, runout) for at in line for runout in range(boards)] == found
+    if not whole or any(form.player[form.parent[at]] != CHANCE for at in line):
+      raise ValueError(
+        f"{game}: values of rivers are for searches that end with the turn, lookahead='round'."
+      )
+    shape = subgames.shape([public_states] if count else [])
+    rows = (shape if fit is None else fit(shape)).roots[0] // boards  # lines of betting, with padding
+    spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
+    behind = form.game.get_parameters()["stack"] - spent
+    place = places(np.array([(*form.game.board, *card) for card in lines.runouts[-1].tolist()]))
+    own = [cards.hand_numbers(held) for held in form.cards]
+    ends = np.tile(spent.astype(float), (boards, 1))
+    evaluator = dataclasses.replace(leaves.streets[-1], stake=ends, constant=2 * ends)
+    mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
+    weights = [w * (place[:, numbers] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
+    return BoundRivers(
+      self.network,
+      self.scale,
+      BoardLeaves((evaluator,), (boards,), ((rows, rows),), leaves.batched),
+      np.asarray(at_ratios(behind / np.maximum(2 * spent, 1))),
+      (mixtures[0], mixtures[1]),
+      (weights[0], weights[1]),
+    )
+
+  def save(self, path: str | os.PathLike) -> None:
+    """Saves the network with its card; OSError if the file cannot be written."""
+    write_network(path, self.FEATURES, self.network, self.card, self.losses, {"scale": self.scale})
+
+  @classmethod
+  def load(cls, path: str | os.PathLike) -> "RiverValues":
+    """Reads a file of `save`.
+
+    Raises:
+      OSError: the file cannot be read.
+      ValueError: it is truncated or damaged, holds something else, or its features are others.
+    """
+    network, card, losses, more = read_network(
+      path, cls.FEATURES, lambda _: {"scale": ((), np.dtype(np.float32))}
+    )
+    return cls(network, more["scale"], card, losses)
+
+
+def _small(deck: Sequence[int]) -> bool:
+  return len(deck) < len(cards.WHOLE_DECK)
+
+
+@jax.jit
+def _ranges_at(ranges: Array, place: Array) -> Array:
+  """[n, PLACES]: what the fixed places have of ranges [n, H] of hands at places [n, H]."""
+  return jnp.einsum("nh,nhk->nk", ranges, at_places(place))
+
+
+def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
+  """Both players' values [n, H] less their mean by some weights [n, H]; as they are if all weights are 0."""
+  total = sum(w.sum(1, keepdims=True) for w in weights)
+  mean = sum((w * x).sum(1, keepdims=True) for w, x in zip(weights, added, strict=True))
+  mean = jnp.where(total > 0, mean / jnp.where(total > 0, total, 1), 0)
+  return [x - mean for x in added]
+
+
+class RiverTensors(NamedTuple):
+  """Rivers on the device; what betting adds is in units of `RiverValues.scale`.
+
+  Attributes:
+    ratio: [n, len(RATIOS)].
+    place: [n, 1326], see `rivers.places`.
+    at: for each player the range at the fixed places, [n, PLACES].
+    ranges: of each player [n, 1326].
+    beside: for each player's hands the share of the opponent's range that can be held beside them.
+    added: for each player's hands what betting adds.
+  """
+
+  ratio: Array
+  place: Array
+  at: tuple[Array, Array]
+  ranges: tuple[Array, Array]
+  beside: tuple[Array, Array]
+  added: tuple[Array, Array]
+
+  def rows(self, at: Array) -> "RiverTensors":
+    """See `fitting.Data`."""
+    return jax.tree.map(lambda x: x[at], self)
+
+  def errors(self, network: ValueNetwork) -> Errors:
+    """See `fitting.Data`."""
+    mixtures = at_places(self.place)
+    added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(self.ratio, self.at)]
+    added = balanced(added, [r * b for r, b in zip(self.ranges, self.beside, strict=True)])
+    alive = (self.place >= 0).astype(self.place.dtype)
+    first, second = ((x * b - a) * alive for x, b, a in zip(added, self.beside, self.added, strict=True))
+    return Errors((first, second), self.added, (alive, alive), self.ranges)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundRivers:
+  """`RiverValues` on all B rivers after n lines of betting on a turn; rows are line by line.
+
+  Attributes:
+    network, scale: see `RiverValues`.
+    ends: on each board n showdowns without further bets, and n folds of player 1 that win the whole pot.
+    ratio: [n, len(RATIOS)].
+    mixtures: for each player [B, H, PLACES], where the hands stand on each board.
+    weights: for each player [B, H], of the hands that the board leaves.
+  """
+
+  network: ValueNetwork
+  scale: Array
+  ends: BoardLeaves
+  ratio: Array
+  mixtures: tuple[Array, Array]
+  weights: tuple[Array, Array]
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """See `subgames.BoundValues`."""
+    boards, lines = len(self.weights[0]), len(self.ratio)
+    by_board = [r.reshape(lines, boards, -1).swapaxes(0, 1) for r in ranges]  # [B, n, H]
+    at = []
+    for r, weight, mixture in zip(by_board, self.weights, self.mixtures, strict=True):
+      own = normalised((r * weight[:, None]).reshape(boards * lines, -1), jnp.repeat(weight > 0, lines, 0))[0]
+      at.append(jnp.einsum("bnh,bhk->bnk", own.reshape(r.shape), mixture).reshape(boards * lines, -1))
+    found = self.network(jnp.tile(self.ratio, (boards, 1)), (at[0], at[1]))
+    added = [
+      jnp.einsum("bnk,bhk->bnh", x.reshape(boards, lines, -1), m).reshape(boards * lines, -1)
+      for x, m in zip(found, self.mixtures, strict=True)
+    ]
+    reach = [r.reshape(boards * lines, -1) for r in by_board]
+    worth = [self.ends(i, [reach[1 - i], reach[1 - i]]) for i in (0, 1)]
+    pots = [(1 - 2 * i) * folds for i, (_, folds) in enumerate(worth)]
+    added = balanced(added, [r * pot for r, pot in zip(reach, pots, strict=True)])
+    values = worth[player][0] + pots[player] * added[player] * self.scale
+    return values.reshape(boards, lines, -1).swapaxes(0, 1).reshape(boards * lines, -1)

@@ -1,0 +1,165 @@
+"""Solved rivers to learn from, and what a network is told of a river in place of a public state's number.
+
+These *features* are the same for all boards that differ in suits only: the *place* of each hand, by its
+strength among the hands that the board leaves, from 0 to 1, and the stack behind in pots. Both are cut into
+linear pieces: a place or a stack is a mixture of the two nearest of a few fixed ones, and a range is what
+each fixed place has of it. What is learned is what betting adds to checking down, which is known exactly.
+"""
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.ranking import strengths  # pyright: ignore
+from ps_cfr_spiel.games.poker.situations import Situation  # pyright: ignore
+from ps_cfr_spiel.tree import Array
+
+PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
+RATIOS = np.array([0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])  # fixed stacks behind, in pots
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rivers:
+  """Solved rivers, n of them; in units of the pot.
+
+  Attributes:
+    card: how they were drawn and solved.
+    board: int[n, 5].
+    ratio: float[n], the stack behind.
+    ranges: for each player float32[n, 1326], of sum one.
+    values: for each player float32[n, 1326], for each hand the sum of the opponent's range x what is won.
+    checked: the same if there were no chips behind.
+    draw: int[n], the same for boards that differ in suits only.
+  """
+
+  card: dict[str, Any]
+  board: np.ndarray
+  ratio: np.ndarray
+  ranges: Pair
+  values: Pair
+  checked: Pair
+  draw: np.ndarray
+
+  def __len__(self) -> int:
+    """How many there are."""
+    return len(self.board)
+
+  @classmethod
+  def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
+    """Reads what `ps-cfr-spiel generate` wrote.
+
+    Args:
+      folders: of `generate`, or of `solve_batch` with rivers and all hands.
+      progress: show a progress bar; None shows it to people who wait for more than two seconds.
+
+    Raises:
+      OSError: a file cannot be read.
+      ValueError: a file is damaged or holds something else, hands were left out, folders were solved in
+        different ways, or there are no files.
+    """
+    parts, works = [], []
+    for folder in folders:
+      paths = sorted(Path(folder).glob("*.npz"))
+      if not paths:
+        raise ValueError(f"{folder}: there are no rivers in it; make some by ps-cfr-spiel generate.")
+      for path in paths:
+        method, work, arrays = _read(path)
+        parts.append((path, method, arrays))
+        works.append(work)
+    if not parts:
+      raise ValueError("There are no rivers; name at least one folder.")
+    (_, teacher, _), *others = parts
+    for path, method, _ in others:
+      if method != teacher:
+        raise ValueError(f"{path} was solved in another way than the first: {method}, not {teacher}.")
+    found = {name: np.concatenate([part[name] for _, _, part in parts]) for name in parts[0][2]}
+    card = {"game": "river_subgame", "teacher": repr(teacher), "rivers": sorted(set(works))}
+    return cls.of(
+      card, found["board"], found["pot"], found["stack"], found["ranges"], found["values"], progress
+    )
+
+  @classmethod
+  def of(cls, card, board, pot, stack, ranges, values, progress: bool | None = False) -> "Rivers":
+    """Of arrays as the files have them (docs/batches.md)."""
+    given = zip(board.tolist(), pot.tolist(), ranges.astype(float), strict=True)
+    down = [Situation(tuple(b), p, p // 2, "fcpa", r) for b, p, r in given]
+    found = solve_batch(down, iterations=1, hands="all", strategies=False, progress=progress)
+    unit, halves = pot[:, None], (0, 1)
+    won = [np.stack([s.values[i] for s in found]) for i in halves]
+    pair = lambda x: (x[0].astype(np.float32), x[1].astype(np.float32))  # noqa: E731
+    return cls(
+      card, board, (stack - pot / 2) / pot, pair(ranges.swapaxes(0, 1)),
+      pair([values[:, i] / unit for i in halves]), pair([x / unit for x in won]), up_to_suits(board),
+    )  # fmt: skip
+
+
+def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
+  """How the rivers of a file were solved, which they are, and their arrays."""
+  file = storage.read(path)
+  if file.header["kind"] != "batch" or "board" not in file.shapes or "method" not in file.header:
+    raise ValueError(f"{path} holds no solved rivers.")
+  method = file.header["method"]
+  if method["hands"] != "all":
+    raise ValueError(f"{path}: values of all hands are needed, as generate finds them (hands='all').")
+  n = file.shapes["board"][0][0]
+  hands, single, whole = len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(np.int64)
+  expected = {
+    "board": ((n, cards.BOARD_SIZE), np.dtype(np.int8)), "pot": ((n,), whole), "stack": ((n,), whole),
+    "ranges": ((n, 2, hands), single), "values": ((n, 2, hands), single),
+  }  # fmt: skip
+  arrays = file.arrays({**file.shapes, **expected})
+  return method, file.header["situations"], {name: arrays[name] for name in expected}
+
+
+def up_to_suits(boards: np.ndarray) -> np.ndarray:
+  """int[n]: a number for each board [n, 5], the same for those that differ in suits only."""
+  rank, suit = np.divmod(boards.astype(int), len(cards.SUITS))
+  least = None
+  for names in itertools.permutations(range(len(cards.SUITS))):
+    renamed = np.sort(rank * len(cards.SUITS) + np.array(names)[suit], 1)
+    code = renamed @ (len(cards.WHOLE_DECK) ** np.arange(cards.BOARD_SIZE))
+    least = code if least is None else np.minimum(least, code)
+  return np.unique(least, return_inverse=True)[1]
+
+
+def places(boards: np.ndarray) -> np.ndarray:
+  """float32[n, 1326]: the place of each hand on boards [n, 5], 0 to 1, and -1 of those with a card of it."""
+  found = np.full((len(boards), len(cards.ALL_HANDS)), -1, np.float32)
+  for row, board in zip(found, boards, strict=True):
+    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
+    strength = strengths(np.asarray(board, int), cards.ALL_HANDS[live])
+    ascending = np.sort(strength)
+    both = [np.searchsorted(ascending, strength, side) for side in ("left", "right")]
+    row[live] = (both[0] + both[1] - 1) / (2 * (len(live) - 1))
+  return found
+
+
+def mixture(x: Array, fixed: Array) -> Array:
+  """[..., n]: numbers as mixtures of the nearest of n ascending fixed ones; nothing of those below all."""
+  x, steps, one = jnp.asarray(x)[..., None], jnp.diff(fixed), jnp.ones(1, fixed.dtype)
+  known, above, below = (
+    jnp.reshape(y, (1,) * (x.ndim - 1) + (-1,))
+    for y in (fixed, jnp.concatenate([one, steps]), jnp.concatenate([steps, one]))
+  )
+  return jnp.clip(jnp.minimum((x - known) / above + 1, (known - x) / below + 1), 0, 1)
+
+
+def at_places(place: Array) -> Array:
+  """[..., PLACES]: hands' places as mixtures of fixed ones; nothing of hands that are not there."""
+  return mixture(place, jnp.linspace(0, 1, PLACES))
+
+
+def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:
+  """[n, len(RATIOS)]: stacks behind as mixtures of fixed ones, by their logarithms."""
+  return mixture(jnp.log(jnp.clip(jnp.asarray(ratio), RATIOS[0], RATIOS[-1])), jnp.log(jnp.asarray(RATIOS)))

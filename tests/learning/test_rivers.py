@@ -1,0 +1,189 @@
+"""Values of rivers, against rivers that are not bet on, double loops, and renamed suits."""
+
+import functools
+import itertools
+
+import numpy as np
+import pyspiel
+import pytest
+from ps_cfr_spiel.games.poker import cards
+from ps_cfr_spiel.games.poker.situations import RandomRivers
+
+import ps_cfr_spiel
+from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames, solve_batch
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning import LearnedValues, Rivers, RiverValues, generate, load_values, resume, train
+from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, places, up_to_suits
+
+RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
+TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"
+CHECKED = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # nobody bets on rivers
+SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
+
+called = jit(static_argnames="player")(lambda bound, player, ranges: bound(player, ranges))
+
+
+@functools.cache
+def rivers(folder):
+  """Two dozen solved rivers, through files."""
+  drawn = RandomRivers(24, ratios=(0.5,), bets="a", kind="betting")
+  solve_batch(drawn, iterations=20, hands="all", strategies=False, chunk=8, output=folder, progress=False)
+  return Rivers.load(folder, progress=False)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+  return rivers(tmp_path_factory.mktemp("rivers"))
+
+
+@pytest.fixture(scope="module")
+def learned(data):
+  return train(data, **SMALL)
+
+
+def rivers_of(name):
+  """Subgames of a game, and the public states of its rivers."""
+  subgames = Subgames.of(pyspiel.load_game(name))
+  states = subgames.labels.public_states
+  above = [states[s.parent].player == -1 and s.parent > 0 for s in states]
+  return subgames, [k for k, s in enumerate(states) if s.player >= 0 and above[k]]
+
+
+def both(bound, ranges):
+  """The values of both players, in float64."""
+  with precision("float64"):
+    given = to_device((bound, ranges), "float64")
+    return [np.asarray(called(given[0], player, given[1])) for player in (0, 1)]
+
+
+def test_what_checking_down_wins(data):
+  """By a loop over pairs of hands, ranked by eval7."""
+  random = np.random.default_rng(0)
+  for n in (0, 13):
+    board = data.board[n].tolist()
+    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
+    strength = dict(zip(live, cards.strength(tuple(board), cards.ALL_HANDS[live].tolist()), strict=True))
+    for player, h in itertools.product((0, 1), random.choice(live, 5, replace=False)):
+      others = [g for g in live if not set(cards.ALL_HANDS[g]) & set(cards.ALL_HANDS[h])]
+      won = [np.sign(strength[h] - strength[g]) * data.ranges[1 - player][n, g] / 2 for g in others]
+      assert data.checked[player][n, h] == pytest.approx(sum(won), abs=1e-5)
+
+
+def test_rivers_are_as_they_were_drawn_and_solved(data):
+  drawn = RandomRivers(24, ratios=(0.5,), bets="a", kind="betting")
+  found = solve_batch([drawn[20]], iterations=20, hands="all", progress=False)[0]
+  assert data.board[20].tolist() == list(drawn[20].board) and data.ratio[20] == 0.5
+  np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.pot, atol=1e-5)
+  np.testing.assert_allclose(data.ranges[0][20], drawn[20].ranges[0], rtol=1e-5)
+
+
+def test_suits_do_not_matter():
+  """Places and numbers of boards are the same if suits are renamed and hands with them."""
+  board = np.array(cards.parse_board("9s7c5s4hKd"))
+  for swap in cards.suit_swaps(cards.WHOLE_DECK, (), ())[::5]:
+    renamed, hands = np.array(swap)[board], np.sort(np.array(swap)[cards.ALL_HANDS], 1)[:, ::-1]
+    one, other = places(np.stack([board, renamed[::-1]]))
+    np.testing.assert_array_equal(one, other[cards.hand_numbers(hands)])
+    assert len(set(up_to_suits(np.stack([board, renamed[::-1]])))) == 1
+  different = np.stack([board, np.array(cards.parse_board("9s7c5s4hKs"))])
+  assert len(set(up_to_suits(different))) == 2
+
+
+def test_places_and_stacks_are_mixtures_of_fixed_ones():
+  place = places(np.array([cards.parse_board("9s7c5s4hKd")]))[0]
+  live = place >= 0
+  assert live.sum() == 1081 and 0 <= place[live].min() < 0.01 and 0.99 < place[live].max() <= 1
+  mixture = np.asarray(at_places(place))
+  np.testing.assert_allclose(mixture.sum(1), live, atol=1e-6)
+  np.testing.assert_allclose(mixture[live] @ np.linspace(0, 1, mixture.shape[1]), place[live], atol=1e-6)
+  ratios = np.array([0.001, 0.03, 0.07, 1.0, 5.0, 16.0, 99.0])
+  logarithms = np.log(np.clip(ratios, RATIOS[0], RATIOS[-1]))
+  np.testing.assert_allclose(np.asarray(at_ratios(ratios)) @ np.log(RATIOS), logarithms, atol=1e-5)
+
+
+def test_where_nobody_bets_they_are_exact(learned):
+  """Without what betting adds they are what solving these rivers gives."""
+  subgames, states = rivers_of(CHECKED)
+  bound = RiverValues(learned.network, np.float32(0), learned.card, learned.losses).bind(subgames, states)
+  random = np.random.default_rng(1)
+  ranges = tuple(
+    random.random((len(states), player.types)) * (random.random((len(states), player.types)) > 0.3)
+    for player in subgames.tree.players
+  )
+  expected = both(CFRValues(1).bind(subgames, states), ranges)
+  for mine, other in zip(both(bound, ranges), expected, strict=True):
+    assert np.abs(other).max() > 0.01
+    np.testing.assert_allclose(mine, other, atol=1e-9)
+
+
+def test_they_sum_to_zero(learned):
+  """Exactly, river by river, whatever the network says; nothing where a range is zero."""
+  subgames, states = rivers_of(TURN)
+  bound = learned.bind(subgames, states)
+  random = np.random.default_rng(2)
+  ranges = tuple(random.random((len(states), player.types)) for player in subgames.tree.players)
+  ranges[1][5] = 0
+  values = both(bound, ranges)
+  total = sum((r * v).sum(1) for r, v in zip(ranges, values, strict=True))
+  assert np.abs(values[0][6]).max() > 1e-3 and not values[0][5].any()
+  np.testing.assert_allclose(total, 0, atol=1e-12)
+  assert all(np.isfinite(v).all() for v in both(bound, tuple(map(np.zeros_like, ranges))))
+
+
+def test_searches_by_them_where_nobody_bets(learned):
+  """A search of the turn with exact values beyond is as good as one to the end of the game."""
+  game = pyspiel.load_game(CHECKED)
+  values = RiverValues(learned.network, np.float32(0), learned.card, learned.losses)
+  search = ContinualResolving(game, 300, lookahead="round", value_function=values)
+  assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.002 * 200  # of the pot
+
+
+def test_they_are_learned_and_kept(data, learned, tmp_path):
+  assert learned.losses[-1, 1] < learned.losses[0, 1] and learned.card["learned_from"] == len(data)
+  learned.save(tmp_path / "rivers.npz")
+  again = load_values(tmp_path / "rivers.npz")
+  assert isinstance(again, RiverValues) and again.card["teacher"] == learned.card["teacher"]
+  subgames, states = rivers_of(TURN)
+  ranges = tuple(np.ones((len(states), player.types)) for player in subgames.tree.players)
+  for mine, other in zip(*(both(v.bind(subgames, states), ranges) for v in (learned, again)), strict=True):
+    np.testing.assert_array_equal(mine, other)
+  assert resume(data, again, progress=False).losses.tolist() == learned.losses.tolist()
+
+
+def test_bad_input(data, learned, tmp_path):
+  with pytest.raises(ValueError, match="there are no rivers in it; make some by"):
+    Rivers.load(tmp_path)
+  for name, options in (("ranges", {}), ("few", {"hands": "all"})):
+    drawn = RandomRivers(1, bets="a", ratios=(0.5,))
+    solve_batch(drawn, iterations=2, strategies=False, output=tmp_path / name, progress=False, **options)
+  with pytest.raises(ValueError, match="values of all hands are needed"):
+    Rivers.load(tmp_path / "ranges")
+  solve_batch(drawn, iterations=3, strategies=False, output=tmp_path / "more", progress=False, hands="all")
+  with pytest.raises(ValueError, match="was solved in another way than the first"):
+    Rivers.load(tmp_path / "few", tmp_path / "more")
+  with pytest.raises(ValueError, match="too few draws"):
+    train(Rivers.load(tmp_path / "few"), **SMALL)
+  learned.save(tmp_path / "values.npz")
+  with pytest.raises(ValueError, match=r"wants the features .*; these values have 'public states'"):
+    LearnedValues.load(tmp_path / "values.npz")
+  with pytest.raises(ValueError, match="holds no solved rivers"):
+    (tmp_path / "other").mkdir()
+    learned.save(tmp_path / "other" / "values.npz")
+    Rivers.load(tmp_path / "other")
+  kuhn = generate(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
+  with pytest.raises(ValueError, match="The values are of rivers, the situations of kuhn_poker"):
+    train(kuhn, start=learned)
+
+
+@pytest.mark.parametrize(
+  ("name", "lookahead", "message"),
+  [
+    ("leduc_poker", 1, "are for turns of hold'em with the whole deck"),
+    ("holdem_subgame(deck=6x2,board=3c6d2d4c,stack=200)", "round", "with the whole deck: four board cards"),
+    (TURN, 1, "are for searches that end with the turn, lookahead='round'"),
+  ],
+)
+def test_games_they_are_not_for(learned, name, lookahead, message):
+  search = ContinualResolving(pyspiel.load_game(name), 1, lookahead=lookahead, value_function=learned)
+  with pytest.raises(ValueError, match=message):
+    search.start(0)
