@@ -59,7 +59,8 @@ class Run:
   @property
   def abstraction(self) -> Abstraction | None:
     """The sets of infostates that are played alike as they are now; None if there are none."""
-    return getattr(self.solver, "abstraction", None)
+    found = getattr(self.solver, "abstraction", None)
+    return found if isinstance(found, Abstraction) else None
 
   @property
   def reached(self) -> bool:
