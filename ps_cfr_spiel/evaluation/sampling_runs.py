@@ -99,7 +99,7 @@ def _solve_all(tree, states, iterations, **method):
   return jax.vmap(iterate, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
 
 
-@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
+@jit(static_argnames=("sampler", "batch", "plus"))
 def _exploitability_all(public_tree, tree, states, **method):
   def of(state):
     return evaluation(public_tree, mccfr.average_strategy(tree, state, **method)).exploitability
@@ -107,6 +107,6 @@ def _exploitability_all(public_tree, tree, states, **method):
   return jax.vmap(of, in_axes=(_STATES,))(states)
 
 
-@functools.partial(jax.jit, static_argnames=("sampler",))
+@jit(static_argnames=("sampler",))
 def _variance_all(tree, states, *, sampler):
   return jax.lax.map(lambda tables: variance(tree, sampler, *tables), (states.regrets, states.learned))

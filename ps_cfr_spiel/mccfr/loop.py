@@ -6,7 +6,6 @@ updates as in Schmid et al. 2019), and the opponent's strategy to its average. S
 trajectories; with B = 1 it is one iteration of OpenSpiel's solvers.
 """
 
-import functools
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -234,13 +233,13 @@ def add(tables, updates: Updates, share: jax.Array, decay: float, batch: int, pl
   return regrets, recent, learned
 
 
-@jax.jit
+@jit()
 def current_strategy(tree: SamplingTree, state: SamplingState) -> list[Blocks]:
   """The current strategies, [A, rows, H] for each player and block."""
   return [tuple(normalise(jnp.maximum(r, 0)) for r in blocks) for blocks in tree.blocks(state.regrets)]
 
 
-@functools.partial(jax.jit, static_argnames=("sampler", "batch", "plus"))
+@jit(static_argnames=("sampler", "batch", "plus"))
 def average_strategy(
   tree: SamplingTree, state: SamplingState, *, sampler: Sampler, batch: int, plus: bool
 ) -> list[Blocks]:

@@ -1,15 +1,13 @@
 """Sampling solvers in the shape of OpenSpiel's, over `mccfr.solve`."""
 
-import functools
 from typing import Any, NamedTuple
 
-import jax
 import pyspiel
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
 from ps_cfr_spiel.compiler import build_tree, check_needs
-from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
 from ps_cfr_spiel.mccfr import (
   Baseline,
   ExternalSampling,
@@ -237,7 +235,7 @@ class ExternalSamplingSolver(SamplingSolver):
     super().__init__(game, ExternalSampling(), plus, batch, seed, dtype, leaves, public_states, limit, memory)
 
 
-@functools.partial(jax.jit, static_argnames=("sampler",))
+@jit(static_argnames=("sampler",))
 def _variance(tree, state, *, sampler):
   return variance(tree, sampler, state.regrets, state.learned)
 
