@@ -1,16 +1,20 @@
-"""Clusters in several processes: the same bits, memory, and a process that is killed.
+"""Clusters in several processes: the same bits, memory, bytes a turn, and processes that are killed.
 
-  python benchmarks/distributed.py [--game leduc|royal] [--iterations 200] [--processes 1 2 4]
+  python benchmarks/distributed.py [--game leduc|royal] [--iterations 200] [--processes 1 2 4] [--kills 3]
 
 All processes run on this machine, on the loopback device. Each run begins with the same seed; printed are a
-checksum of its tables, the most bytes of tables in a process, and the time of an iteration. Then a run of two
-processes loses one to kill -9; it is taken up from its last checkpoint by one process alone, which must end
-in the checksum of a run that was never broken.
+checksum of its tables, the most bytes of tables in a process beside what they should be (those of the head,
+and a P-th of the clusters'), bytes that the loopback device carried in a turn beside what is gathered (4 S B
+for each cluster, to P - 1 processes; frames and acknowledgements come on top), and the time of an iteration.
+
+Then `solve --processes=2` loses one of its processes to kill -9 again and again, at random times; printed
+is how long before that it was saved. It must end in the checksum of a run that was never broken.
 """
 
 import argparse
 import hashlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -31,34 +35,41 @@ GAMES = {
     "20",
   ),
 }
+SAVE_SECONDS = 2.0
 WORKER = """
 import sys, time
 import jax, pyspiel
 import ps_cfr_spiel
 
-path, output, port, processes, process, iterations = sys.argv[1:]
+def carried():
+  with open("/proc/net/dev") as file:
+    return next(int(line.split()[1]) for line in file if line.strip().startswith("lo:"))
+
+path, output, iterations, port, processes, process = sys.argv[1:]
 if int(processes) > 1:
   ps_cfr_spiel.join(f"localhost:{port}", int(processes), int(process))
 solver = ps_cfr_spiel.load_solver(path)
 solver.compile()
-start, before = time.monotonic(), solver.iteration
-solver.run(int(iterations) - before, progress=False, checkpoint=output, checkpoint_seconds=1.0)
+start = time.monotonic()
+solver.run(int(iterations), progress=False, checkpoint=output, checkpoint_seconds=1.0)
 seconds = time.monotonic() - start
 own = sum(shard.data.nbytes for x in solver._state for shard in x.addressable_shards)
-print(f"{process} {own} {seconds / max(int(iterations) - before, 1)}", flush=True)
+before = carried()
+solver._advance(int(iterations))
+print(own, seconds / int(iterations), (carried() - before) / (2 * int(iterations)), flush=True)
 """
 
 
-def start(path: Path, output: Path, processes: int, iterations: int) -> list[subprocess.Popen]:
-  """A run from a file in so many processes."""
+def shared(first: Path, output: Path, iterations: int, count: int) -> tuple[int, float, float]:
+  """A run from a file in so many processes: most bytes of one, seconds an iteration, bytes a turn."""
   with socket.socket() as free:
     free.bind(("localhost", 0))
     port = free.getsockname()[1]
-  words = [sys.executable, "-c", WORKER, path, output, port, processes]
-  return [
-    subprocess.Popen([*map(str, words), str(k), str(iterations)], stdout=subprocess.PIPE, text=True)
-    for k in range(processes)
-  ]
+  words = [sys.executable, "-c", WORKER, *map(str, (first, output, iterations, port, count))]
+  started = [subprocess.Popen([*words, str(k)], stdout=subprocess.PIPE, text=True) for k in range(count)]
+  told = [process.communicate()[0] for process in started]
+  rows = [text.splitlines()[-1].split() for text in told]  # Gloo prints lines of its own before
+  return max(int(row[0]) for row in rows), float(rows[0][1]), float(rows[0][2])
 
 
 def checksum(path: Path) -> str:
@@ -66,6 +77,27 @@ def checksum(path: Path) -> str:
   with np.load(path) as file:
     names = sorted(name for name in file.files if name.startswith("state"))
     return hashlib.sha256(b"".join(file[name].tobytes() for name in names)).hexdigest()[:16]
+
+
+def solved(words: list[str], kills: int) -> None:
+  """`solve`, one of whose processes is killed so often, each time after something new was saved."""
+  program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words, "--noplot", "--quiet"]
+  running = subprocess.Popen([*program, f"--checkpoint_seconds={SAVE_SECONDS}"], stdout=subprocess.DEVNULL)
+  file = Path(words[-1].removeprefix("--output=")) / "run.npz"
+  seen = 0.0
+  for _ in range(kills):
+    while running.poll() is None and (not file.exists() or file.stat().st_mtime == seen):
+      time.sleep(0.1)
+    time.sleep(random.uniform(0, 2 * SAVE_SECONDS))
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    if running.poll() is not None or not children:
+      break
+    victim = random.choice(children)
+    os.kill(int(victim), signal.SIGKILL)
+    seen = file.stat().st_mtime
+    print(f"killed one of two {time.time() - seen:.1f} s after the last save", flush=True)
+  if running.wait():
+    sys.exit("The run did not end well.")
 
 
 def main() -> None:
@@ -77,6 +109,8 @@ def main() -> None:
   parser.add_argument("--game", choices=GAMES, default="leduc")
   parser.add_argument("--iterations", type=int, default=200)
   parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
+  parser.add_argument("--kills", type=int, default=3)
+  parser.add_argument("--long", type=int, default=5000, help="iterations of the run that is killed")
   options = parser.parse_args()
   print(describe())
   name, clusters, buckets = GAMES[options.game]
@@ -86,28 +120,32 @@ def main() -> None:
     pyspiel.load_game(name), clusters, buckets if buckets == "lossless" else int(buckets)
   )
   solver.save(first)
-  print(f"{'processes':>9}{'checksum':>18}{'bytes of tables':>17}{'ms an iteration':>17}")
+  state, lines = solver._kept(), len(solver._sampled.leaving)
+  small = sum(x.nbytes for x in (state.iteration, state.key, state.head_regrets, state.head_average))
+  print(
+    f"{'processes':>9}{'checksum':>18}{'bytes of tables':>17}{'formula':>10}{'bytes a turn':>14}"
+    f"{'formula':>10}{'ms an iteration':>17}"
+  )
   for count in options.processes:
     output = folder / f"{count}.npz"
-    told = [process.communicate()[0] for process in start(first, output, count, options.iterations)]
-    rows = [text.splitlines()[-1].split() for text in told]  # Gloo prints lines of its own before
-    most, seconds = max(int(row[1]) for row in rows), float(rows[0][2])
-    print(f"{count:9}{checksum(output):>18}{most:17,}{1e3 * seconds:17.2f}", flush=True)
-  output = folder / "killed.npz"
-  both = start(first, output, 2, 1000 * options.iterations)
-  while not output.exists() or ps_cfr_spiel.load_solver(output).iteration == 0:
-    time.sleep(0.5)
-  os.kill(both[1].pid, signal.SIGKILL)
-  killed = time.monotonic()
-  code = both[0].wait()
-  waited = time.monotonic() - killed
-  at = ps_cfr_spiel.load_solver(output).iteration
-  print(f"one of two killed: the other ended {waited:.0f} s later with code {code}; saved at {at:,}")
-  goal = at + options.iterations
-  for begun, ended in ((output, "taken.npz"), (first, "unbroken.npz")):
-    [process] = start(begun, folder / ended, 1, goal)
-    process.communicate()
-  print(f"taken up: {checksum(folder / 'taken.npz')}, unbroken: {checksum(folder / 'unbroken.npz')}")
+    most, seconds, carried = shared(first, output, options.iterations, count)
+    padded = clusters + -clusters % count
+    each = 2 * state.regrets[0].nbytes
+    expected = small + padded // count * each
+    gathered = 4 * lines * solver.batch * padded * (count - 1)
+    print(
+      f"{count:9}{checksum(output):>18}{most:17,}{expected:10,}{carried:14,.0f}{gathered:10,}"
+      f"{1e3 * seconds:17.2f}",
+      flush=True,
+    )
+  words = [name, "--solver=hierarchical", f"--clusters={clusters}", f"--buckets={buckets}"]
+  words.append(f"--iterations={options.long}")
+  solved([*words, "--processes=2", f"--output={folder / 'killed'}"], options.kills)
+  solved([*words, "--processes=1", f"--output={folder / 'unbroken'}"], 0)
+  broken, unbroken = (checksum(folder / kind / "run.npz") for kind in ("killed", "unbroken"))
+  print(f"killed {broken}, unbroken {unbroken}")
+  if broken != unbroken:
+    sys.exit("They differ.")
 
 
 if __name__ == "__main__":

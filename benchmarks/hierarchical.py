@@ -1,99 +1,153 @@
 """Hold'em to the flop in public clusters: clustered, solved and evaluated exactly in the whole game.
 
-  python benchmarks/hierarchical.py [--game leduc|royal|flop] [--clusters 60] [--buckets 50] [--seconds 60]
-    [--looks 4] [--peers]
+  taskset -c 0 python benchmarks/hierarchical.py solve [--game royal|flop|turn] [--clusters 60]
+    [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seconds 60] [--looks 4]
+    [--folder FOLDER] [--plot FILE]
+  taskset -c 0 python benchmarks/hierarchical.py play --folder FOLDER [--ways distance flat ranks]
+    [--roundings none purify threshold=0.15 cautious=0.2]
 
 "flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
-tables would take 29 GB. "royal" is the same with 20 cards. Each row is the average strategy after so many
-seconds of sampling: pairs of hands dealt, and its exploitability in the whole game, in big blinds and as a
-share of uniform play's. With --peers the clusters are made in two other ways too, at random and by the sum
-of the board's ranks, with buckets of the same kind and number.
+tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (fold, call, pot, all-in) with
+20 big blinds, to the turn. `solve` clusters boards in several ways: by how hands fall into buckets
+(distance), at random, by the sum of the board's ranks, and not at all (flat: one cluster with many buckets),
+always with buckets of one kind. Each row is the average strategy after so many seconds of the processor:
+pairs of hands dealt, and its exploitability in the whole game, in big blinds and as a share of uniform
+play's. The runs and their curves are kept in the folder; all that are there are drawn.
+
+`play` rounds the first run's strategy in several ways and plays it against the others', as they are: what it
+wins on average in both seats, exactly, in thousandths of a big blind a hand; on average and against the worst
+of them (Table 2 of the paper), and how exploitable it is.
 """
 
 import argparse
+import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pyspiel
 from machine import describe
 
 import ps_cfr_spiel
-from ps_cfr_spiel.abstraction import board_distances, spread
 from ps_cfr_spiel.dealing import SPECIAL, DealtGame, make_abstraction, measure
-from ps_cfr_spiel.dealing.clustering import Equities, board_transitions
 
 LIMIT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
   "maxRaises=3 3,numSuits=4,numRanks={},numHoleCards=2,numBoardCards=0 3,stack=100 100)"
 )
-GAMES = {"leduc": ("leduc_poker", 1), "royal": (LIMIT.format(5), 2), "flop": (LIMIT.format(13), 2)}
+TURN = (
+  "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds=3,blind=1 2,"
+  "firstPlayer=1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1,stack=40 40)"
+)
+GAMES = {"royal": LIMIT.format(5), "flop": LIMIT.format(13), "turn": TURN}
+BLIND = 2  # chips of the big blind
+CURVES = "curves.json"
 CHUNK = 8  # iterations between two looks at the clock
+ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
 
 
-def clusterings(dealt: DealtGame, count: int, seed: int):
-  """For each way to cluster boards the cluster of each class."""
-  boards = len(dealt.runouts[SPECIAL].cards)
-  generator = np.random.default_rng(seed)
-  ranks = (dealt.runouts[SPECIAL].cards // dealt.form.deck.suits).sum(1)
-  by_rank = np.empty(boards, int)
-  by_rank[np.argsort(ranks, kind="stable")] = np.arange(boards) * count // boards
-  return {"at random": generator.permutation(np.arange(boards) % count), "by the sum of ranks": by_rank}
+def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.ndarray:
+  """How boards are clustered: the argument of `make_abstraction`."""
+  boards = dealt.runouts[SPECIAL].cards
+  even = np.arange(len(boards)) * count // len(boards)
+  if way == "random":
+    return np.random.default_rng(seed).permutation(even)
+  if way == "ranks":
+    found = np.empty(len(boards), int)
+    found[np.argsort((boards // dealt.form.deck.suits).sum(1), kind="stable")] = even
+    return found
+  return 1 if way == "flat" else count
 
 
-def run(game, abstraction, seconds: float, looks: int, batch: int, unit: float) -> None:
-  """Solves for some seconds, and prints a row at every look."""
-  solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=batch)
-  start = time.monotonic()
-  uniform = solver.exploitability()
-  took = time.monotonic() - start
-  print(f"  {'uniform':>9}{0:>14,}{uniform / unit:12.4f}{1:9.1%}   evaluated in {took:.0f} s")
-  start = time.monotonic()
-  solver.compile()
-  print(f"  compiled in {time.monotonic() - start:.1f} s")
-  spent = 0.0
+def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float, float]]:
+  """Solves for some seconds, prints a row at every look; (seconds, exploitability) of them."""
+  solver.run(0)  # compiles
+  spent, points = 0.0, []
   for look in range(looks):
-    while spent < seconds * (look + 1) / looks:
-      start = time.monotonic()
+    while spent < seconds * 2.0 ** (look + 1 - looks):
+      start = time.process_time()
       solver.run(CHUNK, progress=False)
-      spent += time.monotonic() - start
-    found, deals = solver.exploitability(), 2 * batch * solver.iteration
-    print(f"  {spent:7.0f} s{deals:14,}{found / unit:12.4f}{found / uniform:9.1%}", flush=True)
+      spent += time.process_time() - start
+    start = time.process_time()
+    found, deals = solver.exploitability(), 2 * solver.batch * solver.iteration
+    took = time.process_time() - start
+    print(
+      f"  {spent:7.1f} s{deals:14,}{found / BLIND:12.4f}{found / uniform:9.1%}   evaluated in {took:.0f} s",
+      flush=True,
+    )
+    points.append((spent, found / BLIND))
+  return points
 
 
-def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--game", choices=GAMES, default="royal")
-  parser.add_argument("--clusters", type=int, default=60)
-  parser.add_argument("--buckets", default="50")
-  parser.add_argument("--seconds", type=float, default=60)
-  parser.add_argument("--looks", type=int, default=4)
-  parser.add_argument("--batch", type=int, default=16)
-  parser.add_argument("--seed", type=int, default=0)
-  parser.add_argument("--peers", action="store_true")
-  options = parser.parse_args()
-  print(describe())
-  name, unit = GAMES[options.game]
-  game = pyspiel.load_game(name)
+def solve(options: argparse.Namespace) -> None:
+  game = pyspiel.load_game(GAMES[options.game])
   dealt = DealtGame.of(game)
   sizes = measure(dealt.form)
   up_to_suits, gigabytes = sizes.infostate_classes, sizes.bytes / 1e9
   print(f"{sizes.infostates:,} infostates, {up_to_suits:,} up to suits, {gigabytes:.3g} GB of tables")
-  buckets = int(options.buckets) if options.buckets.isdecimal() else options.buckets
-  ways = {"by distance": options.clusters}
-  if options.peers:
-    ways |= clusterings(dealt, options.clusters, options.seed)
-    table = board_transitions(dealt, Equities.of(dealt, options.seed), options.seed)
-    distances = board_distances(table)
-  for way, clusters in ways.items():
-    start = time.monotonic()
+  options.folder.mkdir(parents=True, exist_ok=True)
+  kept = options.folder / CURVES
+  curves = json.loads(kept.read_text()) if kept.exists() else {}
+  for way in options.ways:
+    start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, options.seed)
+    buckets = options.flat if way == "flat" else options.buckets
     abstraction = make_abstraction(dealt, clusters, buckets, options.seed, restarts=2)
-    members = np.bincount(abstraction.clusters)
+    took, members = time.process_time() - start, np.bincount(abstraction.clusters)
+    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=options.batch)
+    own = sum(x.nbytes for x in (*solver.average_policy().tables, *solver.current_policy().tables)) / 1e6
     print(
-      f"clusters {way}: {abstraction.count}, of {members.min()} to {members.max()} classes of boards, "
-      f"buckets {abstraction.sizes}, made in {time.monotonic() - start:.0f} s"
-      + (f", W = {spread(distances, abstraction.clusters):.1f}" if options.peers else "")
+      f"{way}: {abstraction.count} clusters of {members.min()} to {members.max()} classes of boards, buckets "
+      f"{abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
+      flush=True,
     )
-    run(game, abstraction, options.seconds, options.looks, options.batch, unit)
+    if "uniform" not in curves:
+      curves["uniform"] = solver.exploitability()
+    uniform = curves["uniform"]
+    print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
+    name = f"{way}, {abstraction.count} x {buckets:,} buckets"
+    curves[name] = run(solver, options.seconds, options.looks, uniform)
+    solver.save(options.folder / f"{way}.npz")
+    kept.write_text(json.dumps(curves))
+  if options.plot:
+    from ps_cfr_spiel.pictures import abstraction_sizes
+
+    named = {name: [points] for name, points in curves.items() if name != "uniform"}
+    words = "seconds of one core", "exploitability, big blinds a hand"
+    abstraction_sizes({options.game: named}, *words).savefig(options.plot)
+
+
+def play(options: argparse.Namespace) -> None:
+  first, *others = (
+    ps_cfr_spiel.load_policy(options.folder / f"{way}.npz")
+    for way in options.ways
+    if (options.folder / f"{way}.npz").exists()
+  )
+  print(f"{'rounded':>16}{'average':>10}{'worst':>10}{'exploitability':>16}   mbb/h, against {len(others)}")
+  for how in options.roundings:
+    policy = first if how == "none" else first.rounded(how)
+    won = [1000 * policy.value_against(other) / BLIND for other in others]
+    lost = 1000 * policy.evaluation().exploitability / BLIND
+    print(f"{how:>16}{np.mean(won):10.1f}{min(won):10.1f}{lost:16.1f}", flush=True)
+
+
+def main() -> None:
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("what", choices=("solve", "play"))
+  parser.add_argument("--game", choices=GAMES, default="royal")
+  parser.add_argument("--ways", nargs="+", default=["distance", "flat", "random", "ranks"])
+  parser.add_argument("--roundings", nargs="+", default=ROUNDINGS)
+  parser.add_argument("--clusters", type=int, default=60)
+  parser.add_argument("--buckets", type=int, default=50)
+  parser.add_argument("--flat", type=int, default=3000)
+  parser.add_argument("--seconds", type=float, default=60)
+  parser.add_argument("--looks", type=int, default=4)
+  parser.add_argument("--batch", type=int, default=16)
+  parser.add_argument("--seed", type=int, default=0)
+  parser.add_argument("--folder", type=Path, default=Path("runs/hierarchical"))
+  parser.add_argument("--plot")
+  options = parser.parse_args()
+  print(describe())
+  {"solve": solve, "play": play}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ import numpy as np
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 from ps_cfr_spiel.arguments import check_count
 
+MOST_ROWS = 20_000  # different rows from which means are made; all are put into buckets
+CHUNK = 2**22  # distances that are held at once
+
 Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows [N, D], means [K, D] -> [N, K]
 
 
@@ -62,7 +65,7 @@ def bucketed(
 
   Under an earth mover's distance the arithmetic mean is not what lessens the cost most, which may therefore
   rise; the best of all rounds is what counts. A bucket that loses its last row is given the row that is
-  farthest from its mean.
+  farthest from its mean. Of more than 20,000 different rows the means are made from so many, drawn at random.
 
   Args:
     rows: float[N, D].
@@ -86,12 +89,29 @@ def bucketed(
     order = np.argsort(np.argsort(first))  # numbered as they first come
     return Buckets(order[member.ravel()].astype(np.int32), rows[np.sort(first)], 0.0)
   generator = np.random.default_rng(seed)
+  some, own = different, weight
+  if len(different) > max(MOST_ROWS, count):
+    chosen = np.sort(generator.permutation(len(different))[: max(MOST_ROWS, count)])
+    some, own = different[chosen], weight[chosen]
   found = [
-    _descend(different, weight, _begin(different, weight, count, distance, generator), distance, sweeps)
+    _descend(some, own, _begin(some, own, count, distance, generator), distance, sweeps)
     for _ in range(check_count("restarts", restarts, 1))
   ]
   best = min(found, key=lambda buckets: buckets.cost)
+  if some is not different:
+    label, nearest = _fill(*_nearest(different, best.means, distance), count)
+    best = best._replace(label=label.astype(np.int32), cost=float(weight @ nearest))
   return best._replace(label=best.label[member.ravel()])
+
+
+def _nearest(rows: np.ndarray, means: np.ndarray, distance: Distance) -> tuple[np.ndarray, np.ndarray]:
+  """The nearest mean of each row, and how far it is; not all distances are held at once."""
+  size = max(CHUNK // len(means), 1)
+  label, nearest = np.empty(len(rows), int), np.empty(len(rows))
+  for first in range(0, len(rows), size):
+    apart = distance(rows[first : first + size], means)
+    label[first : first + size], nearest[first : first + size] = apart.argmin(1), apart.min(1)
+  return label, nearest
 
 
 def _begin(rows, weight, count: int, distance: Distance, generator: np.random.Generator) -> np.ndarray:
@@ -113,9 +133,8 @@ def _descend(rows, weight, means: np.ndarray, distance: Distance, sweeps: int) -
   """The best buckets on the way from these means."""
   best, label = None, None
   for _ in range(sweeps):
-    apart = distance(rows, means)
-    before, label = label, apart.argmin(1)
-    label, nearest = _fill(label, apart.min(1), len(means))
+    before = label
+    label, nearest = _fill(*_nearest(rows, means, distance), len(means))
     cost = float(weight @ nearest)
     if best is None or cost < best.cost:
       best = Buckets(label.astype(np.int32), means, cost)

@@ -9,8 +9,15 @@ import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, say
-from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
+from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
+from ps_cfr_spiel.commands.user_input import (
+  UserError,
+  load_game,
+  load_pictures,
+  make_folder,
+  picture_file,
+  user_errors,
+)
 from ps_cfr_spiel.dealing import (
   CLUSTERS,
   LOSSLESS,
@@ -31,8 +38,7 @@ FILE = "abstraction.npz"
 def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
   into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_integer("clusters", None, _HELP["clusters"], 1, **into)
-  flags.DEFINE_string("buckets", "50", _HELP["buckets"], **into)
+  define_clusters(values)
   flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
   flags.DEFINE_bool("sizes", False, "Tell sizes and memory only, and make nothing.", **into)
   flags.DEFINE_string(
@@ -40,15 +46,14 @@ def define(values: flags.FlagValues) -> None:
   )
   flags.DEFINE_string("abstraction", None, "One that is there already: look things up in it.", **into)
   flags.DEFINE_string("hand", None, _HELP["hand"], **into)
-  flags.DEFINE_string("board", "", "With --hand: the public cards, such as AhKs3d.", **into)
+  flags.DEFINE_string("board", "", "With --hand or --png: the public cards, such as AhKs3d.", **into)
+  flags.DEFINE_string("png", None, _HELP["png"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   define_json(values)
 
 
 _HELP = {
-  "clusters": "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
-  "buckets": "Buckets for the hands of each cluster and round, or lossless: hands are told apart as far as "
-  "suits allow.",
+  "png": "Draw to this file which boards share a cluster, or with --board which hands share a bucket on it.",
   "hand": "Say in which cluster and bucket this hand is, such as AsKd, on the cards of --board.",
 }
 
@@ -57,8 +62,9 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if not words:
     raise UserError("abstract needs a game, such as leduc_poker.")
-  game, buckets = load_game(words), _buckets(values.buckets)
+  game = load_game(words)
   with user_errors():
+    buckets = buckets_of(values)
     sizes = measure(dealt_form(game))
   facts: dict[str, Any] = {
     "game": str(game),
@@ -89,6 +95,8 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
       say(values, facts, lines)
     return 0
   with user_errors():
+    pictures = load_pictures() if values.png else None
+    file = picture_file(values.png) if values.png else None
     dealt = DealtGame.of(game)
     started = time.monotonic()
     found = _made(values, dealt, buckets)
@@ -105,6 +113,11 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
         f"cluster {cluster}, bucket {bucket}" if values.board else f"bucket {bucket}"
       )
       facts |= {"hand": values.hand, "board": values.board, "cluster": cluster, "bucket": bucket}
+    if pictures and file:
+      cards = dealt.form.deck.find(values.board)
+      chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
+      chart.savefig(file)
+      told["drawn"] = facts["drawn"] = str(file)
   if values.abstraction is None:
     folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name))
     save_abstraction(folder / FILE, found)
@@ -112,15 +125,6 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
     facts["saved"] = told["saved"]
   say(values, facts, told)
   return 0
-
-
-def _buckets(text: str) -> int | str:
-  """A number of buckets, or "lossless"."""
-  if text == LOSSLESS:
-    return text
-  if not text.isdecimal() or int(text) < 1:
-    raise UserError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
-  return int(text)
 
 
 def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> DealtAbstraction:
@@ -155,6 +159,7 @@ COMMAND = Command(
   examples=(
     "abstract leduc_poker --clusters=2 --buckets=lossless",
     "abstract leduc_poker --sizes",
+    "abstract leduc_poker --buckets=3 --png=clusters.png",
     "abstract leduc_poker --abstraction=runs/leduc_poker/abstraction.npz --hand=3c --board=4d",
   ),
   define=define,

@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 
 from absl import flags
 
+USER_ERROR, INTERRUPTED = 2, 130  # exit codes
+LOST = 3  # another process of a shared run has gone
+
 
 @dataclasses.dataclass(frozen=True)
 class Command:

@@ -7,9 +7,10 @@ from absl import flags
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, define_limit, exploitability_facts, say
 from ps_cfr_spiel.commands.show import origin
-from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
+from ps_cfr_spiel.commands.user_input import UserError, load_opponent, user_errors, walked
 from ps_cfr_spiel.evaluation import evaluate_policy, local_best_response
-from ps_cfr_spiel.policy import post_process
+from ps_cfr_spiel.policy import TreePolicy, post_process
+from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.views import unit_of, with_unit
 
 
@@ -44,18 +45,23 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError("--lbr_actions is for --lbr.")
   actions = _actions_by_round(values.lbr_actions)
   for number, path in enumerate(words):
-    policy = load_saved_policy(path, values.limit)
-    with user_errors():
-      if values.post_processing:
-        policy = post_process(policy.game, policy, values.post_processing)
-      value, best, exploitability = evaluate_policy(policy.game, policy)
+    policy = load_opponent(path, values.limit)
+    if not isinstance(policy, HierarchicalPolicy) or values.lbr:
+      policy = walked(policy, path)
     local = None
-    if values.lbr:
-      with user_errors():
+    with user_errors():
+      if isinstance(policy, HierarchicalPolicy):
+        policy = policy.rounded(values.post_processing) if values.post_processing else policy
+        value, best, exploitability = policy.evaluation()
+      else:
+        if values.post_processing:
+          policy = post_process(policy.game, policy, values.post_processing)
+        value, best, exploitability = evaluate_policy(policy.game, policy)
+      if values.lbr and isinstance(policy, TreePolicy):
         local = local_best_response(policy.game, policy, actions, **policy.tree_options)
     lines = {
       "file": path,
-      "game": policy.labels.game,
+      "game": str(policy.game),
       "strategy": origin(policy),
       "value to player 0": f"{value:.6g} {unit_of(policy.game)}",
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
@@ -63,7 +69,7 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
     }
     facts = {
       "file": path,
-      "game": policy.labels.game,
+      "game": str(policy.game),
       "strategy": origin(policy),
       "value": float(value),
       "best_responses": [float(best[0]), float(best[1])],

@@ -9,6 +9,8 @@ from absl import flags
 
 from ps_cfr_spiel.cfr import ALIASES, RULES
 from ps_cfr_spiel.compiler import LEAVES
+from ps_cfr_spiel.dealing import LOSSLESS
+from ps_cfr_spiel.device import join
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import pot_of, unit_of
 from ps_cfr_spiel.walking import LIMIT, SOURCES
@@ -49,6 +51,40 @@ def define_game(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("stack", None, _HELP["stack"], 1, **into)
 
 
+def define_clusters(values: flags.FlagValues) -> None:
+  """Defines the flags that say how cards are abstracted."""
+  flags.DEFINE_integer("clusters", None, _HELP["clusters"], 1, flag_values=values)
+  flags.DEFINE_string("buckets", "50", _HELP["buckets"], flag_values=values)
+
+
+def buckets_of(values: flags.FlagValues) -> int | str:
+  """What --buckets says: a number, or "lossless"; ValueError for anything else."""
+  text = values.buckets
+  if text == LOSSLESS:
+    return text
+  if not text.isdecimal() or int(text) < 1:
+    raise ValueError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
+  return int(text)
+
+
+def define_processes(values: flags.FlagValues, alone: str) -> None:
+  """Defines the flags by which processes share work; `alone` says what --processes does by itself."""
+  into: dict[str, Any] = {"flag_values": values}
+  flags.DEFINE_string("coordinator", None, _HELP["coordinator"], **into)
+  flags.DEFINE_integer("processes", None, f"With --coordinator: how many there are.{alone}", 1, **into)
+  flags.DEFINE_integer("process", None, "With --coordinator: which this is, from 0.", 0, **into)
+
+
+def join_others(values: flags.FlagValues) -> None:
+  """Meets the other processes, if there are any; ValueError or TimeoutError if it cannot."""
+  given = [values.coordinator, values.processes, values.process]
+  if all(value is None for value in given):
+    return
+  if None in given:
+    raise ValueError("--coordinator, --processes and --process belong together.")
+  join(values.coordinator, values.processes, values.process)
+
+
 def define_json(values: flags.FlagValues) -> None:
   """Defines the flag by which programs read a command's result."""
   flags.DEFINE_bool("json", False, _HELP["json"], flag_values=values)
@@ -75,6 +111,11 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
 
 
 _HELP = {
+  "clusters": "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
+  "buckets": "Buckets for the hands of each cluster and round, or lossless: hands are told apart as far as "
+  "suits allow.",
+  "coordinator": "Share the work with other processes: address and port of process 0, such as "
+  "localhost:4321. All are given the same flags, and reach the same folder.",
   "board": "Hold'em instead of GAME: a river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a "
   "flop's three.",
   "ranges": "Instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, say
+from ps_cfr_spiel.commands.flags import define_json, define_processes, join_others, say
 from ps_cfr_spiel.commands.situations import define_sharing, solve
 from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
-from ps_cfr_spiel.device import DTYPES, join
+from ps_cfr_spiel.device import DTYPES, leads
 from ps_cfr_spiel.games.poker.situations import KINDS, RandomRivers  # pyright: ignore  (mapped)
 
 METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
@@ -35,9 +34,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_string("output", None, _HELP["output"], **into)
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   define_sharing(values)
-  flags.DEFINE_string("coordinator", None, _HELP["coordinator"], **into)
-  flags.DEFINE_integer("processes", None, "With --coordinator: how many there are.", 1, **into)
-  flags.DEFINE_integer("process", None, "With --coordinator: which this is, from 0.", 0, **into)
+  define_processes(values, "")
   define_json(values)
 
 
@@ -47,8 +44,6 @@ _HELP = {
   "before the river leave them.",
   "target": "A river is done when exploitability is this low: in percent of the pot (0.1%) or in chips.",
   "output": "Folder for the data (default: runs/rivers). What is there of the same call is not done again.",
-  "coordinator": "Share the work with other processes: address and port of process 0, such as "
-  "localhost:4321. All are given the same flags, and reach the same folder.",
 }
 
 
@@ -63,10 +58,11 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
   with user_errors():
     rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
   folder = make_folder(Path(values.output or Path("runs") / "rivers"))
-  _join(values)
+  with user_errors():
+    join_others(values)
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, rivers, folder, options)
-  if jax.process_index() > 0:
+  if not leads():
     return 0
   shares = [100 * solution.exploitability / values.pot for solution in solutions]
   facts = {
@@ -84,17 +80,6 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
   }
   say(values, facts, lines)
   return 0
-
-
-def _join(values: flags.FlagValues) -> None:
-  """Meets the other processes, if there are any."""
-  given = [values.coordinator, values.processes, values.process]
-  if all(value is None for value in given):
-    return
-  if None in given:
-    raise UserError("--coordinator, --processes and --process belong together.")
-  with user_errors():
-    join(values.coordinator, values.processes, values.process)
 
 
 COMMAND = Command(

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Sequence
 
 from absl import app, flags
+from jax.errors import JaxRuntimeError
 
 from ps_cfr_spiel.commands import (
   abstract,
@@ -26,13 +27,12 @@ from ps_cfr_spiel.commands import (
   summary,
   train,
 )
-from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.command import INTERRUPTED, LOST, USER_ERROR, Command
 from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
-from ps_cfr_spiel.device import keep_compiled_code
+from ps_cfr_spiel.device import keep_compiled_code, processes
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
-USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 
 
 COMMANDS = tuple(
@@ -142,6 +142,11 @@ def run(words: Sequence[str]) -> int:
     return INTERRUPTED
   except (UserError, FloatingPointError) as error:
     message = str(error)
+  except JaxRuntimeError as error:
+    if processes() == 1:
+      raise
+    print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
+    return LOST
   except MemoryError:
     message = "There is not enough memory for this game."
   except OSError as error:
@@ -157,10 +162,13 @@ def _parse(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _run_and_leave(words: Sequence[str]) -> int:
-  """Like `run`, but leaves at once after Ctrl-C: JAX may crash on the way out if it was compiling."""
+  """Like `run`, but leaves at once after Ctrl-C: JAX may crash on the way out if it was compiling.
+
+  Where processes share a run, each leaves at once after an error instead: JAX would wait for the others.
+  """
   keep_compiled_code()
   code = run(words)
-  if code == INTERRUPTED:
+  if code and (code == INTERRUPTED) == (processes() == 1):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -8,7 +8,9 @@ from typing import Any
 
 from ps_cfr_spiel.abstraction import Abstraction
 from ps_cfr_spiel.commands.flags import exploitability_facts
+from ps_cfr_spiel.device import leads
 from ps_cfr_spiel.evaluation import Point, write_points
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import IterativeSolver
 from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
 
@@ -30,6 +32,7 @@ class Run:
     earlier_seconds: time of the iterations before.
     setup_seconds: time to build and compile.
     seconds: time of the iterations of this run.
+    measuring: time of its measurements.
   """
 
   solver: IterativeSolver
@@ -42,6 +45,7 @@ class Run:
   earlier_seconds: float = 0.0
   setup_seconds: float = 0.0
   seconds: float = 0.0
+  measuring: float = 0.0
 
   def __post_init__(self):
     self.start = self.solver.iteration
@@ -55,7 +59,8 @@ class Run:
   @property
   def abstraction(self) -> Abstraction | None:
     """The sets of infostates that are played alike as they are now; None if there are none."""
-    return getattr(self.solver, "abstraction", None)
+    found = getattr(self.solver, "abstraction", None)
+    return found if isinstance(found, Abstraction) else None
 
   @property
   def reached(self) -> bool:
@@ -121,7 +126,7 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
     "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
     f"after {run.setup_seconds:.1f} s to build and compile",
     "saved": f"{', '.join(files)} in {run.folder}",
-    "look at it": f"ps-cfr-spiel show {run.file}",
+    "look at it": f"ps-cfr-spiel {'show' if hasattr(run.solver, 'tree') else 'evaluate'} {run.file}",
   }
 
 
@@ -129,21 +134,21 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
 
 
 def checkpoint(run: Run) -> None:
-  """Saves the run and its measurements, so that both can be continued."""
+  """Saves the run and its measurements, so that both can be continued; all processes must call it."""
   run.solver.save(run.file)
-  write_points(run.folder / POINTS, run.points)
+  if leads():
+    write_points(run.folder / POINTS, run.points)
 
 
 def save(run: Run, pictures: ModuleType | None) -> list[str]:
   """Writes all results; returns the names of the files."""
   checkpoint(run)
-  files = [RUN, POINTS]
-  if pictures is None:
+  files, policy = [RUN, POINTS], run.solver.average_policy()
+  if pictures is None or not leads():
     return files
   name, game = run.solver.name, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
-  policy = run.solver.average_policy()
-  if charts.deals_hands(policy):
+  if isinstance(policy, TreePolicy) and charts.deals_hands(policy):
     figures[STRATEGY] = pictures.hand_chart(policy)
   for name, figure in figures.items():
     figure.savefig(run.folder / name)

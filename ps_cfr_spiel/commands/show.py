@@ -17,6 +17,7 @@ from ps_cfr_spiel.commands.user_input import (
   user_errors,
 )
 from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
 
 
@@ -163,7 +164,7 @@ def _belief_text(values: flags.FlagValues, policy: TreePolicy) -> str:
   return "\n".join(lines)
 
 
-def origin(policy: TreePolicy) -> str:
+def origin(policy: TreePolicy | HierarchicalPolicy) -> str:
   """How a policy was made, as far as its file knows."""
   info = policy.info
   maker = info["rule"]["name"] if "rule" in info else info.get("solver")

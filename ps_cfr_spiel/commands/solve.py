@@ -10,12 +10,14 @@ import numpy as np
 from absl import flags
 from tqdm.auto import tqdm
 
-from ps_cfr_spiel.abstraction import PRESETS
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_rule, define_tree, say
+from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command
+from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, join_others, say
+from ps_cfr_spiel.commands.methods import FIXED, define_methods, new_solver
 from ps_cfr_spiel.commands.run import (
   POINTS,
+  RUN,
   Run,
   checkpoint,
   facts,
@@ -30,32 +32,24 @@ from ps_cfr_spiel.commands.user_input import (
   SPOT_FLAGS,
   UserError,
   load_game,
-  load_saved_policy,
   make_folder,
   pictures_if,
   user_errors,
 )
 from ps_cfr_spiel.compiler import quiet_stderr
-from ps_cfr_spiel.device import DTYPES
+from ps_cfr_spiel.device import agreed, asked_to_stop, heed_the_watcher, log_of, processes, run_together
 from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
-  BASELINES,
   CHUNK_SECONDS,
-  CFRPlusIRASolver,
-  ExternalSamplingSolver,
-  FictitiousPlaySolver,
-  FPIRASolver,
+  HierarchicalMCCFRSolver,
   IterativeSolver,
-  OutcomeSamplingSolver,
   PlayedSolver,
-  PSCFRSolver,
-  VRMCCFRSolver,
   load_solver,
 )
 from ps_cfr_spiel.views import pot_of
 
-INTERRUPTED = 130  # exit code
+TRIES = 3  # starts of processes without anything saved between them
 
 
 def define(values: flags.FlagValues) -> None:
@@ -69,20 +63,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
   flags.DEFINE_string("resume", None, _HELP["resume"], **into)
   flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
-  flags.DEFINE_enum("solver", "ps-cfr", list(SOLVERS), _HELP["solver"], **into)
-  define_rule(values)
-  flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
-  flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
-  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
-  flags.DEFINE_enum("abstraction", None, list(PRESETS), _HELP["abstraction"], **into)
-  flags.DEFINE_integer("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", **least)
-  flags.DEFINE_integer("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", **least)
-  flags.DEFINE_multi_string("lock", None, _HELP["lock"], **into)
-  flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
-  flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
-  flags.DEFINE_bool("plus", False, "Sampling: regret matching plus, with linear averaging.", **into)
-  flags.DEFINE_integer("batch", 1, "Sampling: trajectories for one update.", lower_bound=1, **into)
-  flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
+  define_methods(values)
   define_tree(values)
   define_game(values)
   flags.DEFINE_string("situations", None, _HELP["situations"], **into)
@@ -93,15 +74,6 @@ def define(values: flags.FlagValues) -> None:
 _HELP = {
   "situations": "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or "
   "JSON lines with these fields, of which only board is needed. The result is one table.",
-  "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
-  "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
-  "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
-  "few sets of infostates, and split these sets until the whole game is solved.",
-  "abstraction": "Play alike where the player sees the same now (observation) or has made as many decisions "
-  "(initial); identity joins nothing. cfr+ira and fpira begin with it, initial by default.",
-  "lock": "A line after which the player who acts plays as given, LINE=FILE with a saved policy, or "
-  "LINE=ACTION for all hands, such as --lock='check, bet 200=fold'; all else is solved around it. May be "
-  "given several times.",
   "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
   "the %, in the game's own unit (0.2).",
   "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
@@ -111,44 +83,34 @@ _HELP = {
 }
 
 
-_COMMON = ("dtype", "public_states", "limit", "memory")  # flags that every solver has
-_SAMPLING = ("plus", "batch", "seed", "leaves")
-SOLVERS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
-  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves", "lock")),
-  "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
-  "fpira": (FPIRASolver, ("abstraction",)),
-  "fictitious-play": (FictitiousPlaySolver, ()),
-  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING)),
-  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING)),
-  "external-sampling": (ExternalSamplingSolver, _SAMPLING),
-}
-_WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
-_OWN = tuple(dict.fromkeys(name for _, names in SOLVERS.values() for name in names))
-_FIXED = tuple(name for name in ("solver", *_OWN, *_COMMON) if name != "limit")  # on resuming
-
-
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if values.situations is not None:
     return solve_list(values, words)
   refuse_sharing(values)
   pictures = pictures_if(values.plot)
+  if values.processes is not None and values.coordinator is None and values.process is None:
+    return _together(values, words)
+  with user_errors():
+    heed_the_watcher()
+    join_others(values)
   run = _set_up(values, words)
-  run.say(run.solver.tree.summary(), report({"method": run.solver.description}), "")
+  run.say(run.solver.summary(), report({"method": run.solver.description}), "")
   interrupted = False
   try:
     _compile(run)
     run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", table_head(run))
-    _iterate(run, values.iterations)
+    interrupted = _iterate(run, values.iterations)
   except KeyboardInterrupt:
     interrupted = True
-    print("\nInterrupted.", file=sys.stderr)
   except FloatingPointError as error:
     kept = ""
     if run.solver.iteration > run.start:
       checkpoint(run)
       kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
     raise UserError(f"{error}{kept}") from error
+  if interrupted:
+    print("\nInterrupted.", file=sys.stderr)
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)
     return INTERRUPTED
@@ -168,7 +130,9 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
-  solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  solver = _resumed(values, words) if values.resume is not None else new_solver(values, words)
+  if processes() > 1 and not isinstance(solver, HierarchicalMCCFRSolver):
+    raise UserError(f"{values.resume} is a run of {solver.name}, which processes cannot share.")
   with user_errors():
     solver.end_of(values.iterations)
     check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
@@ -178,44 +142,13 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
     with user_errors():
       points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   quiet = values.quiet or values.json
-  run = Run(solver, points, _folder(values, solver), target, values.checkpoint_seconds, quiet)
+  run = Run(solver, points, _folder(values, words), target, values.checkpoint_seconds, quiet)
   run.setup_seconds = time.perf_counter() - started
   return run
 
 
-def _new(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  game = load_game(words, values)
-  kind, own = SOLVERS[values.solver]
-  foreign = sorted(set(_OWN) - set(own))
-  wrong = [f"--{name}" for name in foreign if values[name].present]
-  if wrong:
-    allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
-    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
-  # What was not given is left to the solver: of some flags the defaults differ.
-  options: dict[str, Any] = {name: values[name].value for name in (*own, *_COMMON) if values[name].present}
-  if "lock" in options:
-    options["locks"] = _locks(options.pop("lock"), values.limit)
-  if kind in _WALKING:
-    options["progress"] = False if values.quiet or values.json else None
-  with user_errors():
-    return kind(game, **options)
-
-
-def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
-  """What --lock says: for each line a policy from a file, or one action."""
-  locks: dict[str, Any] = {}
-  for word in words:
-    line, equals, how = word.rpartition("=")
-    if not equals or not how:
-      raise UserError(f"--lock={word}: expected LINE=FILE or LINE=ACTION, such as 'check, bet 200=fold'.")
-    if line in locks:
-      raise UserError(f"--lock: {line!r} is locked twice.")
-    locks[line] = load_saved_policy(how, limit) if how.endswith(".npz") else {how: 1}
-  return locks
-
-
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
-  fixed = [f"--{name}" for name in (*_FIXED, *SPOT_FLAGS) if values[name].present]
+  fixed = [f"--{name}" for name in (*FIXED, *SPOT_FLAGS) if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
@@ -226,14 +159,14 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
   return solver
 
 
-def _folder(values: flags.FlagValues, solver: IterativeSolver) -> Path:
+def _folder(values: flags.FlagValues, words: Sequence[str]) -> Path:
   """The folder for the results."""
   if values.output is not None:
     folder = Path(values.output)
   elif values.resume is not None:
     folder = Path(values.resume).parent
   else:
-    folder = Path("runs") / solver.game.get_type().short_name
+    folder = Path("runs") / load_game(words, values).get_type().short_name
   return make_folder(folder)
 
 
@@ -254,6 +187,52 @@ def _target(text: str | None, pot: float | None) -> float:
   return number / 100 * pot
 
 
+def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
+  """Runs the command in several processes of this machine; when one dies all go on from what was saved."""
+  begun = 0
+  if values.resume is not None:
+    with user_errors():
+      begun = storage.read(values.resume).header.get("iteration", 0)
+  elif values.solver != "hierarchical":
+    raise UserError(f"--processes={values.processes}: --solver={values.solver} runs in one process.")
+  folder = _folder(values, words)
+  file, end = folder / RUN, begun + values.iterations
+  program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words, *_given(values, ("processes",))]
+  stamp, reached, tries = _stamp(file), begun, TRIES
+
+  def command(address: str, process: int) -> list[str]:
+    shared = [f"--coordinator={address}", f"--processes={values.processes}", f"--process={process}"]
+    return [*program, *shared]
+
+  while True:
+    ending = run_together(command, values.processes, folder, (0, INTERRUPTED))
+    if ending.code in (0, INTERRUPTED, USER_ERROR) and ending.process == 0:
+      return ending.code
+    log = f"; what it said is in {log_of(folder, ending.process)}" if ending.process else ""
+    if ending.code == USER_ERROR:
+      raise UserError(f"{ending}{log}.")
+    saved = storage.read(file).header["iteration"] if _stamp(file) != stamp else begun
+    tries = TRIES if saved > reached else tries - 1
+    reached = max(saved, reached)
+    if not tries:
+      raise UserError(f"{ending}, the last of {TRIES} times since anything was saved{log}.")
+    print(f"\n{ending}{log}. All begin again after iteration {reached:,}.", file=sys.stderr, flush=True)
+    if _stamp(file) != stamp:
+      kept = _given(values, (*FIXED, *SPOT_FLAGS, "processes", "resume", "iterations"))
+      more = [f"--resume={file}", f"--iterations={end - reached}"]
+      program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *kept, *more]
+
+
+def _given(values: flags.FlagValues, without: Sequence[str]) -> list[str]:
+  """The flags of a command line, as they may be given again."""
+  return [values[name].serialize() for name in values if values[name].present and name not in without]
+
+
+def _stamp(file: Path) -> int | None:
+  """What changes when a file is written; None if there is none."""
+  return file.stat().st_mtime_ns if file.exists() else None
+
+
 def _compile(run: Run) -> None:
   """Compiles solver and evaluation, so that later times are those of the work alone."""
   started = time.perf_counter()
@@ -261,34 +240,48 @@ def _compile(run: Run) -> None:
   run.setup_seconds += time.perf_counter() - started
 
 
-def _iterate(run: Run, iterations: int) -> None:
-  """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely."""
-  solver, end = run.solver, run.start + iterations
-  pace, saved_at = 0.0, time.monotonic()  # iterations a second; when the last checkpoint was made
+def _iterate(run: Run, iterations: int) -> bool:
+  """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely.
 
-  def tick(_) -> None:
-    nonlocal saved_at
+  Returns:
+    Whether the process that watches this one has asked it to stop.
+  """
+  solver, end = run.solver, run.start + iterations
+  clock = solver.clock  # by which all processes do the same
+  pace, saved_at, stopped = 0.0, clock(), False  # iterations a second; when the last checkpoint was made
+
+  def tick(_) -> bool:
+    nonlocal saved_at, stopped
     bar.update(solver.iteration - run.start - bar.n)
-    if time.monotonic() - saved_at >= run.checkpoint_seconds:
+    if clock() - saved_at >= run.checkpoint_seconds:
       checkpoint(run)
-      saved_at = time.monotonic()
+      saved_at = clock()
+    stopped = bool(agreed(asked_to_stop()))
+    return stopped
 
   name = solver.name
   with tqdm(total=iterations, desc=name, unit="it", disable=True if run.quiet else None) as bar:
-    while solver.iteration < end and not run.reached:
-      before, started = solver.iteration, time.perf_counter()
+    while solver.iteration < end and not run.reached and not stopped:
+      before, started = solver.iteration, clock()
       steps = min(next_measurement(before), end) - before
       try:
         solver.run(steps, every=max(1, int(pace * CHUNK_SECONDS)), callback=tick)
       finally:
-        elapsed = time.perf_counter() - started
+        elapsed = clock() - started
         run.seconds += elapsed
-        pace = (solver.iteration - before) / elapsed
+        pace = (solver.iteration - before) / max(elapsed, 1e-9)
+      last = solver.iteration == end
+      # Where a look takes longer than many iterations, as much time goes into looks as into these.
+      if stopped or (solver.slowly_evaluated and run.measuring > run.seconds and not last):
+        continue
+      started = clock()
       measure(run)
-      if is_round(solver.iteration) or solver.iteration == end or run.reached:
+      run.measuring += clock() - started
+      if is_round(solver.iteration) or last or run.reached:
         bar.clear()
         run.say(table_row(run))
         bar.refresh()
+  return stopped
 
 
 COMMAND = Command(

@@ -16,7 +16,7 @@ from ps_cfr_spiel import compiler
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.games.poker import holdem, river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import PlayedPolicy, load_policy
+from ps_cfr_spiel.solvers import HierarchicalPolicy, PlayedPolicy, load_policy
 
 DEFAULT_GAME = "river_subgame"
 
@@ -78,17 +78,23 @@ def load_saved_policy(path: str, limit: int) -> TreePolicy:
   """The policy in a file, whose game may have at most `limit` histories to walk.
 
   Raises:
-    UserError: the file is damaged or foreign, or its game too large; or it is of the command train.
+    UserError: the file is damaged or foreign, or its game too large; or its game is not walked.
     OSError: there is no such file.
   """
-  policy = load_opponent(path, limit)
+  return walked(load_opponent(path, limit), path)
+
+
+def walked(policy: Any, path: str) -> TreePolicy:
+  """A policy from a file, if it is one of a game that is walked; else `UserError`."""
   if isinstance(policy, PlayedPolicy):
     raise UserError(f"{path} holds an agent of train, whose game is not walked; the command play takes it.")
+  if isinstance(policy, HierarchicalPolicy):
+    raise UserError(f"{path} is of a game of dealt cards, which is not walked; evaluate and play take it.")
   return policy
 
 
-def load_opponent(path: str, limit: int) -> TreePolicy | PlayedPolicy:
-  """Like `load_saved_policy`, but agents of the command train are welcome."""
+def load_opponent(path: str, limit: int) -> TreePolicy | PlayedPolicy | HierarchicalPolicy:
+  """Like `load_saved_policy`, but all that the package saves is welcome."""
   with user_errors(), quiet_stderr():
     return load_policy(path, limit)
 

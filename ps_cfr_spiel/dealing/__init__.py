@@ -8,7 +8,7 @@ external sampling over lines, `turns` is Algorithm 4 over clusters, and `loop` r
 
 from ps_cfr_spiel.dealing.clustering import CLUSTERS, LOSSLESS, make_abstraction
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.dealing.evaluation import Tables, evaluate_tables
+from ps_cfr_spiel.dealing.evaluation import Strategy, Tables, evaluate_strategies
 from ps_cfr_spiel.dealing.hierarchy import (
   DealtAbstraction,
   abstraction_of_cells,
@@ -18,7 +18,6 @@ from ps_cfr_spiel.dealing.hierarchy import (
   to_arrays,
 )
 from ps_cfr_spiel.dealing.loop import (
-  agreed,
   all_devices,
   boards_of,
   device_game,
@@ -41,13 +40,13 @@ __all__ = [
   "HierarchicalState",
   "Sampled",
   "Sizes",
+  "Strategy",
   "Tables",
   "abstraction_of_cells",
-  "agreed",
   "all_devices",
   "boards_of",
   "device_game",
-  "evaluate_tables",
+  "evaluate_strategies",
   "first_cells",
   "from_file",
   "gathered",

@@ -85,6 +85,25 @@ class DealtGame:
     gone = 2 * self.form.hole + sum(self.form.public[:number])
     return math.comb(self.form.deck.size - gone, self.form.public[number])
 
+  def shares_beaten(self, number: int, board: int) -> np.ndarray:
+    """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over what may come.
+
+    Ties count half, and that two hands may want the same card is left out; of dead hands it is 0.
+    """
+    alive = self.classes[number][board] >= 0
+    if number == self.rounds - 1:
+      lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
+      return np.where(alive, (1 + lead.mean(1)) / 2, 0)
+    after = self.runouts[number + 1]
+    total, times = np.zeros(len(self.hands)), np.zeros(len(self.hands))
+    for child in np.unique(after.index[board][after.index[board] >= 0]):
+      beaten, lives = self.shares_beaten(number + 1, int(child)), self.classes[number + 1][child] >= 0
+      for came in np.flatnonzero(after.index[board] == child):
+        hands = self.hand_swaps[after.swap[board, came]]  # by the child's names of suits
+        total += np.where(lives[hands], beaten[hands], 0)
+        times += lives[hands]
+    return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
+
   def place(self, state: Any) -> tuple[int, list[tuple[int, int]]]:
     """Where a state's player to move stands: the line, and what `seen` says of the cards."""
     form, player = self.form, state.current_player()

@@ -1,4 +1,4 @@
-"""What strategies of an abstraction are worth in the whole game, exactly: one class of boards after another.
+"""What strategies of abstractions are worth in the whole game, exactly: one class of boards after another.
 
 All hands go down and up the lines side by side. Boards that differ in names of suits are one class, and the
 values on one of them are those on another with the hands renamed: so the sum over all boards is the sum over
@@ -16,7 +16,7 @@ from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction
 from ps_cfr_spiel.dealing.lines import CHANCE_LINE, Lines, leaving, make_lines
 from ps_cfr_spiel.dealing.parts import first_cells
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.device import added_up, jit, precision, to_device
 from ps_cfr_spiel.mccfr import matched
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation
@@ -36,12 +36,24 @@ class Tables(NamedTuple):
   child: np.ndarray
 
 
+class Strategy(NamedTuple):
+  """How somebody plays in either seat.
+
+  Attributes:
+    abstraction: by whose cells the tables are.
+    tables: the strategies.
+  """
+
+  abstraction: DealtAbstraction
+  tables: Tables
+
+
 class Round(NamedTuple):
   """The lines of one round.
 
   Attributes:
     lines: they; each begins where one of the round before left.
-    cell: int32[N], the cell of bucket 0 in the tables.
+    cell: int32[N], the cell of bucket 0 in the tables of both players, those of player 1 behind the others.
     leaving: int32[S], the lines behind which public cards come.
     showdowns: int32[n], the lines that end with both hands compared.
   """
@@ -56,7 +68,7 @@ class Board(NamedTuple):
   """A class of runouts, as its lines want it.
 
   Attributes:
-    bucket: int32[H].
+    bucket: int32[2, H], in each player's abstraction.
     alive: [H], 1 for hands that can be there.
     strength: int32[H].
     boards: [], in how many ways cards may still come once hands are known.
@@ -68,19 +80,19 @@ class Board(NamedTuple):
   boards: Any
 
 
-def evaluate_tables(
+def evaluate_strategies(
   game: DealtGame,
-  abstraction: DealtAbstraction,
-  tables: Tables,
+  strategies: tuple[Strategy, Strategy],
   dtype: str = "float32",
   progress: bool | None = None,
 ) -> Evaluation:
   """Value, best responses and exploitability in the game without any abstraction.
 
+  Processes that have joined share the boards out, so all of them must call it.
+
   Args:
     game: the game.
-    abstraction: of it, by whose cells the tables are.
-    tables: the strategies.
+    strategies: of player 0 and of player 1, whose abstractions may differ.
     dtype: "float32" or "float64".
     progress: as in `reports.progress_bar`.
 
@@ -89,7 +101,7 @@ def evaluate_tables(
   """
   total = len(game.runouts[SPECIAL].cards)
   with precision(dtype), progress_bar(progress, total=total, unit="board", desc="Evaluating") as bar:
-    walk = _Walk(game, abstraction, tables, dtype, bar)
+    walk = _Walk(game, strategies, dtype, bar)
     found = walk.values(0, 0, np.ones((2, 1, len(game.hands)), dtype)).astype(np.float64).sum((1, 2))
   left = [game.boards_left(number) for number in range(SPECIAL, game.rounds)]
   value, first, second = (found / (game.together.sum() * math.prod(left))).tolist()
@@ -99,11 +111,10 @@ def evaluate_tables(
 class _Walk:
   """The way through all classes of runouts."""
 
-  def __init__(self, game: DealtGame, abstraction: DealtAbstraction, tables: Tables, dtype: str, bar):
-    self.game, self.abstraction, self.bar = game, abstraction, bar
-    self.tables, self.rounds = to_device(tables, dtype), to_device(_rounds(game, abstraction.sizes), dtype)
+  def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, bar):
+    self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
+    self.rounds = to_device(_rounds(game, strategies), dtype)
     self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
-    self.dtype = dtype
 
   def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
     """[runs, roots, H]: counterfactual values on a class of runouts, summed over all cards still to come.
@@ -119,13 +130,19 @@ class _Walk:
     beyond = np.zeros((len(RUNS), len(here.leaving), len(game.hands)), self.dtype)
     if number + 1 < game.rounds:
       after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
-      for child in np.flatnonzero(after.parent == board).tolist():
+      for child in self._own(number + 1, np.flatnonzero(after.parent == board)).tolist():
         times = after.count[child] / game.runouts[number].count[board]
         beyond += self._number(times) * self.values(number + 1, child, onward)
         if number + 1 == SPECIAL:
           self.bar.update()
+      beyond = added_up(beyond) if number + 1 == SPECIAL else beyond
       beyond = _averaged(beyond, game.classes[number][board])
     return np.asarray(_up(here, place, policy, arrived, beyond, self.members, self.together))
+
+  @staticmethod
+  def _own(number: int, boards: np.ndarray) -> np.ndarray:
+    """Those of the boards of a round that this process goes through."""
+    return boards[jax.process_index() :: jax.process_count()] if number == SPECIAL else boards
 
   def _number(self, number: float) -> Any:
     """A number in the dtype of the values."""
@@ -137,26 +154,31 @@ class _Walk:
     left = [game.boards_left(later) for later in range(number + 1, game.rounds)]
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
     strength = game.strength[board] if last else np.zeros(len(alive), np.int32)
-    bucket = np.maximum(self.abstraction.buckets[number][board], 0)
-    return Board(bucket, alive, strength, self._number(math.prod(left)))
+    bucket = [np.maximum(own.abstraction.buckets[number][board], 0) for own in self.strategies]
+    return Board(np.stack(bucket), alive, strength, self._number(math.prod(left)))
 
-  def _table(self, number: int, board: int) -> jax.Array:
-    """[A, S], the strategies on a class of runouts."""
+  def _table(self, number: int, board: int) -> np.ndarray:
+    """[A, S], both players' strategies on a class of runouts, those of player 1 behind the others."""
     if number < SPECIAL:
-      return self.tables.head
-    for after in self.game.runouts[number:SPECIAL:-1]:
-      board = int(after.parent[board])
-    return self.tables.child[int(self.abstraction.clusters[board])]
+      parts = [own.tables.head for own in self.strategies]
+    else:
+      for after in self.game.runouts[number:SPECIAL:-1]:
+        board = int(after.parent[board])
+      parts = [own.tables.child[int(own.abstraction.clusters[board])] for own in self.strategies]
+    return np.concatenate(parts, 1).astype(self.dtype)
 
 
-def _rounds(game: DealtGame, sizes: tuple[int, ...]) -> list[Round]:
+def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the head and of what follows it."""
-  form, cell = game.form, first_cells(game, sizes)
+  form, first = game.form, strategies[0]
+  cells = [first_cells(game, own.abstraction.sizes) for own in strategies]
+  before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
+  cell = np.where(form.player == 1, before + cells[1], cells[0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
   follows[form.parent[1:]] = np.arange(1, len(cell))
   roots, found = np.zeros(1, np.int32), []
   for number in range(game.rounds):
-    lines = make_lines(form, roots, range(number, number + 1), sizes)
+    lines = make_lines(form, roots, range(number, number + 1), first.abstraction.sizes)
     out, shows = leaving(lines), np.flatnonzero(lines.stake).astype(np.int32)
     found.append(Round(lines, cell[lines.source], out, shows))
     roots = follows[lines.source[out]]
@@ -167,8 +189,9 @@ def _rounds(game: DealtGame, sizes: tuple[int, ...]) -> list[Round]:
 def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
   """Policies of who acts, [A, N, H], and both players' reach of all lines, [2, N, H]."""
   lines = here.lines
-  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + board.bucket[None], 0)
-  width = jnp.repeat(lines.count, len(board.bucket))
+  bucket = board.bucket[jnp.minimum(lines.actor, 1)]
+  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + bucket, 0)
+  width = jnp.repeat(lines.count, bucket.shape[1])
   policy = matched(table[:, cell.ravel()], width)[0].reshape(len(table), *cell.shape)
   reach = reach * board.alive[None, None]
   levels = [reach]
@@ -187,15 +210,15 @@ def _up(here: Round, board: Board, policy, arrived, beyond, members, together) -
   """Values of the roots, [runs, roots, H]; `beyond`, [runs, S, H], are those of the lines that leave."""
   lines, shows = here.lines, here.showdowns
   lead = jnp.sign(board.strength[:, None] - board.strength[None]).astype(together.dtype) * together
-  ends = []
-  for run, (player, _) in enumerate(RUNS):
-    other, sign = arrived[1 - player], 1 - 2 * player
+  won = []  # by each player at the lines that end
+  for player, other in enumerate(arrived[::-1]):
+    sign = 1 - 2 * player
     # Of one card or two: what shares a card is counted card by card, the hand itself once too often.
     shared = other @ members @ members.T - (members[0].sum() - 1) * other
     folds = lines.constant[:, None] * (other.sum(1, keepdims=True) - shared)
-    values = (sign * board.boards * folds).at[here.leaving].set(beyond[run])
     shown = lines.stake[shows][:, None] * (other[shows] @ lead.T)  # to whoever compares its own hand
-    ends.append(values.at[shows].add(board.boards * shown))
+    won.append(board.boards * (sign * folds).at[shows].add(shown))
+  ends = [won[player].at[here.leaving].set(beyond[run]) for run, (player, _) in enumerate(RUNS)]
   ends = jnp.stack(ends) * board.alive[None, None]
   values = ends[:, :0]
   for start, stop in reversed(lines.depths):

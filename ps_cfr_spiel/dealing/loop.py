@@ -69,19 +69,7 @@ def gathered(state: HierarchicalState) -> HierarchicalState:
   return HierarchicalState(*(np.asarray(multihost_utils.process_allgather(x, tiled=True)) for x in state))
 
 
-def agreed(number: float) -> float:
-  """The number that the first process gives, in every process."""
-  if jax.process_count() == 1:
-    return number
-  from jax.experimental import multihost_utils
-
-  whole, part = divmod(number, 1)
-  given = np.array([whole, part * 1e6], np.int32)  # not floats, which may be of 32 bits
-  seconds, micros = np.asarray(multihost_utils.broadcast_one_to_all(given)).tolist()
-  return seconds + micros / 1e6
-
-
-@jit(static_argnames=("batch", "plus", "printed", "mesh", "clusters"))
+@jit(static_argnames=("batch", "draws", "plus", "printed", "mesh", "clusters"))
 def solve(
   game: Sampled,
   boards: jax.Array,
@@ -89,6 +77,7 @@ def solve(
   iterations: jax.Array | int,
   *,
   batch: int,
+  draws: int,
   plus: bool,
   printed: bool,
   mesh: Mesh,
@@ -102,6 +91,7 @@ def solve(
     state: from `init` or an earlier call.
     iterations: how many more.
     batch: B.
+    draws: n, boards that each cluster draws for a pair of hands.
     plus: regret matching plus and linear averaging; else regret matching and uniform averaging.
     printed: whether clusters are weighed as the paper prints it, which is wrong.
     mesh: the devices.
@@ -121,7 +111,7 @@ def solve(
       first = _numbers(game.head, jax.random.fold_in(own, 0), batch, state.regrets.dtype)
       hands = deal(game.cards, jax.random.fold_in(own, 1), batch)
       later = jax.vmap(
-        lambda k: _numbers(game.child, jax.random.fold_in(own, 2 + k), batch, first.dtype, game.cards)
+        lambda k: _numbers(game.child, jax.random.fold_in(own, 2 + k), draws * batch, first.dtype, game.cards)
       )
       weight = (number // 2 + 1).astype(first.dtype) if plus else jnp.ones((), first.dtype)
       found = traverse(

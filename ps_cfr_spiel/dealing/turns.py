@@ -152,7 +152,8 @@ def traverse(
     state: tables of these clusters, and of the head.
     hands: int32[2, B].
     first: [depths, B], uniform numbers for the head.
-    later: [C', rounds + depths, B], uniform numbers for the clusters.
+    later: [C', rounds + depths, n B], uniform numbers for the clusters, each of which draws n boards for a
+      pair of hands and goes by their mean.
     traverser: int32[].
     weight: [], of this turn in the averages.
     gather: makes [C, S, B], of all clusters, of the values [C', S, B] that are here.
@@ -161,17 +162,20 @@ def traverse(
   """
   head, batch = game.head, hands.shape[1]
   sign = (1 - 2 * traverser).astype(first.dtype)
+  draws = later.shape[-1] // batch
+  dealt = jnp.tile(hands, (1, draws))
   buckets = game.cards.buckets[0][0][hands][:, None]
   root = jnp.ones((1, batch), bool)
   fronts = descend(head, state.head_regrets, buckets, traverser, first, root)
-  full = jnp.concatenate([front.full for front in fronts])[game.leaving]
+  full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
 
   def cluster(part):
     own, regrets, average, numbers = part
-    values, possible, updates = _below(game, own, regrets, hands, numbers, traverser, sign, full, printed)
+    values, possible, updates = _below(game, own, regrets, dealt, numbers, traverser, sign, full, printed)
     none = jnp.zeros(0, regrets.dtype)
-    regrets, average, _ = mccfr.add((regrets, average, none), updates, weight, 0.0, batch, plus)
-    return values * possible[None], regrets, average
+    regrets, average, _ = mccfr.add((regrets, average, none), updates, weight, 0.0, draws * batch, plus)
+    values = (values * possible[None]).reshape(-1, draws, batch).mean(1)
+    return values, regrets, average
 
   values, regrets, average = jax.lax.map(cluster, (boards, state.regrets, state.average, later))
   mean = gather(values).sum(0) / game.every

@@ -1,9 +1,9 @@
 """Pictures with matplotlib, all of them; this room alone imports it.
 
-May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `glasses`, `pursuit`
-and `cheating` are named for what they draw, and a new picture is their neighbour; `style` has the colours and
-sizes that they share. Figures are made without pyplot, so no display is needed and nothing global is
-touched; save one with `figure.savefig("name.png")`.
+May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `public_clusters`,
+`glasses`, `pursuit` and `cheating` are named for what they draw, and a new picture is their neighbour;
+`style` has the colours and sizes that they share. Figures are made without pyplot, so no display is needed
+and nothing global is touched; save one with `figure.savefig("name.png")`.
 """
 
 try:
@@ -25,6 +25,7 @@ from ps_cfr_spiel.pictures.curves import (
 from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
 from ps_cfr_spiel.pictures.glasses import position as glasses_position
 from ps_cfr_spiel.pictures.hands import hand_chart
+from ps_cfr_spiel.pictures.public_clusters import bucket_chart, cluster_chart
 from ps_cfr_spiel.pictures.pursuit import pursuit_position
 from ps_cfr_spiel.pictures.style import action_colors
 from ps_cfr_spiel.pictures.trees import public_tree
@@ -34,8 +35,10 @@ __all__ = [
   "abstraction_sizes",
   "action_colors",
   "bands",
+  "bucket_chart",
   "card_chart",
   "cheat_behaviour",
+  "cluster_chart",
   "dress",
   "evader_belief",
   "exploitability_curve",

@@ -11,7 +11,8 @@ from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
-from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver, HierarchicalPolicy
+from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
+from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.played import UPDATES, LimitReachedError, PlayedExternalSolver, PlayedSolver

@@ -1,12 +1,9 @@
 """Monte Carlo CFR on games of dealt cards, in public clusters on all devices, in OpenSpiel's shape."""
 
-from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import dealing
 from ps_cfr_spiel.arguments import check_flag, check_integer
@@ -14,59 +11,16 @@ from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
   HierarchicalState,
+  Strategy,
   Tables,
-  evaluate_tables,
+  evaluate_strategies,
   make_abstraction,
 )
-from ps_cfr_spiel.device import check_dtype, check_finite, precision
-from ps_cfr_spiel.policy import probabilities_at
-from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.device import added_up, agreed, check_dtype, check_finite, leads, precision, processes
+from ps_cfr_spiel.reports import report, waiting
+from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import Evaluation
-
-
-class HierarchicalPolicy(openspiel_policy.Policy):
-  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game.
-
-  Attributes:
-    tables: the strategies, [A, cells], as sums; the actions of a cell without any are equally likely.
-    abstraction: by whose cells they are.
-    info: what is known of its making.
-  """
-
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    dealt: DealtGame,
-    abstraction: DealtAbstraction,
-    tables: Tables,
-    info: Mapping[str, Any],
-  ):
-    """`dealt` is the form of `game`; negative weights count as 0."""
-    super().__init__(game, [0, 1])
-    self.abstraction, self.info = abstraction, dict(info)
-    self.tables = Tables(*(np.maximum(table, 0) for table in tables))
-    self._dealt = dealt
-    self._cells = dealing.first_cells(dealt, abstraction.sizes)
-
-  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; see `policy.probabilities_at`."""
-    return probabilities_at(state, player_id, self.game, lambda *_: self._at(state))
-
-  def bucket(self, state: pyspiel.State) -> tuple[int, int]:
-    """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
-    return self.abstraction.find(self._dealt.place(state)[1])
-
-  def _at(self, state: Any) -> dict[int, float]:
-    if str(state.get_game()) != str(self.game):
-      raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
-    (line, seen), actions = self._dealt.place(state), state.legal_actions()
-    cluster, bucket = self.abstraction.find(seen)
-    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
-    weights = table[: len(actions), self._cells[line] + bucket].astype(np.float64)
-    total = weights.sum()
-    shares = weights / total if total > 0 else np.full(len(actions), 1 / len(actions))
-    return dict(zip(actions, shares.tolist(), strict=True))
 
 
 class HierarchicalMCCFRSolver(IterativeSolver):
@@ -81,12 +35,14 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     abstraction: of the game.
     plus: regret matching plus with linear averaging; else regret matching with uniform averaging.
     batch: pairs of hands dealt for one update.
+    boards: boards that each cluster draws for a pair of hands, and averages.
     seed: of the random numbers.
     dtype: "float32" or "float64".
     printed: clusters are weighed as in the paper's listing, which is biased.
   """
 
   _apart = ("clusters", "buckets", "abstraction")
+  slowly_evaluated = True
 
   def __init__(
     self,
@@ -95,6 +51,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     buckets: int | str = 50,
     plus: bool = True,
     batch: int = 16,
+    boards: int = 1,
     seed: int = 0,
     dtype: str = "float32",
     printed: bool = False,
@@ -108,6 +65,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       buckets: see `dealing.make_abstraction`.
       plus: see the class.
       batch: at least 1.
+      boards: at least 1.
       seed: also of the abstraction's.
       dtype: see the class.
       printed: see the class.
@@ -119,6 +77,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     self.game, self.dtype = game, check_dtype(dtype)
     self.plus, self.printed = check_flag("plus", plus), check_flag("printed", printed)
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
+    self.boards = check_integer("boards", boards, 1)
     self._dealt = DealtGame.of(game)
     if abstraction is None:
       with waiting("Making the abstraction"):
@@ -128,21 +87,36 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
     self._mesh = dealing.all_devices()
     with precision(self.dtype):
-      boards = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
+      own = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
       sampled = dealing.sampled(self._dealt, self.abstraction)
-      self._boards = dealing.placed(self._mesh, boards, cut=True)
+      self._boards = dealing.placed(self._mesh, own, cut=True)
       self._sampled = dealing.device_game(sampled, self.dtype, self._mesh)
-      self._state = dealing.init(sampled, len(boards), self.seed, self.dtype, self._mesh)
+      self._state = dealing.init(sampled, len(own), self.seed, self.dtype, self._mesh)
+
+  def summary(self) -> str:
+    """How large the game is, and its abstraction, for people."""
+    sizes, state = dealing.measure(self._dealt.form), self._state
+    whole = sum(x.nbytes for x in (state.head_regrets, state.head_average, state.regrets, state.average))
+    boards = np.bincount(self.abstraction.clusters)
+    lines = {
+      "game": self.game,
+      "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
+      "clusters": f"{len(boards):,}, of {boards.min()} to {boards.max()} boards up to names of suits",
+      "buckets": ", ".join(f"{n:,}" for n in self.abstraction.sizes)
+      + " in the rounds, at most for a cluster",
+      "tables": f"{whole / 1e6:,.3g} MB, on {self._mesh.size} device(s)",
+    }
+    return report(lines)
 
   def compile(self, progress: bool | None = None) -> None:
     """Compiles what `run` needs; see `IterativeSolver`."""
     self._compile_run(progress)
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """What the average policy is worth in the whole game, board by board; see `dealing.evaluate_tables`."""
+    """What the average policy is worth in the whole game; see `dealing.evaluate_strategies`."""
     if self._evaluation is None or self._evaluation[0] != self.iteration:
-      tables = self._tables(average=True)
-      result = evaluate_tables(self._dealt, self.abstraction, tables, self.dtype, progress)
+      own = Strategy(self.abstraction, self._tables(average=True))
+      result = evaluate_strategies(self._dealt, (own, own), self.dtype, progress)
       check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
       self._evaluation = self.iteration, result
     return self._evaluation[1]
@@ -159,6 +133,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       state,
       iterations,
       batch=self.batch,
+      draws=self.boards,
       plus=self.plus,
       printed=self.printed,
       mesh=self._mesh,
@@ -182,14 +157,23 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     return state._replace(regrets=state.regrets[:count], average=state.average[:count])
 
   def _here(self):
-    return [shard.data for array in self._state for shard in array.addressable_shards]
+    own = [shard.data for array in self._state for shard in array.addressable_shards]
+    if processes() == 1:
+      return own
+    try:
+      check_finite("", own, self.dtype)
+      lost = 0.0
+    except FloatingPointError:
+      lost = np.nan
+    return added_up(np.array([lost], np.float32))  # so that all processes raise, or none
 
-  def _clock(self):
-    return dealing.agreed(super()._clock())
+  def clock(self):
+    """See `IterativeSolver`: that of the first process."""
+    return agreed(super().clock())
 
   def save(self, path):
     """See `IterativeSolver`; all processes must call it, and the first writes the file."""
-    if jax.process_index() == 0:
+    if leads():
       super().save(path)
     else:
       self._kept()  # what others hold is gathered from all

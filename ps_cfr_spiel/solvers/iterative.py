@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -43,6 +43,7 @@ class IterativeSolver(Resumable):
   _tree: PublicTree
   _evaluation: tuple[int, Evaluation] | None = None
   _compiled: bool = False
+  slowly_evaluated: ClassVar[bool] = False  # a look at the result takes far longer than an iteration
 
   @abc.abstractmethod
   def _step(self, state: Any, iterations: int) -> Any:
@@ -60,7 +61,7 @@ class IterativeSolver(Resumable):
     """What of the state this process holds."""
     return self._state
 
-  def _clock(self) -> float:
+  def clock(self) -> float:
     """The time in seconds; processes that share a run must agree on it, for `run` goes by it."""
     return time.monotonic()
 
@@ -76,6 +77,10 @@ class IterativeSolver(Resumable):
       k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
     }
     return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
+
+  def summary(self) -> str:
+    """How large the game is, for people."""
+    return self.tree.summary()
 
   def compile(self, progress: bool | None = None) -> None:
     """Compiles what `run` and `evaluation` need, so that later times are those of the work alone.
@@ -153,17 +158,17 @@ class IterativeSolver(Resumable):
     if checkpoint is not None:
       self.save(checkpoint)  # fails now rather than after a long run
     self._compile_run(progress)
-    next_call, saved_at, looked = self.iteration + every, self._clock(), self._clock()
+    next_call, saved_at, looked = self.iteration + every, self.clock(), self.clock()
     progress = False if progress is None and callback else progress
     sound = self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     chunk = 1
     try:
       while self.iteration < target:
-        started, before = self._clock(), self.iteration
+        started, before = self.clock(), self.iteration
         goal = min(target, next_call) if callback else target
         self._advance(min(chunk, goal - before))
-        now, stop = self._clock(), self.iteration in (next_call if callback else target, target)
+        now, stop = self.clock(), self.iteration in (next_call if callback else target, target)
         due = checkpoint is not None and now - saved_at >= checkpoint_seconds
         # Where tables are large every part takes longer than that, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
@@ -178,7 +183,7 @@ class IterativeSolver(Resumable):
             break
         if due and checkpoint is not None:
           self.save(checkpoint)
-          saved_at = self._clock()
+          saved_at = self.clock()
     finally:
       bar.close()
       if checkpoint is not None:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.poker.dealt import dealt_form
 from ps_cfr_spiel.games.poker.suits import set_numbers
 
@@ -16,10 +17,11 @@ from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
   HierarchicalState,
+  Strategy,
   Tables,
   abstraction_of_cells,
   boards_of,
-  evaluate_tables,
+  evaluate_strategies,
   first_cells,
   make_abstraction,
   measure,
@@ -170,8 +172,11 @@ def turn_of(printed):
   return turn
 
 
-def enumerated(dealt, abstraction, tables, traverser, printed):
-  """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part."""
+def enumerated(dealt, abstraction, tables, traverser, printed, draws):
+  """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part.
+
+  With two draws the second has all boards and moves as well, in another order.
+  """
   parts = sampled(dealt, abstraction)
   boards = boards_of(dealt, abstraction, 4)  # with empty clusters behind the others
   hands = np.array(list(itertools.permutations(range(6), 2))).T
@@ -182,6 +187,10 @@ def enumerated(dealt, abstraction, tables, traverser, printed):
   deal, child[0], head[opponent], head[opponent + 2], child[opponent + 2], child[opponent + 4] = np.array(
     grid
   ).T
+  # Deals, boards, two moves in the head, two moves behind it.
+  order = np.arange(len(grid)).reshape(-1, 12, 2, 2, 2, 2)
+  other = np.roll(order, 5, 1)[..., ::-1, ::-1].ravel()
+  child = np.concatenate([child, child[:, other]], 1)[:, : draws * len(grid)]
   regrets = np.pad(tables.child, ((0, len(boards) - abstraction.count), (0, 0), (0, 0)))
   zeros = np.zeros_like(tables.head), np.zeros_like(regrets)
   state = HierarchicalState(np.int32(0), np.zeros(2, np.uint32), tables.head, zeros[0], regrets, zeros[1])
@@ -196,14 +205,14 @@ def enumerated(dealt, abstraction, tables, traverser, printed):
   )
 
 
-def expected_and_found(clusters, traverser, printed=False):
+def expected_and_found(clusters, traverser, printed=False, draws=1):
   """For each cell that is played: its cluster, what it should be given, what it was given."""
   game, dealt = compiled(LEDUC)
   abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
   parts, generator = sampled(dealt, abstraction), np.random.default_rng(traverser)
   tables = Tables(halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator))
   exact = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
-  results = enumerated(dealt, abstraction, tables, traverser, printed)
+  results = enumerated(dealt, abstraction, tables, traverser, printed, draws)
   sums = {}  # a cell has all infostates that differ in names of suits alone
   for state, increments in exact.values():
     place = (*cell_of(dealt, abstraction, state), 0 if state.current_player() == traverser else 1)
@@ -213,11 +222,11 @@ def expected_and_found(clusters, traverser, printed=False):
     yield cluster, kind, increments, table[: len(increments), cell]
 
 
-@pytest.mark.parametrize("clusters", [(0, 0, 0), (0, 1, 1), (2, 0, 1)])
+@pytest.mark.parametrize(("clusters", "draws"), [((0, 0, 0), 1), ((0, 1, 1), 2), ((2, 0, 1), 1)])
 @pytest.mark.parametrize("traverser", [0, 1])
-def test_expected_increments_are_the_counterfactual_regrets(clusters, traverser):
-  """With one cluster, some, and one for each board, empty ones beside them."""
-  cells = list(expected_and_found(clusters, traverser))
+def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, traverser):
+  """With one cluster, some, and one for each board, empty ones beside them; with several boards at once."""
+  cells = list(expected_and_found(clusters, traverser, draws=draws))
   assert len(cells) > 100  # where the other player never comes nothing is learned
   for _, _, increments, found in cells:
     np.testing.assert_allclose(found, increments, atol=1e-12)
@@ -239,17 +248,37 @@ def test_the_printed_weights_fail():
 # --- Exact values -----------------------------------------------------------------------------------
 
 
+class Seats(openspiel_policy.Policy):
+  """Each player follows a policy of its own."""
+
+  def __init__(self, game, policies):
+    super().__init__(game, [0, 1])
+    self.policies = policies
+
+  def action_probabilities(self, state, player_id=None):
+    return self.policies[state.current_player()].action_probabilities(state)
+
+
 @pytest.mark.parametrize(
-  ("name", "clusters", "buckets"),
-  [(TWO_CARDS, 3, 4), (NO_LIMIT, 3, "lossless")],
+  ("name", "makings"),
+  [(TWO_CARDS, [(3, 4), (2, 3)]), (NO_LIMIT, [(3, "lossless"), (2, 2)])],
 )
-def test_board_by_board_values_are_the_walked_trees(name, clusters, buckets):
+def test_board_by_board_values_are_the_walked_trees(name, makings):
+  """Also where the players have different abstractions, and of head to head in both seats."""
   game, dealt = compiled(name)
-  abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
-  tables = random_tables(dealt, abstraction, 3)
-  found = evaluate_tables(dealt, abstraction, tables, "float64")
-  walked = evaluate_policy(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}))
-  np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
+  policies, strategies = [], []
+  for seed, (clusters, buckets) in enumerate(makings):
+    abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
+    strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
+    policies.append(HierarchicalPolicy(game, dealt, *strategies[-1], {}))
+  values = []
+  for seats in ((0, 1), (1, 0)):
+    found = evaluate_strategies(dealt, tuple(strategies[seat] for seat in seats), "float64")
+    walked = evaluate_policy(game, Seats(game, [policies[seat] for seat in seats]))
+    np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
+    values.append(walked.value)
+  assert policies[0].value_against(policies[1]) == pytest.approx((values[0] - values[1]) / 2)
+  assert policies[1].evaluation().value == pytest.approx(evaluate_policy(game, policies[1]).value)
 
 
 def worth(game, policy, player, hole, best):
@@ -285,7 +314,8 @@ def test_board_by_board_values_over_three_rounds():
   game, dealt = compiled(THREE)
   abstraction = make_abstraction(dealt, 2, 2, restarts=2)
   tables = random_tables(dealt, abstraction, 3)
-  found = evaluate_tables(dealt, abstraction, tables, "float64")
+  own = Strategy(abstraction, tables)
+  found = evaluate_strategies(dealt, (own, own), "float64")
   policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
   assert found.value == pytest.approx(worth(game, policy, 0, 1, best=False))
   for player in (0, 1):

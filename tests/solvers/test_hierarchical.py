@@ -3,6 +3,7 @@ import socket
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -13,6 +14,7 @@ from ps_cfr_spiel import (
   evaluate_policy,
   load_policy,
   load_solver,
+  post_process,
 )
 
 GAME = "leduc_poker"
@@ -98,6 +100,26 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
   assert policy.bucket(state)[0] == 1  # the board is a king
   with pytest.raises(ValueError, match="the state is of another game"):
     policy.action_probabilities(pyspiel.load_game("kuhn_poker").new_initial_state().child(0).child(1))
+
+
+@pytest.mark.parametrize("how", ["purify", "threshold=0.3", "cautious=0.3"])
+def test_rounded_tables_are_rounded_play(ten, how):
+  """A table at once, or the rows of the whole game one by one."""
+  policy = ten.average_policy()
+  tables, rows = policy.rounded(how), post_process(ten.game, policy, how)
+  of_tables, of_rows = (jax.tree.leaves(evaluate_policy(ten.game, x)) for x in (tables, rows))
+  np.testing.assert_allclose(of_tables, of_rows, atol=1e-6)
+  assert tables.evaluation().exploitability != pytest.approx(ten.exploitability())
+  assert tables.info["policy"] == "rounded average"
+
+
+def test_a_policy_wins_what_another_loses(ten):
+  policy, other = ten.average_policy(), ten.current_policy()
+  assert policy.value_against(other) == pytest.approx(-other.value_against(policy), abs=1e-6)
+  assert policy.value_against(policy) == pytest.approx(0, abs=1e-6)
+  small = HierarchicalMCCFRSolver(pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), 1, "lossless")
+  with pytest.raises(ValueError, match="the other one is for"):
+    policy.value_against(small.average_policy())
 
 
 def test_lossless_abstractions_are_solved_and_the_printed_weights_do_not_converge():

@@ -1,0 +1,111 @@
+"""The command solve on cards that are dealt: in one process, in several, and when one of them is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ps_cfr_spiel import load_solver
+from ps_cfr_spiel.commands import program
+
+GAME = "leduc_poker"
+ITERATIONS = 1000
+SOLVE = (
+  GAME,
+  "--solver=hierarchical",
+  "--clusters=3",
+  "--buckets=lossless",
+  "--batch=4",
+  "--noplot",
+  "--json",
+)
+
+
+def start(folder, processes, *more):
+  """The program in a process of its own, with XLA's own settings: the bits depend on them."""
+  environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+  words = [*SOLVE, f"--iterations={ITERATIONS}", f"--output={folder}", f"--processes={processes}", *more]
+  command = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words]
+  pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+  return subprocess.Popen(command, env={**environment, "JAX_PLATFORMS": "cpu"}, **pipes)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+  folder = tmp_path_factory.mktemp("one")
+  assert program.run(["solve", *SOLVE, "--iterations=20", "--boards=2", f"--output={folder}"]) == 0
+  return folder / "run.npz"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the processes where Linux lists them")
+def test_a_killed_process_changes_nothing(tmp_path):
+  """One of two is killed after a checkpoint: all begin again, and end in the bits of one alone."""
+  file = tmp_path / "two" / "run.npz"
+  with start(tmp_path / "one", 1) as alone, start(file.parent, 2, "--checkpoint_seconds=0") as running:
+    while running.poll() is None and not file.exists():
+      time.sleep(0.02)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    os.kill(int(children[1]), signal.SIGKILL)
+    told, complaints = running.communicate(timeout=500)
+    assert alone.communicate(timeout=500) and alone.returncode == 0
+  assert running.returncode == 0, complaints
+  assert "process 1 was killed by SIGKILL; what it said is in" in complaints
+  assert "All begin again after iteration" in complaints
+  assert json.loads(told.splitlines()[-1])["iterations"] == ITERATIONS
+  one, two = (load_solver(tmp_path / name / "run.npz")._kept() for name in ("one", "two"))
+  for x, y in zip(one, two, strict=True):
+    np.testing.assert_array_equal(x, y)
+
+
+def test_a_run_is_told_and_resumed(saved, capsys):
+  assert load_solver(saved).iteration == 20
+  assert program.run(["solve", f"--resume={saved}", "--iterations=5", "--noplot"]) == 0
+  told = capsys.readouterr().out
+  assert "936, 468 up to names of suits" in told and "3, of 1 to 1 boards" in told and "boards=2" in told
+  assert load_solver(saved).iteration == 25
+  assert len((saved.parent / "exploitability.csv").read_text().splitlines()) > 3
+
+
+def test_a_saved_abstraction_is_solved_and_its_policy_evaluated(tmp_path, capsys):
+  words = [GAME, "--clusters=2", "--buckets=2", "--quiet", f"--output={tmp_path}"]
+  assert program.run(["abstract", *words]) == 0
+  given = ["--solver=hierarchical", f"--abstraction={tmp_path}/abstraction.npz", f"--output={tmp_path}"]
+  assert program.run(["solve", GAME, *given, "--iterations=10", "--quiet", "--noplot"]) == 0
+  solver = load_solver(tmp_path / "run.npz")
+  assert solver.abstraction.count == 2 and solver.batch == 16
+  capsys.readouterr()
+  assert program.run(["evaluate", str(tmp_path / "run.npz"), "--json"]) == 0
+  assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(solver.exploitability())
+  assert program.run(["evaluate", str(tmp_path / "run.npz"), "--json", "--post_processing=purify"]) == 0
+  rounded = solver.average_policy().rounded("purify").evaluation().exploitability
+  assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(rounded)
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    ([GAME, "--processes=2"], "--solver=ps-cfr runs in one process"),
+    ([GAME, "--clusters=2"], "--solver=ps-cfr has no --clusters"),
+    ([GAME, "--solver=hierarchical", "--leaves=dense"], "--solver=hierarchical has no --leaves"),
+    ([GAME, "--solver=hierarchical", "--limit=5"], "--solver=hierarchical has no --limit"),
+    ([GAME, "--solver=hierarchical", "--abstraction=no.npz"], "no.npz: No such file"),
+    ([GAME, "--solver=hierarchical", "--abstraction=a.npz", "--clusters=2"], "leave out both flags"),
+    (["kuhn_poker", "--solver=hierarchical"], "expected universal_poker for two"),
+    (["--resume=none.npz", "--processes=2"], "none.npz: No such file"),
+    ([GAME, "--solver=hierarchical", "--process=1"], "belong together"),
+    (["{saved}", "--show"], "game of dealt cards, which is not walked"),
+    (["{saved}", "--lbr"], "game of dealt cards, which is not walked"),
+  ],
+)
+def test_mistakes(words, message, capsys, tmp_path, saved):
+  words = [word.format(saved=saved) for word in words]
+  command = {"--show": "show", "--lbr": "evaluate"}.get(words[-1], "solve")
+  more = [f"--output={tmp_path}", "--quiet"] if command == "solve" else []
+  assert program.run([command, *(word for word in words if word != "--show"), *more]) == 2
+  assert message in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,114 @@
+"""Processes that meet, and one that watches others."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from ps_cfr_spiel import join
+from ps_cfr_spiel.device import log_of, run_together
+
+STOPS = """
+import sys, time
+from ps_cfr_spiel.device import asked_to_stop, heed_the_watcher
+heed_the_watcher()
+print("ready", flush=True)
+while not asked_to_stop():
+  time.sleep(0.05)
+sys.exit(130)
+"""
+WATCHES = f"""
+import sys
+from pathlib import Path
+from ps_cfr_spiel.device import run_together
+stops = {STOPS!r}
+print(run_together(lambda address, process: [sys.executable, "-c", stops], 2, Path(sys.argv[1]), (130,)))
+"""
+
+
+def free_address():
+  with socket.socket() as free:
+    free.bind(("localhost", 0))
+    return f"localhost:{free.getsockname()[1]}"
+
+
+def test_a_port_in_use():
+  with socket.create_server(("", 0)) as taken:
+    port = taken.getsockname()[1]
+    with pytest.raises(ValueError, match=f"port {port} cannot be opened here: Address already in use"):
+      join(f"localhost:{port}", 2, 0)
+
+
+@pytest.mark.parametrize(
+  ("process", "message"),
+  [
+    (0, "Of 3 processes these did not come to .* within 0.3 s: 1, 2"),
+    (2, "Process 0 did not answer at .* within 0.3 s"),
+  ],
+)
+def test_a_process_that_never_comes(process, message):
+  with pytest.raises(TimeoutError, match=message):
+    join(free_address(), 3, process, seconds=0.3)
+
+
+def test_processes_that_do_not_agree():
+  """One thinks that there are three of them; both are told."""
+  address, told = free_address(), []
+
+  def other():
+    with pytest.raises(TimeoutError, match="waited in vain for other") as raised:
+      join(address, 3, 1, seconds=20)
+    told.append(raised.value)
+
+  thread = threading.Thread(target=other)
+  thread.start()
+  with pytest.raises(ValueError, match=r"Process 1 of 3 came to .*, where 1 of 2 are waited for"):
+    join(address, 2, 0, seconds=20)
+  thread.join()
+  assert told
+
+
+@pytest.mark.parametrize("address", ["localhost", "4321", "localhost:port", "localhost:99999"])
+def test_an_address_that_is_none(address):
+  with pytest.raises(ValueError, match="expected an address and a port"):
+    join(address, 2, 0)
+  with pytest.raises(ValueError, match="process must be less than 2"):
+    join("localhost:1", 2, 2)
+
+
+def test_what_ends_in_order_is_waited_for(tmp_path):
+  program = "import sys; print(sys.argv[2]); sys.exit(5 * int(sys.argv[2]))"
+  ending = run_together(
+    lambda address, process: [sys.executable, "-c", program, address, str(process)], 2, tmp_path, (0, 5)
+  )
+  assert ending.code == 5
+  assert log_of(tmp_path, 1).read_text() == "1\n"
+
+
+def test_one_that_dies_takes_the_others_along(tmp_path):
+  """The others would sleep for minutes."""
+  program = (
+    "import os, signal, sys, time; time.sleep(300) if sys.argv[1] != '1' else os.kill(os.getpid(), signal.{})"
+  )
+  for name in ("SIGKILL", "SIGABRT"):
+    words = [sys.executable, "-c", program.format(name)]
+    start = time.monotonic()
+    ending = run_together(lambda _, process, words=words: [*words, str(process)], 3, tmp_path, (0,))
+    assert str(ending) == f"process 1 was killed by {name}"
+    assert time.monotonic() - start < 200
+
+
+def test_ctrl_c_asks_all_to_stop(tmp_path):
+  watcher = subprocess.Popen(
+    [sys.executable, "-c", WATCHES, str(tmp_path)], stdout=subprocess.PIPE, text=True
+  )
+  assert watcher.stdout.readline() == "ready\n"  # of the first one
+  while not log_of(tmp_path, 1).read_text():
+    time.sleep(0.05)
+  os.kill(watcher.pid, signal.SIGINT)
+  assert watcher.communicate(timeout=100)[0] == "process 0 ended with code 130\n"
