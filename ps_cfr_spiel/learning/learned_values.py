@@ -100,7 +100,7 @@ class LearnedValues:
     """The situations of some rows, as training takes them."""
     return tensors_of(situations, self.scale, rows)
 
-  def check(self, situations: Situations) -> None:
+  def check(self, situations: Any) -> None:
     """ValueError unless situations are of the same game and public states."""
     if self.card["game"] != situations.card["game"]:
       raise ValueError(f"The values are of {self.card['game']}, the situations of {situations.card['game']}.")

@@ -56,7 +56,7 @@ class RiverValues:
     scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
     with precision("float32"):
       network = ValueNetwork(len(RATIOS), (PLACES, PLACES), width, layers, jax.random.key(seed))
-    return cls(network, np.float32(scale), {}, NOTHING)
+    return cls(network, np.asarray(scale, np.float32), {}, NOTHING)
 
   def tensors(self, rivers: Rivers, rows: np.ndarray) -> "RiverTensors":
     """Some of the rivers, as training takes them."""

@@ -125,12 +125,12 @@ def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
 def up_to_suits(boards: np.ndarray) -> np.ndarray:
   """int[n]: a number for each board [n, 5], the same for those that differ in suits only."""
   rank, suit = np.divmod(boards.astype(int), len(cards.SUITS))
-  least = None
-  for names in itertools.permutations(range(len(cards.SUITS))):
-    renamed = np.sort(rank * len(cards.SUITS) + np.array(names)[suit], 1)
-    code = renamed @ (len(cards.WHOLE_DECK) ** np.arange(cards.BOARD_SIZE))
-    least = code if least is None else np.minimum(least, code)
-  return np.unique(least, return_inverse=True)[1]
+  digits = len(cards.WHOLE_DECK) ** np.arange(cards.BOARD_SIZE)
+  codes = [
+    np.sort(rank * len(cards.SUITS) + np.array(names)[suit], 1) @ digits
+    for names in itertools.permutations(range(len(cards.SUITS)))
+  ]
+  return np.unique(np.min(codes, 0), return_inverse=True)[1]
 
 
 def places(boards: np.ndarray) -> np.ndarray:

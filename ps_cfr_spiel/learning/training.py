@@ -81,10 +81,10 @@ def train(
     learning_rate=check_number("learning_rate", learning_rate, 0, 1),
     patience=check_count("patience", patience, 1),
   )
-  if start is None:
-    start = KINDS[type(situations)].untrained(situations, settings.seed, settings.width, settings.layers)
+  kind: Any = KINDS[type(situations)]
+  begun = start or kind.untrained(situations, settings.seed, settings.width, settings.layers)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
-  return _fit(situations, dataclasses.replace(start, losses=NOTHING), settings, saving, progress)
+  return _fit(situations, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
 
 
 def resume(

@@ -72,6 +72,7 @@ def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: 
       return _public_variance(tree, sampler, regrets, learned, player)
 
   else:
+    assert isinstance(sampler, OutcomeSampling)
     uniforms = jax.random.uniform(jax.random.key(0), (2, 1 if tree.deal is None else DEALS))
     types = deal_types(tree, uniforms)
 
