@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel.cfr.rules import Rule, normalise
-from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.device import to_device
 from ps_cfr_spiel.tree import (
   Array,
   PublicTree,
@@ -210,7 +210,7 @@ def average_record(state: PlayerState) -> list[np.ndarray]:
   return [np.asarray(x, float) / float(weight) for x in sums]
 
 
-@jit()
+@jax.jit
 def average_strategy(state: PlayerState) -> Blocks:
   """The average strategy, [A, rows, H] for each block; uniform where the player never came.
 
