@@ -15,9 +15,7 @@ import numpy as np
 from ps_cfr_spiel.arguments import check_count
 
 MEETING_SECONDS = 60.0  # how long to wait for one another
-HEARTBEAT_SECONDS = (
-  20  # after so long without one a process counts as dead, if its connections are still open
-)
+HEARTBEAT_SECONDS = 20  # without one for so long a process counts as dead, should its connections be open
 PAUSE = 0.1  # seconds between two attempts to reach process 0
 HELLO, GO = struct.Struct("!12sII"), b"go"  # a word, how many processes, which of them
 WORD = b"ps_cfr_spiel"
@@ -110,9 +108,8 @@ def _report(coordinator: str, address: tuple[str, int], processes: int, process:
   with connection:
     try:
       connection.sendall(HELLO.pack(WORD, processes, process))
-      connection.settimeout(
-        max(end - time.monotonic(), PAUSE) + 1
-      )  # process 0 says what is wrong, and sooner
+      # A second more than process 0 waits, which can say what is wrong.
+      connection.settimeout(max(end - time.monotonic(), PAUSE) + 1)
       said = connection.recv(len(GO), socket.MSG_WAITALL)
     except OSError:
       said = b""
