@@ -46,7 +46,7 @@ def test_presets():
   assert ps_cfr_spiel.abstract(KUHN, "identity").counts == (6, 6)
   seen = ps_cfr_spiel.abstract(pyspiel.load_game(LEDUC), "observation")
   assert initial.count < seen.count <= seen.infostates == 288
-  assert "3 of 12 infostates (25.0%)" in initial.summary()
+  assert "3 sets of 12 infostates (25.0%)" in initial.summary()
 
 
 def test_own_decisions_keep_infostates_apart():

@@ -23,7 +23,8 @@ while not asked_to_stop():
 sys.exit(130)
 """
 WATCHES = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell began in the background
 from pathlib import Path
 from ps_cfr_spiel.device import run_together
 stops = {STOPS!r}
@@ -104,11 +105,13 @@ def test_one_that_dies_takes_the_others_along(tmp_path):
 
 
 def test_ctrl_c_asks_all_to_stop(tmp_path):
-  watcher = subprocess.Popen(
-    [sys.executable, "-c", WATCHES, str(tmp_path)], stdout=subprocess.PIPE, text=True
-  )
-  assert watcher.stdout.readline() == "ready\n"  # of the first one
-  while not log_of(tmp_path, 1).read_text():
-    time.sleep(0.05)
-  os.kill(watcher.pid, signal.SIGINT)
-  assert watcher.communicate(timeout=100)[0] == "process 0 ended with code 130\n"
+  command = [sys.executable, "-c", WATCHES, str(tmp_path)]
+  with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watcher:
+    try:
+      assert watcher.stdout.readline() == "ready\n"  # of the first one
+      while not log_of(tmp_path, 1).read_text():
+        time.sleep(0.05)
+      os.kill(watcher.pid, signal.SIGINT)
+      assert watcher.communicate(timeout=100)[0] == "process 0 ended with code 130\n"
+    finally:
+      watcher.kill()
