@@ -5,7 +5,8 @@
 All runs of a method go side by side. Exploitability is exact, of the average policies; ribbons are the 5th to
 95th percentile over runs. The published figures were made with the vector form (public trajectories, uniform
 sampling; Schmid et al. 2019, appendix), the default here. Variance is exact too (`sampling_variance`).
-Plain MCCFR goes on for --longer times as many iterations, to tell how many of them VR-MCCFR+ saves.
+Plain MCCFR goes on for --longer times as many iterations, to tell how many of them VR-MCCFR+ saves. What each
+method gives is kept as it ends; --methods runs some of them, beside what was kept of the others.
 """
 
 import argparse
@@ -64,18 +65,19 @@ def main() -> None:
   parser.add_argument("--runs", type=int, default=100)
   parser.add_argument("--iterations", type=int, default=1_000_000)
   parser.add_argument("--longer", type=int, default=10, help="plain MCCFR runs this many times as long")
+  parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS, help="run these only")
   parser.add_argument("--trajectories", choices=("public", "histories"), default="public")
   parser.add_argument("--output", type=Path, default=Path("docs"), help="folder for the pictures")
   parser.add_argument("--redraw", action="store_true", help="run nothing: draw what the last run kept")
   options = parser.parse_args()
   game, name = pyspiel.load_game(options.game), PICTURES[options.trajectories]
   if options.redraw:
-    found = {method: Runs(*map(np.array, runs)) for method, runs in kept(name).items()}
-    return draw(game, found, options.output, name)
+    return draw(game, found(name), options.output, name)
   print(describe())
   print(f"{options.game}, {options.runs} runs of {options.iterations:,} iterations, {options.trajectories}")
-  results = {}
-  for method, settings in METHODS.items():
+  results = {} if set(options.methods) == set(METHODS) else found(name)
+  for method in options.methods:
+    settings = METHODS[method]
     last = options.iterations * (options.longer if method == PLAIN else 1)
     started = time.perf_counter()
     results[method] = runs = sampling_runs(
@@ -95,9 +97,18 @@ def main() -> None:
       print(
         f"{runs.iterations[column]:12,}  {middle:8.4f} ({low:.4f}, {high:.4f})  {noise:10.3g}", flush=True
       )
-  print_factors(results)
-  keep(name, results)
+    keep(name, results)
+  if PLAIN in results and FAST in results:
+    print_factors(results)
   draw(game, results, options.output, name)
+
+
+def found(name: str) -> dict[str, Runs]:
+  """What earlier runs kept, by methods; nothing where there were none."""
+  try:
+    return {method: Runs(*map(np.array, runs)) for method, runs in kept(name).items()}
+  except FileNotFoundError:
+    return {}
 
 
 def draw(game: pyspiel.Game, results: dict[str, Runs], folder: Path, name: str) -> None:
