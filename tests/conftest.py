@@ -9,7 +9,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 import jax
 import pytest
@@ -27,10 +27,11 @@ settings.load_profile("ci")
 
 
 def pytest_sessionstart(session):
-  """Empties the folder of compiled code when it has grown large.
+  """Takes imports out of every later collection; empties the folder of compiled code when it has grown large.
 
   JAX would keep it small by itself, but then processes wait for each other, and warn on a busy machine.
   """
+  gc.freeze()  # what was imported
   folder = Path(__file__).parents[1] / ".pytest_cache/compiled"
   is_worker = hasattr(session.config, "workerinput")
   if not is_worker and sum(file.stat().st_size for file in folder.glob("*")) > 2 * 2**30:

@@ -17,7 +17,7 @@ import jax
 SWITCH = "PS_CFR_SPIEL_CACHE"  # in the environment: a folder, or "off"
 MOST_BYTES = 512 * 2**20
 STALE_SECONDS = 60  # an entry is written in far less
-LEAST_SECONDS = 0.2  # to compile; what takes less is not worth a file
+LEAST_SECONDS = 0.05  # to compile; what takes less is not worth a file
 
 
 def cache_folder() -> Path | None:
