@@ -13,7 +13,7 @@ from ps_cfr_spiel.views.cheating import behaviour_text
 from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
-from ps_cfr_spiel.views.units import board_of, number_text, pot_of, seat_of, unit_of, with_unit
+from ps_cfr_spiel.views.units import board_of, in_unit, number_text, pot_of, seat_of, unit_of, with_unit
 
 __all__ = [
   "CHASER",
@@ -30,6 +30,7 @@ __all__ = [
   "glasses",
   "grouped",
   "has_spots",
+  "in_unit",
   "labels_of",
   "number_text",
   "pot_of",
