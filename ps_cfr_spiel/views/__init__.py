@@ -1,13 +1,13 @@
 """What people read: a strategy at a spot, charts, certificates, units.
 
 May use: evaluation and what is below it. `spots` is a strategy at one public state, `charts` puts it into
-text, `certificate` does so with a public tree, `glasses` with beliefs about the evader, `explore` puts a
-whole solution into a page for the browser; `cheating` has a player's lies; all that is known of single games'
-parameters is in `units`.
+text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about who hides, and
+maps; `explore` puts a whole solution into a page for the browser; `cheating` has a player's lies; all that is
+known of single games' parameters is in `units`.
 """
 
 from ps_cfr_spiel.policy import action_name, grouped
-from ps_cfr_spiel.views import charts, glasses
+from ps_cfr_spiel.views import charts, glasses, pursuit
 from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.cheating import behaviour_text
 from ps_cfr_spiel.views.explore import explore_page
@@ -34,6 +34,7 @@ __all__ = [
   "labels_of",
   "number_text",
   "pot_of",
+  "pursuit",
   "seat_of",
   "spot",
   "spot_after",
