@@ -44,7 +44,7 @@ def rules_of(game: pyspiel.Game) -> str:
 
 
 def map_of(game: pyspiel.Game) -> str:
-  """For a chase on a graph, a line for each node with where it leads, and what else one must know; or nothing."""
+  """For a chase on a graph, a line for each node with where it leads, and who starts where; else nothing."""
   name, said = game.get_type().short_name, []
   if name == "glasses":
     ways = game.chase.neighbours  # pyright: ignore[reportAttributeAccessIssue]
