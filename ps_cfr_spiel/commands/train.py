@@ -33,7 +33,7 @@ INTERRUPTED = 130  # exit code
 _METHODS = {"plays": PlayedMCCFRSolver, "external": PlayedExternalSolver}
 _OWN = {  # flags that are arguments of the solver, by method
   "plays": (
-    *("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
+    *("estimate", "updates", "exploration", "decay", "most_weight", "gamma", "batch", "seed"),
     *("key", "cells", "against"),
   ),
   "external": ("pruning", "updates", "depth", "decay", "most_nodes", "batch", "seed"),
@@ -59,6 +59,7 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
   flags.DEFINE_float("decay", 0.05, _HELP["decay"], **into)
   flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut (for 'learned').", **into)
+  flags.DEFINE_float("gamma", 4.0, "Iteration t of plays counts t**gamma in the average.", **into)
   flags.DEFINE_integer("most_nodes", 2_000_000_000, _HELP["most_nodes"], 1, **into)
   flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
   flags.DEFINE_enum("key", None, list(KEYS), _HELP["key"], **into)

@@ -58,7 +58,7 @@ class Tables(NamedTuple):
 
   Attributes:
     regrets: cumulative, never negative (regret matching plus).
-    average: sum of policies, iteration t with weight t.
+    average: sum of policies, iteration t with weight t ** `gamma`.
     learned: the learned values of moves, to their players.
   """
 
@@ -75,11 +75,13 @@ class Trajectories:
     estimate: of the moves' values.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
     decay: weight of the newest value in a learned one, in [0, 1]; at 0 nothing is learned.
+    gamma: iteration t counts t ** gamma in the average.
   """
 
   estimate: Estimate
   exploration: float
   decay: float = 0.05
+  gamma: float = 1.0
 
   def tables(self, zeros: Any) -> Tables:
     """See `Sampler`."""
@@ -120,7 +122,7 @@ class Trajectories:
     step = 1 - (1 - self.decay) ** visits
     return Tables(
       regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, 0),
-      average=tables.average + lessons.policies * (iteration.astype(visits.dtype) / batch),
+      average=tables.average + lessons.policies * (iteration.astype(visits.dtype) ** self.gamma / batch),
       learned=tables.learned + step * (mean - tables.learned),
     )
 

@@ -34,10 +34,10 @@ class Tables(NamedTuple):
 
   Attributes:
     regrets: cumulative; with pruning at least the true ones.
-    average: sum of the opponent's policies, iteration t with weight t.
+    average: sum of the opponent's policies, iteration t with weight t ** `gamma`.
     values: of moves, running means, to their players.
     visits: how often a move was valued, each visit counted once.
-    skipped: how often it was skipped since it was last valued, iteration t with weight t.
+    skipped: how often it was skipped since it was last valued, iteration t with the same weight.
   """
 
   regrets: jax.Array
@@ -88,17 +88,20 @@ class Traversals:
 
   Attributes:
     sampling: "external": all moves of the traverser, down to the end. "plays": one play, which teaches what
-      `Trajectories` with `Learned` does, but one after the other; regrets are never negative then.
+      `Trajectories` does with `Learned`, or if `corrected` with `Corrected`, but one after the other; regrets
+      are never negative then.
     pruning: one of `PRUNINGS`, for "external".
     exploration: share of uniform play in the traverser's moves in "plays".
     decay: least weight of the newest value in a running mean.
-    most_weight: of `Learned`, for "plays".
+    most_weight: where weights are cut in "plays", as in `Learned`; infinite for `Corrected`.
     most_nodes: decisions after which a traversal is given up.
     depth: how many decisions of the traverser, one below the other, are traversed in "external"; one play by
       the current policies follows, from which nothing is learned.
     at_once: whether "external" learns after every decision, so that a key to which a traversal comes again
       has another policy, and moves to skip; else after every traversal. A key that forgets nothing comes only
       once.
+    corrected: see `sampling`.
+    gamma: iteration t counts t ** gamma: in "plays" in the average, in "external" in the regrets too.
   """
 
   sampling: str
@@ -109,6 +112,8 @@ class Traversals:
   most_nodes: int
   depth: int = MOST
   at_once: bool = False
+  corrected: bool = False
+  gamma: float = 1.0
 
   def tables(self, zeros: Any) -> Tables:
     """See `Sampler`."""
@@ -125,7 +130,7 @@ class Traversals:
     batch: int,
   ) -> Found:
     """See `Sampler`; policies change from one traversal to the next, also within a turn."""
-    weight = iteration.astype(tables.regrets.dtype)
+    weight = iteration.astype(tables.regrets.dtype) ** self.gamma
     new, values, counts = game.traverse(tables, fixed, traverser, weight, key, batch, self.numbers())
     return Found(
       tables=Tables(*new),
@@ -136,7 +141,7 @@ class Traversals:
     )
 
   def numbers(self) -> dict[str, Any]:
-    """The fields, names by their numbers."""
+    """The fields but `gamma`, names by their numbers."""
     return {
       "sampling": SAMPLINGS.index(self.sampling),
       "pruning": PRUNINGS.index(self.pruning),
@@ -146,4 +151,5 @@ class Traversals:
       "most_nodes": self.most_nodes,
       "depth": self.depth,
       "at_once": int(self.at_once),
+      "corrected": int(self.corrected),
     }
