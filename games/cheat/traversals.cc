@@ -313,12 +313,13 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
                       ffi::Buffer<ffi::S32> cards,
                       ffi::Buffer<ffi::S32> claims, ffi::Buffer<ffi::S32> hands, ffi::Buffer<ffi::S32> first,
                       ffi::Buffer<ffi::S32> traverser, ffi::Buffer<ffi::U32> seed, ffi::Buffer<type> weight,
+                      ffi::Buffer<type> decay,
                       ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_average,
                       ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
                       ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
                       ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
                       int64_t pruning, int64_t at_once, int64_t depth, int64_t corrected, int64_t most_nodes,
-                      double exploration, double decay, double most_weight) {
+                      double exploration, double most_weight) {
   using T = ffi::NativeType<type>;
   const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
   Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
@@ -336,7 +337,7 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
   const std::unique_ptr<void, decltype(&std::free)> lessons(std::calloc(size, sizeof(Lesson<T>)), &std::free);
   if (!lessons) return ffi::Error::Internal("no memory for the lessons of a traversal");
   const Options<T> options{sampling,  pruning, at_once, depth, corrected, weight.typed_data()[0],
-                           T(exploration), T(decay), T(most_weight)};
+                           T(exploration), decay.typed_data()[0], T(most_weight)};
   const Tables<T> tables{new_regrets->typed_data(), new_average->typed_data(), new_values->typed_data(),
                          new_visits->typed_data(), new_skipped->typed_data(),
                          fixed.element_count() > 0 ? fixed.typed_data() : nullptr};
@@ -380,12 +381,13 @@ auto bind() {
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>()
+      .template Arg<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Integers>()
       .template Attr<int64_t>("suits").template Attr<int64_t>("turns").template Attr<int64_t>("sampling")
       .template Attr<int64_t>("pruning").template Attr<int64_t>("at_once")
       .template Attr<int64_t>("depth").template Attr<int64_t>("corrected")
-      .template Attr<int64_t>("most_nodes").template Attr<double>("exploration").template Attr<double>("decay")
+      .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
       .template Attr<double>("most_weight");
 }
 

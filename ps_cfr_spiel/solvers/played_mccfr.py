@@ -42,7 +42,8 @@ class PlayedMCCFRSolver(PlayedSolver):
     estimate: "learned" or "corrected", see `__init__`.
     updates: "together" or "at_once", likewise.
     exploration: share of uniform play in the traverser's sampling policy.
-    decay: weight of the newest value in a learned one.
+    decay: weight of the newest value in a learned one in iteration 1.
+    decay_power: in iteration t it is decay * t ** -decay_power.
     most_weight: where the weights of "learned" are cut.
     gamma: iteration t counts t ** gamma in the average.
     key, cells: of `playing.HostGame`; None for a game with a played form.
@@ -57,7 +58,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     game: pyspiel.Game,
     estimate: str = "learned",
     exploration: float = 0.1,
-    decay: float = 0.05,
+    decay: float = 1.0,
     most_weight: float = 5.0,
     batch: int | None = None,
     seed: int = 0,
@@ -68,6 +69,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     keys: Sequence[np.ndarray] | None = None,
     against: PlayedPolicy | np.ndarray | None = None,
     gamma: float = 4.0,
+    decay_power: float = 0.4,
   ):
     """Makes the tables; nothing is compiled yet.
 
@@ -79,6 +81,8 @@ class PlayedMCCFRSolver(PlayedSolver):
       exploration: in (0, 1].
       decay: in [0, 1]. At 0 learned values stay 0, which makes "corrected" outcome sampling; "learned"
         needs more.
+      decay_power: from 0 to 1. At first values follow the strategies, which change fast, later they are means
+        of more plays. (A run that starts from another's values does better with a small decay and the power 0.)
       most_weight: at least 1.
       batch: at least 1; None for 4096, or 256 for a game on the host.
       seed: see the class.
@@ -105,6 +109,7 @@ class PlayedMCCFRSolver(PlayedSolver):
       raise ValueError("decay=0 learns no values; estimate='learned' needs a decay above 0.")
     self.most_weight = Learned(most_weight).most_weight
     self.gamma = check_number("gamma", gamma, 0, 10)
+    self.decay_power = check_number("decay_power", decay_power, 0, 1)
     self.updates = check_option("updates", updates, UPDATES)
     if isinstance(against, PlayedPolicy):
       key, keys = _agent_keys(game, against, key)
@@ -115,12 +120,13 @@ class PlayedMCCFRSolver(PlayedSolver):
     if self.updates == "auto":
       self.updates = "together" if obstacle_of(host) else "at_once"
     corrected, numbers = estimate == "corrected", (self.exploration, self.decay)
+    powers = {"gamma": self.gamma, "decay_power": self.decay_power}
     if self.updates == "together":
       values = Corrected() if corrected else Learned(most_weight)
-      sampler = Trajectories(values, *numbers, self.gamma)
+      sampler = Trajectories(values, *numbers, **powers)
     else:
       limits = math.inf if corrected else self.most_weight, MOST
-      sampler = Traversals("plays", "none", *numbers, *limits, corrected=corrected, gamma=self.gamma)
+      sampler = Traversals("plays", "none", *numbers, *limits, corrected=corrected, **powers)
       check_traversed(game, host)
     self._begin(game, host, sampler, batch, seed, dtype)
 
@@ -130,7 +136,8 @@ class PlayedMCCFRSolver(PlayedSolver):
 
   @classmethod
   def _arguments(cls, file):
-    options = {"gamma": 1.0, **super()._arguments(file)}  # files from before there was a choice
+    before = {"gamma": 1.0, "decay_power": 0.0}  # files from before there was a choice
+    options = {**before, **super()._arguments(file)}
     if options.get("key") is not None:
       options["keys"] = _saved_keys(file)
     if FIXED in file.shapes:

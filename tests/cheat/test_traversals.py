@@ -65,7 +65,8 @@ def some_tables(played, seed, pure=()):
 @functools.partial(jax.jit, static_argnames="sampler")
 def traverse(played, tables, fixed, hands, first, traverser, seed, sampler):
   rules, keys = played.rules, played.keys
-  return native.traverse(rules, keys, tables, fixed, hands, first, traverser, seed, WEIGHT, sampler.numbers())
+  given = hands, first, traverser, seed, WEIGHT, sampler.decay
+  return native.traverse(rules, keys, tables, fixed, *given, sampler.numbers())
 
 
 def traversed(played, tables, state, traverser, sampling, pruning, seed=0, fixed=None, **options):
@@ -242,6 +243,25 @@ def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, 
       new.average[first] += WEIGHT  # the traverser's reach is one over the sampling's, which is one too
     for name, table in new._asdict().items():
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
+
+
+def test_powers_of_the_iteration(played):
+  """Iteration 4 with a squared weight and a decay over its root is iteration 16 without."""
+  numbers = "plays", "none", 0.3
+  samplers = (
+    (4, Traversals(*numbers, 0.5, MOST_WEIGHT, 10**6, gamma=2.0, decay_power=0.5)),
+    (16, Traversals(*numbers, 0.25, MOST_WEIGHT, 10**6)),
+  )
+  with precision("float64"):
+    tables = Tables(*map(np.float64, some_tables(played, 1)))
+    given = None, np.int32(0)
+    first, second = (
+      sampler(played, tables, *given, jax.numpy.int32(t), jax.random.key(2), 8).tables
+      for t, sampler in samplers
+    )
+  for name, table in first._asdict().items():
+    np.testing.assert_allclose(table, getattr(second, name), rtol=1e-12, err_msg=name)
+  assert np.abs(np.asarray(first.average) - tables.average).max() > 16 / 192
 
 
 @pytest.mark.parametrize("traverser", [0, 1])
