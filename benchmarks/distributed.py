@@ -5,7 +5,8 @@
 All processes run on this machine, on the loopback device. Each run begins with the same seed; printed are a
 checksum of its tables, the most bytes of tables in a process beside what they should be (those of the head,
 and a P-th of the clusters'), bytes that the loopback device carried in a turn beside what is gathered (4 S B
-for each cluster, to P - 1 processes; frames and acknowledgements come on top), and the time of an iteration.
+for each cluster, to P - 1 processes), and the time of an iteration. Frames are taken off the bytes, 66 for
+each packet, acknowledgements included; what is still more than the formula are Gloo's own messages.
 
 Then `solve --processes=2` loses one of its processes to kill -9 again and again, at random times; printed
 is how long before that it was saved. It must end in the checksum of a run that was never broken.
@@ -36,6 +37,7 @@ GAMES = {
   ),
 }
 SAVE_SECONDS = 2.0
+FRAME = 66  # bytes of Ethernet's, IP's and TCP's headers, with TCP's time stamps
 WORKER = """
 import sys, time
 import jax, pyspiel
@@ -43,7 +45,7 @@ import ps_cfr_spiel
 
 def carried():
   with open("/proc/net/dev") as file:
-    return next(int(line.split()[1]) for line in file if line.strip().startswith("lo:"))
+    return next([int(x) for x in line.split()[1:3]] for line in file if line.strip().startswith("lo:"))
 
 path, output, iterations, port, processes, process = sys.argv[1:]
 if int(processes) > 1:
@@ -56,12 +58,13 @@ seconds = time.monotonic() - start
 own = sum(shard.data.nbytes for x in solver._state for shard in x.addressable_shards)
 before = carried()
 solver._advance(int(iterations))
-print(own, seconds / int(iterations), (carried() - before) / (2 * int(iterations)), flush=True)
+sent = [(y - x) / (2 * int(iterations)) for x, y in zip(before, carried())]
+print(own, seconds / int(iterations), *sent, flush=True)
 """
 
 
-def shared(first: Path, output: Path, iterations: int, count: int) -> tuple[int, float, float]:
-  """A run from a file in so many processes: most bytes of one, seconds an iteration, bytes a turn."""
+def shared(first: Path, output: Path, iterations: int, count: int) -> tuple[int, float, float, float]:
+  """A run in so many processes: most bytes of one, seconds an iteration, bytes and packets a turn."""
   with socket.socket() as free:
     free.bind(("localhost", 0))
     port = free.getsockname()[1]
@@ -69,7 +72,7 @@ def shared(first: Path, output: Path, iterations: int, count: int) -> tuple[int,
   started = [subprocess.Popen([*words, str(k)], stdout=subprocess.PIPE, text=True) for k in range(count)]
   told = [process.communicate()[0] for process in started]
   rows = [text.splitlines()[-1].split() for text in told]  # Gloo prints lines of its own before
-  return max(int(row[0]) for row in rows), float(rows[0][1]), float(rows[0][2])
+  return max(int(row[0]) for row in rows), *map(float, rows[0][1:])
 
 
 def checksum(path: Path) -> str:
@@ -124,18 +127,18 @@ def main() -> None:
   small = sum(x.nbytes for x in (state.iteration, state.key, state.head_regrets, state.head_average))
   print(
     f"{'processes':>9}{'checksum':>18}{'bytes of tables':>17}{'formula':>10}{'bytes a turn':>14}"
-    f"{'formula':>10}{'ms an iteration':>17}"
+    f"{'packets':>9}{'less frames':>13}{'formula':>10}{'ms an iteration':>17}"
   )
   for count in options.processes:
     output = folder / f"{count}.npz"
-    most, seconds, carried = shared(first, output, options.iterations, count)
+    most, seconds, carried, packets = shared(first, output, options.iterations, count)
     padded = clusters + -clusters % count
     each = 2 * state.regrets[0].nbytes
     expected = small + padded // count * each
     gathered = 4 * lines * solver.batch * padded * (count - 1)
     print(
-      f"{count:9}{checksum(output):>18}{most:17,}{expected:10,}{carried:14,.0f}{gathered:10,}"
-      f"{1e3 * seconds:17.2f}",
+      f"{count:9}{checksum(output):>18}{most:17,}{expected:10,}{carried:14,.0f}"
+      f"{packets:9.1f}{carried - FRAME * packets:13,.0f}{gathered:10,}{1e3 * seconds:17.2f}",
       flush=True,
     )
   words = [name, "--solver=hierarchical", f"--clusters={clusters}", f"--buckets={buckets}"]

@@ -7,10 +7,11 @@ responses (Table 18.1 = 21.6): agents on a river with small ranges and four bet 
 response that may take few or many actions; exact values, in percent of the pot for a game, the mean of both
 seats. The agents: a blueprint that knows two sizes and translates the others, an equilibrium of all sizes, a
 search that considers two sizes, and one who always folds to a bet. The thesis's columns are mbb a hand of
-no-limit hold'em: the order is to be compared, and the signs.
-luck (Table 21.8): standard deviation of a game's worth in self-play by four estimators, on Leduc exactly, by
-all ways in which a game may go, and on a river and a turn with few hands by games that are played, within a
-seat: that one seat wins from the other is no luck.
+no-limit hold'em: the order is to be compared, and the signs. On Leduc, with its own actions, an equilibrium
+and a search by the network that comes with the package.
+luck (Table 21.8): standard deviation of a game's worth in self-play by four estimators, on Leduc exactly (the
+same two agents), by all ways in which a game may go, and on a river and a turn with few hands by games that
+are played, within a seat: that one seat wins from the other is no luck.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from machine import describe
 
 from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, matches
+from ps_cfr_spiel.learning import LearnedValues
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -30,6 +32,8 @@ RANGES = "ranges=AA KK 98s 76s AhQh:0.5 JTs;QQ-99 AKs KQs A5s T9s"
 PLACE = f"river_subgame(board=9s7c5s4hKd,pot=200,stack=900,{RANGES}"
 FEW, MANY = "bets=1 a;1 a", "bets=0.5 0.75 1 2 a;0.5 1 a"
 FOLD, CHECK = 0, 1
+PASSIVE = ("Fold", "Call", "Check")
+LEDUC_POT = 2  # the antes
 BEST = "best response"
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 GAMES = {
@@ -40,15 +44,27 @@ THESIS = {"chips": 25.962, "mivat": 21.293, "imaginary": 16.073, "aivat": 8.095}
 
 
 def responses(options: argparse.Namespace) -> None:
-  """Prints the table of local best responses."""
+  """Prints the tables of local best responses."""
   game = pyspiel.load_game(f"{PLACE},{MANY})")
-  pot, names, sizes = game.get_parameters()["pot"], legal(game), first_bets(game)
-  passive = [action for action, name in names.items() if name.split()[0] in ("Fold", "Call", "Check")]
+  names, sizes = legal(game), first_bets(game)
+  passive = [action for action, name in names.items() if name.split()[0] in PASSIVE]
   known = [action for action, size in sizes.items() if size in (1.0, max(sizes.values()))]
   columns = {"fold, call": passive, "+ pot, all in": passive + known, "all sizes": None, BEST: None}
-  print(f"{'% of the pot':32}" + "".join(f"{name:>16}" for name in columns))
-  for name, make in AGENTS.items():
-    policy = make(game, options.iterations, sorted({*passive, *known}))
+  actions = sorted({*passive, *known})
+  agents = {name: make(game, options.iterations, actions) for name, make in AGENTS.items()}
+  lost(game, game.get_parameters()["pot"], columns, agents)
+  game = pyspiel.load_game("leduc_poker")
+  passive = [action for action, name in legal(game).items() if name in PASSIVE]
+  agents = {name: make(game, options.iterations) for name, make in LEDUC_AGENTS.items()}
+  lost(game, LEDUC_POT, {"fold, call": passive, "all": None, BEST: None}, agents)
+
+
+def lost(
+  game: pyspiel.Game, pot: float, columns: dict[str, list[int] | None], agents: dict[str, Any]
+) -> None:
+  """Prints what agents lose to local best responses that may take some actions, in percent of the pot."""
+  print(f"\n{'% of the pot':32}" + "".join(f"{name:>16}" for name in columns))
+  for name, policy in agents.items():
     evaluation = evaluate_policy(game, policy)
     won = [
       float(evaluation.exploitability)
@@ -120,18 +136,31 @@ AGENTS: dict[str, Callable[[pyspiel.Game, int, list[int]], Any]] = {
 }
 
 
+def by_network(game: pyspiel.Game, iterations: int) -> TreePolicy:
+  """Searches of one decision, beyond which the network that comes with the package says what follows."""
+  values = LearnedValues.pretrained(game)
+  return ContinualResolving(game, iterations, lookahead=1, value_function=values).tabularise(progress=False)
+
+
+LEDUC_AGENTS: dict[str, Callable[[pyspiel.Game, int], Any]] = {
+  "leduc_poker, equilibrium": solved,
+  "leduc_poker, search by a network": by_network,
+}
+
+
 def luck(options: argparse.Namespace) -> None:
   """Prints the table of standard deviations."""
-  print(f"{'':28}" + "".join(f"{name:>12}" for name in METHODS))
-  print(f"{'thesis (big blinds)':28}" + "".join(f"{THESIS[name]:12.3f}" for name in METHODS))
+  print(f"{'':34}" + "".join(f"{name:>12}" for name in METHODS))
+  print(f"{'thesis (big blinds)':34}" + "".join(f"{THESIS[name]:12.3f}" for name in METHODS))
   game = pyspiel.load_game("leduc_poker")
-  policy = solved(game, 1000)
-  actions, odds = zip(*all_games(game, policy), strict=True)
-  records, odds, found = [Played(0, a) for a in actions], np.array(odds), []
-  for method in METHODS:
-    values = evaluate_match(game, records, policy, method=method).values
-    found.append(float(np.sqrt(odds @ (values - odds @ values) ** 2)))
-  print(f"{'leduc_poker, exactly':28}" + "".join(f"{x:12.3f}" for x in found), flush=True)
+  for name, make in LEDUC_AGENTS.items():
+    policy = make(game, options.iterations)
+    actions, odds = zip(*all_games(game, policy), strict=True)
+    records, odds, found = [Played(0, a) for a in actions], np.array(odds), []
+    for method in METHODS:
+      values = evaluate_match(game, records, policy, method=method).values
+      found.append(float(np.sqrt(odds @ (values - odds @ values) ** 2)))
+    print(f"{name:34}" + "".join(f"{x:12.3f}" for x in found), flush=True)
   for name, text in GAMES.items():
     game = pyspiel.load_game(text)
     policy = solved(game, 500)
@@ -142,7 +171,7 @@ def luck(options: argparse.Namespace) -> None:
         line += f"{'-':>12}"
         continue
       line += f"{spread(evaluate_match(game, games, policy, method=method).values, games):12.3f}"
-    print(f"{f'{name}, {options.games:,} games, chips':28}{line}", flush=True)
+    print(f"{f'{name}, {options.games:,} games, chips':34}{line}", flush=True)
 
 
 def spread(values: np.ndarray, games: list[Played]) -> float:
