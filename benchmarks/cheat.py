@@ -5,6 +5,7 @@
   python benchmarks/cheat.py pruning [--game cheat] [--depth 5] [--seconds 60]
   python benchmarks/cheat.py exact [--game 'cheat(ranks=2,suits=3,hand_size=2,max_turns=4)'] [--seeds 8]
   python benchmarks/cheat.py start [--games 500]
+  python benchmarks/cheat.py methods [--seconds 300] [--games 2000]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
@@ -16,6 +17,8 @@ pruning: decisions of an iteration with each kind of pruning, as learning goes o
 exact: in a game that can be walked, exploitability and decisions met after as many iterations with each kind
 of pruning, medians over seeds.
 start: the default begun with what it learned of four cards each, and begun with nothing.
+methods: `ps-cfr-spiel train cheat` with its own settings and with others, each with the same processor time:
+games won against the naive and the heuristic player, and against the agent of the own settings.
 """
 
 import argparse
@@ -41,11 +44,19 @@ PLAYS = "plays, learned values (default)"
 SMALL, ROUNDS = "cheat(ranks=2,suits=3,hand_size=2,max_turns=4)", (1, 3, 10, 30, 100, 300, 1000)
 EARLIER, STARTED = 200, (50, 150, 300)  # iterations
 SHOWN = 2000  # games of an agent against itself
+CONSTANT = {"decay": 0.05, "decay_power": 0.0}
+SETTINGS = {  # of plays, beside the command's own
+  "the default": {},
+  "linear average, constant decay": {**CONSTANT, "gamma": 1.0},
+  "corrected values": {"estimate": "corrected"},
+  "constant decay": CONSTANT,
+  "exploration 0.02": {"exploration": 0.02},
+}
 
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("part", choices=("curves", "agent", "pruning", "exact", "start"))
+  parser.add_argument("part", choices=("curves", "agent", "pruning", "exact", "start", "methods"))
   parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each method")
   parser.add_argument("--games", type=int, default=500, help="against each player, at each mark")
   parser.add_argument("--methods", nargs="*", default=[*PRUNINGS, PLAYS], choices=[*PRUNINGS, PLAYS])
@@ -65,6 +76,8 @@ def main() -> None:
     return exact(options.game or SMALL, options.seeds)
   if options.part == "start":
     return start(options.games)
+  if options.part == "methods":
+    return methods(options.seconds, options.games)
   found = curves(options) if options.part == "curves" else agent(options)
   if options.plot:
     keep(options.plot, found)
@@ -114,7 +127,7 @@ def run(solver, seconds: float) -> float:
       return used
 
 
-def wins(game, policy, rival: str, games: int) -> tuple[int, int]:
+def wins(game, policy, rival, games: int) -> tuple[int, int]:
   score = matches.match(game, matches.player(policy), matches.player(rival, 1), games).score
   return score.wins, score.games
 
@@ -181,6 +194,20 @@ def start(games: int) -> None:
       used += sum(run(solver, 0) for _ in range(mark - solver.iteration))
       won = (f"{rival} {interval(*wins(game, solver.average_policy(), rival, games))}" for rival in RIVALS)
       print(f"  {used:6.1f} s, iteration {mark}: {'; '.join(won)}", flush=True)
+
+
+def methods(seconds: float, games: int) -> None:
+  """Games won by the agents of some seconds of processor time."""
+  game, default = pyspiel.load_game("cheat"), None
+  for name, settings in SETTINGS.items():
+    solver = PlayedMCCFRSolver(game, **settings)
+    solver.compile(progress=False)
+    used = run(solver, seconds)
+    policy = solver.average_policy()
+    rivals = {**{rival: rival for rival in RIVALS}, **({"the default": default} if default else {})}
+    won = (f"{rival} {interval(*wins(game, policy, who, games))}" for rival, who in rivals.items())
+    print(f"{name}: {used:.0f} s, iteration {solver.iteration:,}; {'; '.join(won)}", flush=True)
+    default = default or policy
 
 
 def agent(options: argparse.Namespace) -> dict:

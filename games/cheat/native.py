@@ -53,6 +53,7 @@ def traverse(
   traverser: jax.Array,
   seed: jax.Array,
   weight: jax.Array,
+  decay: jax.Array,
   options: dict[str, Any],
 ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
   """Traverses B games one after the other; pure JAX.
@@ -67,6 +68,7 @@ def traverse(
     traverser: int32[].
     seed: uint32[2].
     weight: [], of what is learned.
+    decay: [], weight of the newest value in a running mean.
     options: the handler's attributes but for the rules.
 
   Returns:
@@ -86,7 +88,8 @@ def traverse(
     jnp.zeros(0, dtype) if fixed is None else fixed,
     *(keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs, cards),
     rows.sum(1, dtype=np.int32),
-    *(hands, first, traverser[None], seed, jnp.asarray(weight, dtype)[None]),
+    *(hands, first, traverser[None], seed),
+    *(jnp.asarray(number, dtype)[None] for number in (weight, decay)),
     suits=rules.suits,
     turns=rules.max_turns,
     **options,

@@ -109,6 +109,7 @@ class PlayedCheat:
     fixed: jax.Array | None,
     traverser: jax.Array,
     weight: jax.Array,
+    decay: jax.Array,
     key: jax.Array,
     batch: int,
     options: dict[str, Any],
@@ -117,8 +118,8 @@ class PlayedCheat:
     deal, plays = jax.random.split(key)
     games = arrays.deal(self.rules, deal, batch)
     seed = jax.random.key_data(plays)
-    dealt = games.hands, games.discarder
-    return native.traverse(self.rules, self.keys, tables, fixed, *dealt, traverser, seed, weight, options)
+    given = games.hands, games.discarder, traverser, seed, weight, decay
+    return native.traverse(self.rules, self.keys, tables, fixed, *given, options)
 
   def shared(self, other: "PlayedCheat") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """See `keys.shared`."""

@@ -113,8 +113,8 @@ struct Lesson {
 
 template <typename T>
 struct Options {
-  int64_t sampling, pruning, at_once, depth;
-  T weight, exploration, decay, most_weight;
+  int64_t sampling, pruning, at_once, depth, corrected;
+  T weight, exploration, decay, most_weight;  // of the average, and as in `playing.Traversals`
 };
 
 template <typename T>
@@ -227,8 +227,9 @@ struct Traversal {
     return tables.regrets[cell] + options.weight * (lessons[cell].regret + 2 * kBest) <= 0;
   }
 
-  // One play in which the traverser explores; on the way back values and regrets are learned
-  // (`playing.Learned`), at once. The average is of the opponent's policies, of the traverser's if that is fixed.
+  // One play in which the traverser explores; on the way back values and regrets are learned (`playing.Learned`,
+  // or `playing.Corrected`), at once. The average is of the opponent's policies, of the traverser's if that is
+  // fixed.
   T play(Game game) {
     T weight = 1, reach = 1;
     path.clear();
@@ -245,27 +246,39 @@ struct Traversal {
       const int move = explores ? int(random.uniform() * key.count) : sample(&stack[base], key.count);
       if (!fixed) path.push_back({key, base, move, own, std::min(weight, options.most_weight), reach});
       if (own) {
-        const T chosen = options.exploration / key.count + (1 - options.exploration) * stack[base + move];
+        const T chosen = chosen_with(stack[base + move], key.count);
         weight /= chosen;
         reach *= stack[base + move] / chosen;
       }
       game = step(rules, index, game, move);
     }
-    const T value = utility(game);
+    const T end = utility(game);
+    T value = end;
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
       const auto& [key, base, move, own, weight, reach] = *step;
       T *const values = tables.values + key.first, *const regrets = tables.regrets + key.first;
       const T* shares = &stack[base];
-      values[move] += options.decay * ((own ? value : -value) - values[move]);
+      const T surprise = (own ? value : -value) - values[move];
+      const T learned = values[move] + options.decay * surprise;
+      // For regrets the value moves as far as it is learned, or so far that the estimate is unbiased.
+      values[move] += options.corrected ? surprise / (own ? chosen_with(shares[move], key.count) : shares[move])
+                                        : options.decay * surprise;
       T mean = 0;
-      for (int32_t a = 0; a < key.count && own; ++a) mean += shares[a] * values[a];
+      for (int32_t a = 0; a < key.count && (own || options.corrected); ++a) mean += shares[a] * values[a];
       const T averaged = !own ? weight : tables.fixed ? reach : T(0);
       for (int32_t a = 0; a < key.count; ++a) {
         if (own) regrets[a] = std::max(regrets[a] + weight * (values[a] - mean), T(0));
         if (averaged > 0) tables.average[key.first + a] += options.weight * averaged * shares[a];
       }
+      values[move] = learned;
+      if (options.corrected) value = own ? mean : -mean;
     }
-    return value;
+    return end;
+  }
+
+  // The probability with which the traverser samples a move that its policy plays with probability `share`.
+  T chosen_with(T share, int32_t count) const {
+    return options.exploration / count + (1 - options.exploration) * share;
   }
 
   // Brings the tables up to date with the lessons, of which none is left then.
@@ -300,12 +313,13 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
                       ffi::Buffer<ffi::S32> cards,
                       ffi::Buffer<ffi::S32> claims, ffi::Buffer<ffi::S32> hands, ffi::Buffer<ffi::S32> first,
                       ffi::Buffer<ffi::S32> traverser, ffi::Buffer<ffi::U32> seed, ffi::Buffer<type> weight,
+                      ffi::Buffer<type> decay,
                       ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_average,
                       ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
                       ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
                       ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
-                      int64_t pruning, int64_t at_once, int64_t depth, int64_t most_nodes,
-                      double exploration, double decay, double most_weight) {
+                      int64_t pruning, int64_t at_once, int64_t depth, int64_t corrected, int64_t most_nodes,
+                      double exploration, double most_weight) {
   using T = ffi::NativeType<type>;
   const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
   Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
@@ -322,8 +336,8 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
   }
   const std::unique_ptr<void, decltype(&std::free)> lessons(std::calloc(size, sizeof(Lesson<T>)), &std::free);
   if (!lessons) return ffi::Error::Internal("no memory for the lessons of a traversal");
-  const Options<T> options{sampling,       pruning,  at_once,       depth, weight.typed_data()[0],
-                           T(exploration), T(decay), T(most_weight)};
+  const Options<T> options{sampling,  pruning, at_once, depth, corrected, weight.typed_data()[0],
+                           T(exploration), decay.typed_data()[0], T(most_weight)};
   const Tables<T> tables{new_regrets->typed_data(), new_average->typed_data(), new_values->typed_data(),
                          new_visits->typed_data(), new_skipped->typed_data(),
                          fixed.element_count() > 0 ? fixed.typed_data() : nullptr};
@@ -367,12 +381,14 @@ auto bind() {
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>()
+      .template Arg<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Integers>()
       .template Attr<int64_t>("suits").template Attr<int64_t>("turns").template Attr<int64_t>("sampling")
       .template Attr<int64_t>("pruning").template Attr<int64_t>("at_once")
-      .template Attr<int64_t>("depth").template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
-      .template Attr<double>("decay").template Attr<double>("most_weight");
+      .template Attr<int64_t>("depth").template Attr<int64_t>("corrected")
+      .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
+      .template Attr<double>("most_weight");
 }
 
 }  // namespace

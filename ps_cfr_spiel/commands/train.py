@@ -33,8 +33,8 @@ INTERRUPTED = 130  # exit code
 _METHODS = {"plays": PlayedMCCFRSolver, "external": PlayedExternalSolver}
 _OWN = {  # flags that are arguments of the solver, by method
   "plays": (
-    *("estimate", "updates", "exploration", "decay", "most_weight", "batch", "seed"),
-    *("key", "cells", "against"),
+    *("estimate", "updates", "exploration", "decay", "decay_power", "most_weight", "gamma", "batch"),
+    *("seed", "key", "cells", "against"),
   ),
   "external": ("pruning", "updates", "depth", "decay", "most_nodes", "batch", "seed"),
 }
@@ -57,8 +57,10 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_enum("pruning", "best_response", list(PRUNINGS), _HELP["pruning"], **into)
   flags.DEFINE_integer("depth", None, _HELP["depth"], 1, **into)
   flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
-  flags.DEFINE_float("decay", 0.05, _HELP["decay"], **into)
+  flags.DEFINE_float("decay", None, _HELP["decay"], **into)
+  flags.DEFINE_float("decay_power", 0.4, _HELP["decay_power"], **into)
   flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut (for 'learned').", **into)
+  flags.DEFINE_float("gamma", 4.0, "Iteration t of plays counts t**gamma in the average.", **into)
   flags.DEFINE_integer("most_nodes", 2_000_000_000, _HELP["most_nodes"], 1, **into)
   flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
   flags.DEFINE_enum("key", None, list(KEYS), _HELP["key"], **into)
@@ -86,7 +88,9 @@ _HELP = {
   "key": "What a choice depends on in games other than cheat (default: infostate).",
   "against": "The run.npz of an agent that plays the other side and does not learn: a best response to it is "
   "learned, and how often that wins says how far the agent is from unbeatable.",
-  "decay": "Weight of the newest value in a learned one; 0 with 'corrected' is outcome sampling.",
+  "decay": "Weight of the newest value in a learned one, in the first iteration (default: 1; for 'external' "
+  "always, and 0.05); 0 with 'corrected' is outcome sampling.",
+  "decay_power": "In iteration t of plays the decay is decay * t**-decay_power.",
   "start": "The run.npz of a smaller cheat (fewer cards, a shorter horizon), or of the same, with which "
   "learning begins.",
   "cells": "Most moves of keys, in games other than cheat (default: a million); the run ends there.",

@@ -58,7 +58,7 @@ class Tables(NamedTuple):
 
   Attributes:
     regrets: cumulative, never negative (regret matching plus).
-    average: sum of policies, iteration t with weight t.
+    average: sum of policies, iteration t with weight t ** `gamma`.
     learned: the learned values of moves, to their players.
   """
 
@@ -74,12 +74,16 @@ class Trajectories:
   Attributes:
     estimate: of the moves' values.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-    decay: weight of the newest value in a learned one, in [0, 1]; at 0 nothing is learned.
+    decay: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
+    gamma: iteration t counts t ** gamma in the average.
+    decay_power: in iteration t the decay is `decay` * t ** -decay_power.
   """
 
   estimate: Estimate
   exploration: float
   decay: float = 0.05
+  gamma: float = 1.0
+  decay_power: float = 0.0
 
   def tables(self, zeros: Any) -> Tables:
     """See `Sampler`."""
@@ -117,10 +121,11 @@ class Trajectories:
     """
     visits = lessons.visits
     mean = lessons.values / jnp.maximum(visits, 1)
-    step = 1 - (1 - self.decay) ** visits
+    t = iteration.astype(visits.dtype)
+    step = 1 - (1 - self.decay * t**-self.decay_power) ** visits
     return Tables(
       regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, 0),
-      average=tables.average + lessons.policies * (iteration.astype(visits.dtype) / batch),
+      average=tables.average + lessons.policies * (t**self.gamma / batch),
       learned=tables.learned + step * (mean - tables.learned),
     )
 

@@ -34,10 +34,10 @@ class Tables(NamedTuple):
 
   Attributes:
     regrets: cumulative; with pruning at least the true ones.
-    average: sum of the opponent's policies, iteration t with weight t.
+    average: sum of the opponent's policies, iteration t with weight t ** `gamma`.
     values: of moves, running means, to their players.
     visits: how often a move was valued, each visit counted once.
-    skipped: how often it was skipped since it was last valued, iteration t with weight t.
+    skipped: how often it was skipped since it was last valued, iteration t with the same weight.
   """
 
   regrets: jax.Array
@@ -60,6 +60,7 @@ class TraversedGame(PlayedGame, Protocol):
     fixed: jax.Array | None,
     traverser: jax.Array,
     weight: jax.Array,
+    decay: jax.Array,
     key: jax.Array,
     batch: int,
     options: dict[str, Any],
@@ -71,6 +72,7 @@ class TraversedGame(PlayedGame, Protocol):
       fixed: see `Sampler`; for "plays" alone.
       traverser: int32[].
       weight: [], of what is learned.
+      decay: [], weight of the newest value in a running mean.
       key: of JAX's random numbers.
       batch: B.
       options: `Traversals.numbers`.
@@ -88,17 +90,21 @@ class Traversals:
 
   Attributes:
     sampling: "external": all moves of the traverser, down to the end. "plays": one play, which teaches what
-      `Trajectories` with `Learned` does, but one after the other; regrets are never negative then.
+      `Trajectories` does with `Learned`, or if `corrected` with `Corrected`, but one after the other; regrets
+      are never negative then.
     pruning: one of `PRUNINGS`, for "external".
     exploration: share of uniform play in the traverser's moves in "plays".
-    decay: least weight of the newest value in a running mean.
-    most_weight: of `Learned`, for "plays".
+    decay: weight of the newest value in a running mean in iteration 1; in "external" the least one.
+    most_weight: where weights are cut in "plays", as in `Learned`; infinite for `Corrected`.
     most_nodes: decisions after which a traversal is given up.
     depth: how many decisions of the traverser, one below the other, are traversed in "external"; one play by
       the current policies follows, from which nothing is learned.
     at_once: whether "external" learns after every decision, so that a key to which a traversal comes again
       has another policy, and moves to skip; else after every traversal. A key that forgets nothing comes only
       once.
+    corrected: see `sampling`.
+    gamma: iteration t counts t ** gamma: in "plays" in the average, in "external" in the regrets too.
+    decay_power: in iteration t the decay is `decay` * t ** -decay_power.
   """
 
   sampling: str
@@ -109,6 +115,9 @@ class Traversals:
   most_nodes: int
   depth: int = MOST
   at_once: bool = False
+  corrected: bool = False
+  gamma: float = 1.0
+  decay_power: float = 0.0
 
   def tables(self, zeros: Any) -> Tables:
     """See `Sampler`."""
@@ -125,8 +134,9 @@ class Traversals:
     batch: int,
   ) -> Found:
     """See `Sampler`; policies change from one traversal to the next, also within a turn."""
-    weight = iteration.astype(tables.regrets.dtype)
-    new, values, counts = game.traverse(tables, fixed, traverser, weight, key, batch, self.numbers())
+    t = iteration.astype(tables.regrets.dtype)
+    learning = t**self.gamma, self.decay * t**-self.decay_power
+    new, values, counts = game.traverse(tables, fixed, traverser, *learning, key, batch, self.numbers())
     return Found(
       tables=Tables(*new),
       value=values.mean() if fixed is not None else jnp.where(traverser == 0, 1, -1) * values.mean(),
@@ -136,14 +146,14 @@ class Traversals:
     )
 
   def numbers(self) -> dict[str, Any]:
-    """The fields, names by their numbers."""
+    """The fields that stay the same in all iterations, names by their numbers."""
     return {
       "sampling": SAMPLINGS.index(self.sampling),
       "pruning": PRUNINGS.index(self.pruning),
       "exploration": float(self.exploration),
-      "decay": float(self.decay),
       "most_weight": float(self.most_weight),
       "most_nodes": self.most_nodes,
       "depth": self.depth,
       "at_once": int(self.at_once),
+      "corrected": int(self.corrected),
     }

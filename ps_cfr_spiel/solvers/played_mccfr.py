@@ -1,5 +1,6 @@
 """Monte Carlo CFR on plays of a game too large to walk: of both sides, or against an agent that is fixed."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,8 +42,10 @@ class PlayedMCCFRSolver(PlayedSolver):
     estimate: "learned" or "corrected", see `__init__`.
     updates: "together" or "at_once", likewise.
     exploration: share of uniform play in the traverser's sampling policy.
-    decay: weight of the newest value in a learned one.
+    decay: weight of the newest value in a learned one in iteration 1.
+    decay_power: in iteration t it is decay * t ** -decay_power.
     most_weight: where the weights of "learned" are cut.
+    gamma: iteration t counts t ** gamma in the average.
     key, cells: of `playing.HostGame`; None for a game with a played form.
     against: the agent that the other side plays by, if it does not learn too.
     game, batch, seed, dtype: see `PlayedSolver`.
@@ -55,7 +58,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     game: pyspiel.Game,
     estimate: str = "learned",
     exploration: float = 0.1,
-    decay: float = 0.05,
+    decay: float = 1.0,
     most_weight: float = 5.0,
     batch: int | None = None,
     seed: int = 0,
@@ -65,6 +68,8 @@ class PlayedMCCFRSolver(PlayedSolver):
     cells: int | None = None,
     keys: Sequence[np.ndarray] | None = None,
     against: PlayedPolicy | np.ndarray | None = None,
+    gamma: float = 4.0,
+    decay_power: float = 0.4,
   ):
     """Makes the tables; nothing is compiled yet.
 
@@ -76,19 +81,23 @@ class PlayedMCCFRSolver(PlayedSolver):
       exploration: in (0, 1].
       decay: in [0, 1]. At 0 learned values stay 0, which makes "corrected" outcome sampling; "learned"
         needs more.
+      decay_power: from 0 to 1. At first values follow the strategies, which change fast, later they are means
+        of more plays. (A run that starts from another's values keeps them with a small decay and the power 0.)
       most_weight: at least 1.
       batch: at least 1; None for 4096, or 256 for a game on the host.
       seed: see the class.
       dtype: see the class.
       updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
-        "at_once": after each, by the game's own native code, seven times faster; for "learned" only. "auto":
-        at once where that can be had.
+        "at_once": after each, by the game's own native code, seven times faster. "auto": at once where that
+        can be had.
       key: what a choice depends on in a game without a played form: "infostate" (default), or "observation".
       cells: the moves of keys that there is room for in such a game, a million by default; reaching that is
         an error that leaves the run as it was before.
       keys: those of an earlier run of such a game, from its file.
       against: an agent for this game that plays the other side, in both seats, and does not learn: what is
         learned is a best response to it. Or an agent's table of this game, from a file.
+      gamma: from 0 to 10. At 1 the average is linear; the larger, the sooner the strategies of a run's
+        beginning are forgotten.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be played so.
@@ -99,6 +108,8 @@ class PlayedMCCFRSolver(PlayedSolver):
     if estimate == "learned" and decay == 0:
       raise ValueError("decay=0 learns no values; estimate='learned' needs a decay above 0.")
     self.most_weight = Learned(most_weight).most_weight
+    self.gamma = check_number("gamma", gamma, 0, 10)
+    self.decay_power = check_number("decay_power", decay_power, 0, 1)
     self.updates = check_option("updates", updates, UPDATES)
     if isinstance(against, PlayedPolicy):
       key, keys = _agent_keys(game, against, key)
@@ -107,14 +118,15 @@ class PlayedMCCFRSolver(PlayedSolver):
     self.key, self.cells = (host.key, host.cells) if isinstance(host, HostGame) else (None, None)
     batch = (256 if isinstance(host, HostGame) else 4096) if batch is None else batch
     if self.updates == "auto":
-      self.updates = "at_once" if estimate == "learned" and not obstacle_of(host) else "together"
+      self.updates = "together" if obstacle_of(host) else "at_once"
+    corrected, numbers = estimate == "corrected", (self.exploration, self.decay)
+    powers = {"gamma": self.gamma, "decay_power": self.decay_power}
     if self.updates == "together":
-      values = Learned(most_weight) if estimate == "learned" else Corrected()
-      sampler = Trajectories(values, self.exploration, self.decay)
-    elif estimate != "learned":
-      raise ValueError(f"updates='at_once' needs estimate='learned', got {estimate!r}.")
+      values = Corrected() if corrected else Learned(most_weight)
+      sampler = Trajectories(values, *numbers, **powers)
     else:
-      sampler = Traversals("plays", "none", self.exploration, self.decay, self.most_weight, MOST)
+      limits = math.inf if corrected else self.most_weight, MOST
+      sampler = Traversals("plays", "none", *numbers, *limits, corrected=corrected, **powers)
       check_traversed(game, host)
     self._begin(game, host, sampler, batch, seed, dtype)
 
@@ -124,7 +136,8 @@ class PlayedMCCFRSolver(PlayedSolver):
 
   @classmethod
   def _arguments(cls, file):
-    options = super()._arguments(file)
+    before = {"gamma": 1.0, "decay_power": 0.0}  # files from before there was a choice
+    options = {**before, **super()._arguments(file)}
     if options.get("key") is not None:
       options["keys"] = _saved_keys(file)
     if FIXED in file.shapes:

@@ -65,7 +65,8 @@ def some_tables(played, seed, pure=()):
 @functools.partial(jax.jit, static_argnames="sampler")
 def traverse(played, tables, fixed, hands, first, traverser, seed, sampler):
   rules, keys = played.rules, played.keys
-  return native.traverse(rules, keys, tables, fixed, hands, first, traverser, seed, WEIGHT, sampler.numbers())
+  given = hands, first, traverser, seed, WEIGHT, sampler.decay
+  return native.traverse(rules, keys, tables, fixed, *given, sampler.numbers())
 
 
 def traversed(played, tables, state, traverser, sampling, pruning, seed=0, fixed=None, **options):
@@ -242,6 +243,69 @@ def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, 
       new.average[first] += WEIGHT  # the traverser's reach is one over the sampling's, which is one too
     for name, table in new._asdict().items():
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
+
+
+def test_powers_of_the_iteration(played):
+  """Iteration 4 with a squared weight and a decay over its root is iteration 16 without."""
+  numbers = "plays", "none", 0.3
+  samplers = (
+    (4, Traversals(*numbers, 0.5, MOST_WEIGHT, 10**6, gamma=2.0, decay_power=0.5)),
+    (16, Traversals(*numbers, 0.25, MOST_WEIGHT, 10**6)),
+  )
+  with precision("float64"):
+    tables = Tables(*map(np.float64, some_tables(played, 1)))
+    given = None, np.int32(0)
+    first, second = (
+      sampler(played, tables, *given, jax.numpy.int32(t), jax.random.key(2), 8).tables
+      for t, sampler in samplers
+    )
+  for name, table in first._asdict().items():
+    np.testing.assert_allclose(table, getattr(second, name), rtol=1e-12, err_msg=name)
+  assert np.abs(np.asarray(first.average) - tables.average).max() > 16 / 192
+
+
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_corrected_plays_are_unbiased(played, deals, traverser):
+  """Whatever has been learned, the means over many plays are the exact regrets and averages, cell by cell."""
+  draws, zeros = 4000, np.zeros(played.cells + max(played.widths) - 1)
+  sampler = Traversals("plays", "none", 0.3, 0.0, np.inf, 10**6, corrected=True)
+  seeds = np.stack([np.arange(draws), np.full(draws, 7)], 1).astype(np.uint32)
+
+  @jax.jit
+  def plays(tables, hands, first):
+    def play(seed):
+      return traverse(played, tables, None, hands, first, np.int32(traverser), seed, sampler)[0][:2]
+
+    return jax.lax.map(play, seeds)
+
+  for number, state in enumerate(deals[::2]):
+    tables = some_tables(played, number)
+    tables = tables._replace(regrets=1000 * (1 + np.random.default_rng(number).random(len(zeros))))
+    truth = {"regrets": zeros.copy(), "average": zeros.copy()}
+
+    def value(state, reach, regrets=tables.regrets, truth=truth):
+      if state.is_terminal():
+        return state.returns()[traverser]
+      first, actions = played.locate(state)
+      cells, own = slice(first, first + len(actions)), state.current_player() == traverser
+      policy = regrets[cells] / regrets[cells].sum()
+      reaches = np.full(len(actions), reach) if own else reach * policy
+      values = np.array([value(state.child(a), r) for a, r in zip(actions, reaches, strict=True)])
+      if own:
+        truth["regrets"][cells] += reach * (values - policy @ values)
+      else:
+        truth["average"][cells] += WEIGHT * reach * policy
+      return policy @ values
+
+    value(state, 1.0)
+    hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
+    with precision("float64"):
+      found = plays(tuple(map(np.float64, tables)), hands, np.array([state.current_player()], np.int32))
+    for name, many in zip(truth, map(np.asarray, found), strict=True):
+      gained = many - getattr(tables, name)
+      allowed = 5 * gained.std(0) / draws**0.5 + 1e-9
+      assert (np.abs(gained.mean(0) - truth[name]) <= allowed).all()
+      assert (truth[name] != 0).sum() >= 4
 
 
 def test_the_opponents_moves_come_as_often_as_they_should(played, deals):

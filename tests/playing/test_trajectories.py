@@ -196,20 +196,22 @@ def test_windows():
 
 
 def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
-  """And regrets and policies are means over the batch, those weighted by the iteration."""
+  """And regrets and policies are means over the batch, those weighted by a power of the iteration."""
   rng = np.random.default_rng(3)
   visits = np.array([0.0, 1.0, 2.0, 5.0])
   regrets, policies, means, learned = rng.normal(size=(4, 4))
   start = Tables(jnp.zeros(4), jnp.zeros(4), jnp.asarray(learned))
   lessons = Lessons(*map(jnp.asarray, (regrets, policies, means * visits, visits, 0)))
-  found = playing.Trajectories(playing.Corrected(), 0.5, 0.25).update(start, lessons, jnp.int32(3), 8)
+  powers = {"gamma": 2.0, "decay_power": 0.5}
+  sampler = playing.Trajectories(playing.Corrected(), 0.5, 0.5, **powers)
+  found = sampler.update(start, lessons, jnp.int32(4), 8)  # the decay is 0.5 / 2 then
   for k, (count, mean) in enumerate(zip(visits, means, strict=True)):
     value = learned[k]
     for _ in range(int(count)):
       value += 0.25 * (mean - value)
     assert found.learned[k] == pytest.approx(value)
   np.testing.assert_allclose(found.regrets, np.maximum(regrets / 8, 0))
-  np.testing.assert_allclose(found.average, policies * 3 / 8)
+  np.testing.assert_allclose(found.average, policies * 16 / 8)
 
 
 def test_counts_beyond_a_million():

@@ -1,5 +1,8 @@
 """The solver of played games: runs, files and matches; and that it converges where that can be known."""
 
+import itertools
+import json
+
 import numpy as np
 import pyspiel
 import pytest
@@ -38,6 +41,26 @@ def test_a_run_in_parts_through_a_file_is_the_run(trained, tmp_path):
   assert second.nodes == trained.nodes
   loaded = load_policy(tmp_path / "run.npz")
   np.testing.assert_array_equal(loaded.table, first.average_policy().table)
+
+
+def test_files_from_before_there_were_powers(tmp_path):
+  """They go on as they began: with a linear average and a constant decay."""
+  numbers = {"batch": 64, "decay": 0.05, "gamma": 1.0, "decay_power": 0.0}
+  solver = PlayedMCCFRSolver(pyspiel.load_game(SMALL), **numbers)
+  solver.run(2)
+  solver.save(tmp_path / "run.npz")
+  with np.load(tmp_path / "run.npz") as file:
+    arrays = dict(file)
+  header = json.loads(str(arrays.pop("header")))
+  for name in ("gamma", "decay_power"):
+    header["options"].remove(name)
+    del header[name]
+  np.savez(tmp_path / "old.npz", header=np.array(json.dumps(header)), **arrays)
+  old = load_solver(tmp_path / "old.npz")
+  for run in (solver, old):
+    run.run(2)
+  assert isinstance(old, PlayedMCCFRSolver)
+  np.testing.assert_array_equal(old.average_policy().table, solver.average_policy().table)
 
 
 def test_it_beats_a_random_player(trained):
@@ -86,7 +109,7 @@ def test_starts_that_cannot_be(trained):
   other = PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), cells=24)
   for solver, earlier, message in (
     (trained, trained, "this run has done 300 iterations; only a new one can start"),
-    (PlayedMCCFRSolver(trained.game, "corrected"), trained, "has not learned as PlayedMCCFR"),
+    (PlayedMCCFRSolver(trained.game, updates="together"), trained, "has not learned as PlayedMCCFR"),
     (other, trained, "kuhn_poker.* shares no keys with cheat"),
     (PlayedMCCFRSolver(trained.game), other, "shares no keys with kuhn_poker"),
   ):
@@ -129,7 +152,7 @@ def test_double_precision():
 
 
 @pytest.mark.parametrize(
-  ("estimate", "updates"), [("learned", "auto"), ("learned", "together"), ("corrected", "together")]
+  ("estimate", "updates"), [*itertools.product(("learned", "corrected"), ("auto", "together"))]
 )
 def test_exploitability_falls(estimate, updates):
   """By OpenSpiel's best response to the strategy, key by key, in a game where little is forgotten."""
@@ -150,7 +173,8 @@ def test_exploitability_falls(estimate, updates):
     ({"most_weight": 0.5}, "most_weight must be a finite number of at least 1, got 0.5"),
     ({"batch": 0}, "batch must be an integer from 1"),
     ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
-    ({"estimate": "corrected", "updates": "at_once"}, "updates='at_once' needs estimate='learned'"),
+    ({"gamma": 11}, "gamma must be a number from 0 to 10, got 11"),
+    ({"decay_power": -0.5}, "decay_power must be a number from 0 to 1, got -0.5"),
   ],
 )
 def test_wrong_options(options, message):
