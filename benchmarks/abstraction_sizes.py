@@ -274,7 +274,7 @@ def main() -> None:
   known = {(r["game"], r["method"], r["seed"]) for r in results}
   options.games += LARGE if options.large else ()
   for name, method in itertools.product(options.games, options.methods):
-    if name.startswith("GP") and not options.graph:
+    if options.seeds and name.startswith("GP") and not options.graph:
       print(f"{name} is left out: it needs --graph")
       continue
     for result in measured(name, method, options, known):
