@@ -82,7 +82,7 @@ class PlayedMCCFRSolver(PlayedSolver):
       decay: in [0, 1]. At 0 learned values stay 0, which makes "corrected" outcome sampling; "learned"
         needs more.
       decay_power: from 0 to 1. At first values follow the strategies, which change fast, later they are means
-        of more plays. (A run that starts from another's values keeps them with a small decay and the power 0.)
+        of more plays. (A run that starts from another's values keeps them with a small one and power 0.)
       most_weight: at least 1.
       batch: at least 1; None for 4096, or 256 for a game on the host.
       seed: see the class.
