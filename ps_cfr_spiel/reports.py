@@ -17,7 +17,7 @@ TICK = 0.5  # seconds between two looks at the clock of a notice
 
 def report(facts: Mapping[str, object]) -> str:
   """Lines such as "game:                kuhn_poker()", one for each fact."""
-  return "\n".join(f"{name + ':':{COLUMN}}{fact}" for name, fact in facts.items())
+  return "\n".join(f"{name + ':':{COLUMN - 1}} {fact}" for name, fact in facts.items())
 
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:

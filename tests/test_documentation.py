@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+import ps_cfr_spiel
+
 REPOSITORY = Path(__file__).parents[1]
 PAGES = sorted(
   path for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")) if path.exists()
@@ -156,6 +158,17 @@ def test_every_page_of_the_documentation_is_in_the_table_of_contents():
   pages = {path.stem for path in (REPOSITORY / "docs").glob("*.md")} - {"index"}
   assert pages <= listed
   assert listed - pages == {"api/modules"}
+
+
+def test_the_python_interface_is_documented_whole():
+  """Everything that `import ps_cfr_spiel` hands out, but its version, and every picture."""
+  from ps_cfr_spiel import pictures
+
+  page = (REPOSITORY / "docs" / "python_api.md").read_text()
+  described = set(re.findall(r"ps_cfr_spiel\.([\w.]+)", page))
+  assert {*ps_cfr_spiel.__all__} - {"__version__"} <= described
+  helpers = {"action_colors", "dress", "evader_belief", "figure_with_panels"}
+  assert {f"pictures.{name}" for name in pictures.__all__ if name not in helpers} <= described
 
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTES], ids=lambda page: page.name)

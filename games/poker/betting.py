@@ -153,7 +153,8 @@ def _parse_size(token: str, text: str, syntax: str) -> Size:
   number = token.removesuffix("a")
   if re.fullmatch(r"[0-9]*\.?[0-9]+", number) and Fraction(number) > 0:
     return Size(Fraction(number), number != token)
-  raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}")
+  hint = "; ps_cfr_spiel.river() and holdem() take commas and % too" if {",", "%"} & set(token) else ""
+  raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}{hint}")
 
 
 def num_actions(bets: Sequence[Street]) -> int:

@@ -231,9 +231,10 @@ def _expand(kind: str) -> list[tuple[int, int]]:
       return [(high, low) for high, low in hands]
     except RangeStringError as error:
       reason = str(error)
+  hint = "; ps_cfr_spiel.river() and holdem() take commas too" if "," in kind else ""
   raise ValueError(
     f"range token {kind!r}: {reason}; a range is written as AA AKs AKo AK AsKd TT+ A9s+ A5s-A2s, "
-    "each with a weight if it is not 1 (AKs:0.5)"
+    f"each with a weight if it is not 1 (AKs:0.5){hint}"
   )
 
 

@@ -87,7 +87,7 @@ class Abstraction:
         "abstraction": self.key,
         "size": self.size,
         "of each player": " and ".join(f"{n:,}" for n in self.counts),
-        "infostates in company": f"{shared:,}",
+        "not alone in a set": f"{shared:,} infostates",
         "map": f"{self.words:,} entries",
       }
     )

@@ -26,7 +26,7 @@ from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import check_dtype, check_finite, meet, precision, to_device
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation, from_words, of_game  # pyright: ignore
-from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
@@ -127,7 +127,8 @@ def solve_batch(
       part = range(first, min(first + size, len(situations)))
       path = None if folder is None else folder / f"{number:06}.npz"
       if number % jax.process_count() == jax.process_index():
-        chunks.append(_chunk(situations, part, path, method, size))
+        with waiting(f"Situations {part.start:,} to {part.stop - 1:,}", progress):
+          chunks.append(_chunk(situations, part, path, method, size))
       else:
         chunks.append(path)
       bar.update(len(part))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
@@ -100,12 +99,7 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
     dealt = DealtGame.of(game)
     started = time.monotonic()
     found = _made(values, dealt, buckets)
-    boards = np.bincount(found.clusters)
-    told = {
-      "clusters": f"{found.count:,}, of {boards.min()} to {boards.max()} boards up to names of suits",
-      "buckets": ", ".join(f"{n:,}" for n in found.sizes) + " in the rounds, at most for a cluster",
-      "time": f"{time.monotonic() - started:.1f} s",
-    }
+    told = {**found.facts(), "time": f"{time.monotonic() - started:.1f} s"}
     facts |= {"clusters": found.count, "buckets": list(found.sizes)}
     if values.hand is not None:
       cluster, bucket = _look_up(dealt, found, values.hand, values.board)

@@ -11,7 +11,7 @@ from ps_cfr_spiel.commands.user_input import UserError, load_opponent, user_erro
 from ps_cfr_spiel.evaluation import evaluate_policy, local_best_response
 from ps_cfr_spiel.policy import TreePolicy, post_process
 from ps_cfr_spiel.solvers import HierarchicalPolicy
-from ps_cfr_spiel.views import unit_of, with_unit
+from ps_cfr_spiel.views import in_unit, with_unit
 
 
 def define(values: flags.FlagValues) -> None:
@@ -63,7 +63,7 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
       "file": path,
       "game": str(policy.game),
       "strategy": origin(policy),
-      "value to player 0": f"{value:.6g} {unit_of(policy.game)}",
+      "value to player 0": in_unit(f"{value:.6g}", policy.game),
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
       "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
     }

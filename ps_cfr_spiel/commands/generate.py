@@ -74,9 +74,9 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
   }
   lines = {
     "rivers": f"{len(rivers):,}, seed {values.seed}",
-    "exploitability": f"{np.mean(shares):.3g}% of the pot in the mean, {max(shares):.3g}% at most",
+    "exploitability": f"{np.mean(shares):.3g}% of the pot on average, at most {max(shares):.3g}%",
     "time": f"{seconds:.1f} s, compilation included",
-    "data": f"{folder}, files of NumPy",
+    "data": f"{folder}, files that NumPy reads",
   }
   say(values, facts, lines)
   return 0

@@ -25,7 +25,7 @@ from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.search import ROUND, CFRValues, ValueFunction
 from ps_cfr_spiel.solvers import PRESETS, ContinualResolving, preset
 from ps_cfr_spiel.subgames import GADGETS
-from ps_cfr_spiel.views import unit_of, with_unit
+from ps_cfr_spiel.views import in_unit, with_unit
 
 PRETRAINED = "pretrained"  # as --values: what comes with the package
 
@@ -101,7 +101,7 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   file = folder / "policy.npz"
   policy.save(file)
   lines = {
-    "value to player 0": f"{result.value:.4g} {unit_of(game)}",
+    "value to player 0": in_unit(f"{result.value:.4g}", game),
     "exploitability": with_unit(result.exploitability, game),
     "time": f"{seconds:.1f} s for all public states, with compilation",
     "saved": str(file),

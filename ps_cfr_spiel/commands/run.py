@@ -12,7 +12,7 @@ from ps_cfr_spiel.device import leads
 from ps_cfr_spiel.evaluation import Point, write_points
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import IterativeSolver
-from ps_cfr_spiel.views import charts, number_text, pot_of, unit_of, with_unit
+from ps_cfr_spiel.views import charts, in_unit, number_text, pot_of, unit_of, with_unit
 
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
 
@@ -120,7 +120,7 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
   """The result for people."""
   game, last = run.solver.game, run.points[-1]
   return {
-    "value to player 0": f"{last.value:.4g} {unit_of(game)}",
+    "value to player 0": in_unit(f"{last.value:.4g}", game),
     "exploitability": with_unit(last.exploitability, game),
     **({"abstraction": run.abstraction.size} if run.abstraction else {}),
     "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "

@@ -83,7 +83,9 @@ def _export(values: flags.FlagValues, policy: TreePolicy) -> int:
     wanted = None if here is None else [here.public_state]
     facts = {"game": policy.labels.game, "strategy": origin(policy)}
     if values.csv:
-      say(values, {**facts, "rows": policy.to_csv(values.csv, wanted), "saved": values.csv})
+      count = policy.to_csv(values.csv, wanted)
+      facts |= {"rows": count, "saved": values.csv}
+      say(values, facts, {**facts, "rows": f"{count:,}"})
     else:
       say(values, {**facts, "rows": policy.to_rows(wanted)})
   return 0

@@ -54,7 +54,7 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
   }
   lines = {
     "situations": f"{len(situations):,} from {path}",
-    "exploitability": f"at most {max(shares):.3g}% of the pot, {np.median(shares):.3g}% in the middle",
+    "exploitability": f"at most {max(shares):.3g}% of the pot, half of them at most {np.median(shares):.3g}%",
     "time": f"{seconds:.1f} s, compilation included",
     "table": folder / TABLE,
   }

@@ -43,6 +43,16 @@ class DealtAbstraction:
     """For each round the most buckets that a cluster has."""
     return tuple(int(table.max()) + 1 for table in self.buckets)
 
+  def facts(self) -> dict[str, str]:
+    """How many clusters and buckets there are, for people."""
+    boards = np.bincount(self.clusters)
+    least, most = boards.min(), boards.max()
+    each = f"{least:,} to {most:,} boards" if least < most else "1 board" if most == 1 else f"{most:,} boards"
+    return {
+      "clusters": f"{self.count:,}, each of {each} up to names of suits",
+      "buckets": f"at most {', '.join(f'{n:,}' for n in self.sizes)} in a cluster, round by round",
+    }
+
   def find(self, seen: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """The cluster, -1 before the special round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
     cluster = int(self.clusters[seen[SPECIAL][0]]) if len(seen) > SPECIAL else -1

@@ -44,9 +44,15 @@ def rules_of(game: pyspiel.Game) -> str:
 
 
 def map_of(game: pyspiel.Game) -> str:
-  """For a chase on a graph, a line for each node with the nodes next to it; else nothing."""
-  if game.get_type().short_name != "glasses":
+  """For a chase on a graph, a line for each node with where it leads, and who starts where; else nothing."""
+  name, said = game.get_type().short_name, []
+  if name == "glasses":
+    ways = game.chase.neighbours  # pyright: ignore[reportAttributeAccessIssue]
+  elif name == "graph_pursuit":
+    pursuit = game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
+    units, ways = "/".join(map(str, pursuit.units)), pursuit.ways
+    said = [f"The goal is {pursuit.goal}; the attacker starts on {pursuit.attacker}, the units on {units}."]
+  else:
     return ""
-  neighbours = game.chase.neighbours  # pyright: ignore[reportAttributeAccessIssue]
-  lines = [f"  {node}: {' '.join(map(str, near))}" for node, near in enumerate(neighbours)]
-  return "\n" + "\n".join(["The map, each node with those next to it:", *lines])
+  lines = [f"  {node}: {' '.join(map(str, near))}" for node, near in enumerate(ways)]
+  return "\n" + "\n".join(["The map, each node with those that one can move to from it:", *lines, *said])

@@ -49,7 +49,8 @@ def abstraction_sizes(
       axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
     dress(axes, x_label, "" if number % (columns or len(panels)) else y_label)
     for axis in (axes.xaxis, axes.yaxis):
-      axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+      low, high = axis.get_view_interval()
+      axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
       axis.set_major_formatter("{x:g}")
       axis.set_minor_formatter(NullFormatter())
     if axes.get_legend_handles_labels()[0]:

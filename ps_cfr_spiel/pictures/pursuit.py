@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, FancyArrowPatch
 
 from ps_cfr_spiel.pictures.glasses import EDGE, NEAR, STONE
 from ps_cfr_spiel.pictures.style import INK, SOFT
-from ps_cfr_spiel.views import glasses
+from ps_cfr_spiel.views import pursuit
 
 ATTACKER, GOAL = "#c0392b", "#cfe5cd"
 APART, SHORT = 1.6, 30  # inches between neighbours; points by which edges end before the middle of a node
@@ -30,11 +30,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   if game.get_type().short_name != "graph_pursuit":
     raise ValueError(f"Expected a state of graph_pursuit, got one of {game.get_type().short_name}.")
   ways = game.pursuit.ways
-  joined = np.zeros((len(ways), len(ways)), bool)
-  for a, near in enumerate(ways):
-    joined[a, list(near)] = True
-  joined = (joined | joined.T) & ~np.eye(len(ways), dtype=bool)  # for their places, ways lead both ways
-  place = APART * glasses.layout(tuple(tuple(np.flatnonzero(row).tolist()) for row in joined))
+  place = APART * pursuit.places(ways)
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   size = np.maximum((high - low) * 1.05, (4.5, 1.5))
   figure = Figure(figsize=(size[0], size[1] + 0.9), dpi=150, facecolor="white")

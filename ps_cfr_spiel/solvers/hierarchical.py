@@ -97,13 +97,10 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     """How large the game is, and its abstraction, for people."""
     sizes, state = dealing.measure(self._dealt.form), self._state
     whole = sum(x.nbytes for x in (state.head_regrets, state.head_average, state.regrets, state.average))
-    boards = np.bincount(self.abstraction.clusters)
     lines = {
       "game": self.game,
       "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
-      "clusters": f"{len(boards):,}, of {boards.min()} to {boards.max()} boards up to names of suits",
-      "buckets": ", ".join(f"{n:,}" for n in self.abstraction.sizes)
-      + " in the rounds, at most for a cluster",
+      **self.abstraction.facts(),
       "tables": f"{whole / 1e6:,.3g} MB, on {self._mesh.size} device(s)",
     }
     return report(lines)

@@ -1,19 +1,19 @@
 """What people read: a strategy at a spot, charts, certificates, units.
 
 May use: evaluation and what is below it. `spots` is a strategy at one public state, `charts` puts it into
-text, `certificate` does so with a public tree, `glasses` with beliefs about the evader, `explore` puts a
-whole solution into a page for the browser; `cheating` has a player's lies; all that is known of single games'
-parameters is in `units`.
+text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about who hides, and
+maps; `explore` puts a whole solution into a page for the browser; `cheating` has a player's lies; all that is
+known of single games' parameters is in `units`.
 """
 
 from ps_cfr_spiel.policy import action_name, grouped
-from ps_cfr_spiel.views import charts, glasses
+from ps_cfr_spiel.views import charts, glasses, pursuit
 from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.cheating import behaviour_text
 from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
-from ps_cfr_spiel.views.units import board_of, number_text, pot_of, seat_of, unit_of, with_unit
+from ps_cfr_spiel.views.units import board_of, in_unit, number_text, pot_of, seat_of, unit_of, with_unit
 
 __all__ = [
   "CHASER",
@@ -30,9 +30,11 @@ __all__ = [
   "glasses",
   "grouped",
   "has_spots",
+  "in_unit",
   "labels_of",
   "number_text",
   "pot_of",
+  "pursuit",
   "seat_of",
   "spot",
   "spot_after",

@@ -116,7 +116,7 @@ def heading_text(spot: Spot) -> str:
   often = ""
   if spot.history and share < 1:
     often = (
-      f", who plays to here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'what is'} dealt"
+      f", and comes here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'what is'} dealt"
     )
   place = f" ({POSITIONS[spot.player]})" if has_hands(spot) else f" (public state #{spot.public_state})"
   return f"{where} {spot.player} acts{place}{often}."

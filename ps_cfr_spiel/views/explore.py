@@ -20,7 +20,7 @@ from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.version import __version__
-from ps_cfr_spiel.views import charts, glasses
+from ps_cfr_spiel.views import charts, glasses, pursuit
 from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
 from ps_cfr_spiel.views.units import board_of, pot_of, seat_of, unit_of
 
@@ -57,7 +57,6 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
   states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
   nodes = [_node(policy, number) | _spot(policy, number, shared) for number in states]
   nodes += [_missing(policy, number) for number in sorted(beside)]
-  is_chase = game.get_type().short_name == "glasses"
   return {
     "version": __version__,
     "game": labels.game,
@@ -68,7 +67,7 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "pot": pot_of(game),
     "board": board_of(game),
     "hands": any(charts.is_hand(name) for names in shared for name in names[:1]),
-    "map": _map(policy, nodes) if is_chase else None,
+    "map": MAPS[name](policy, nodes) if (name := game.get_type().short_name) in MAPS else None,
     "types": list(shared),
     "nodes": nodes,
   }
@@ -132,19 +131,54 @@ def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -
   }
 
 
-def _map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-  """The graph of Glasses with places for its nodes; adds stones and beliefs to the public states."""
+# --- Maps ---------------------------------------------------------------------------------------
+# Each adds to the public states `belief`, how likely who hides is on each node, and `pieces`, how likely the
+# others are: [[node, probability], ...].
+
+
+def _glasses_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+  """The graph of Glasses; adds the stones, and where the evader may be."""
   chase = policy.game.chase  # pyright: ignore[reportAttributeAccessIssue]
   for node in nodes:
     state: Any = policy.game.new_initial_state()
     for action in policy.labels.history(node["number"]):
       state.apply_action(action)
-    node["stones"] = list(state.stones)
+    node["pieces"] = [[stone, 1] for stone in sorted(set(state.stones))]
     if node["player"] >= 0:
       belief = glasses.evader_belief(state, policy)
       node["belief"] = [round(belief.get(place, 0.0), 6) for place in range(len(chase.neighbours))]
-  places = glasses.layout(chase.neighbours)
+  said = "Orange: how likely the evader is there, by its strategy; blue: stones."
+  return _graph(chase.neighbours, glasses.layout(chase.neighbours), 60, said)
+
+
+def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+  """The graph of a pursuit with its goal; adds where the attacker and the units may be."""
+  place = policy.game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
+  believed = pursuit.beliefs(policy)
+  for node in nodes:
+    if here := believed.get(node["number"]):
+      node["belief"] = here.attacker.round(6).tolist()
+      node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(here.units.tolist()) if p]
+  said = (
+    "How likely the attacker is there, orange, and a unit, blue, to one who knows both strategies and sees "
+    "what both see. Green: the goal."
+  )
+  return _graph(place.ways, pursuit.places(place.ways), 90, said) | {"goal": place.goal}
+
+
+MAPS = {"glasses": _glasses_map, "graph_pursuit": _pursuit_map}
+
+
+def _graph(ways: tuple[tuple[int, ...], ...], places: np.ndarray, apart: int, said: str) -> dict[str, Any]:
+  """A graph for the page: places of its nodes, `apart` pixels between neighbours, and its edges.
+
+  An edge is [from, to, whether it leads one way only]; `said` is what the colours mean.
+  """
   return {
     "places": [[round(x, 3) if math.isfinite(x) else 0 for x in place] for place in places.tolist()],
-    "edges": [[a, b] for a, near in enumerate(chase.neighbours) for b in near if a < b],
+    "edges": [
+      [a, b, a not in ways[b]] for a, near in enumerate(ways) for b in near if a < b or a not in ways[b]
+    ],
+    "apart": apart,
+    "said": said,
   }

@@ -32,7 +32,12 @@ def with_unit(amount: float, game: pyspiel.Game) -> str:
   """An amount of the game's utility with its unit, and as a share of the pot where there is one."""
   pot = pot_of(game)
   share = f" = {number_text(100 * amount / pot)}% of the pot" if pot else ""
-  return f"{number_text(amount)} {unit_of(game)}{share}"
+  return in_unit(number_text(amount), game) + share
+
+
+def in_unit(number: str, game: pyspiel.Game) -> str:
+  """A number of the game's utility with the unit, if that has a name of its own."""
+  return f"{number} {unit_of(game)}" if pot_of(game) else number
 
 
 def number_text(x: float) -> str:

@@ -1,3 +1,5 @@
+import re
+
 import jax
 import numpy as np
 import pyspiel
@@ -47,6 +49,8 @@ def test_presets():
   seen = ps_cfr_spiel.abstract(pyspiel.load_game(LEDUC), "observation")
   assert initial.count < seen.count <= seen.infostates == 288
   assert "3 sets of 12 infostates (25.0%)" in initial.summary()
+  for line in initial.summary().splitlines():  # a name does not run into its fact
+    assert re.match(r"[^:]+: +\S", line), line
 
 
 def test_own_decisions_keep_infostates_apart():

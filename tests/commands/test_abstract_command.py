@@ -32,6 +32,7 @@ def test_what_is_saved_is_read(folder):
   dealt = DealtGame.of(pyspiel.load_game(GAME))
   found, made = load_abstraction(folder / "abstraction.npz", dealt), make_abstraction(dealt, 2, "lossless")
   assert found.count == 2 and (found.clusters == made.clusters).all()
+  assert found.facts()["clusters"] == "2, each of 1 to 2 boards up to names of suits"
   assert all((x == y).all() for x, y in zip(found.buckets, made.buckets, strict=True))
 
 

@@ -108,6 +108,10 @@ def test_rules(name, rule):
 
 
 def test_the_map_of_a_chase_lists_every_edge():
+  """That of a pursuit, too, and who starts where."""
+  _, text = converse("graph_pursuit(preset=alleys)", 0, ["?", "quit"], first_bot)
+  assert text.count("  0: 1 2\n  1: 2 3\n  2: 1 4\n") == 2
+  assert text.count("The goal is 5; the attacker starts on 0, the units on 6/8.") == 2
   _, text = converse("glasses", 0, ["?", "quit"], first_bot)
   graph = pyspiel.load_game("glasses").chase.neighbours
   for node, near in enumerate(graph):

@@ -49,6 +49,7 @@ def uniform():
     ),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
+    ("batches.solve", "waiting", lambda: ps_cfr_spiel.solve_batch([{"board": "Ks7d2c5h9s"}], iterations=1)),
     (
       "abstraction.loss",
       "waiting",

@@ -1,3 +1,5 @@
+import itertools
+
 import pyspiel
 import pytest
 from matplotlib.patches import Circle, FancyArrowPatch
@@ -19,6 +21,22 @@ def test_sizes_have_a_panel_for_each_game():
   below = abstraction_sizes({"GS5": curves, "P222": curves, "GP5": {"FP": [[(0.0, 1.0)]]}}, columns=2)
   assert [axes.get_ylabel() for axes in below.axes if axes.get_visible()] == ["NashConv", "", "NashConv"]
   assert not below.axes[2].lines  # nothing that a logarithmic axis can show
+
+
+def test_numbers_of_an_axis_keep_apart():
+  """Over five decades as over one."""
+  curves = {"DO": [[(0.01, 10.0), (500.0, 0.05)]]}, {"DO": [[(2.0, 1.0), (30.0, 0.5)]]}
+  figure = abstraction_sizes({"GS5": curves[0], "P222": curves[1], "GP5": curves[0]})
+  figure.canvas.draw()
+  for axes in figure.axes:
+    low, high = axes.get_xlim()
+    boxes = [
+      label.get_window_extent()
+      for x, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+      if low <= x <= high
+    ]
+    assert len(boxes) >= 3
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
 
 
 def test_a_position_of_a_pursuit(tmp_path):

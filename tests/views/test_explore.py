@@ -13,7 +13,7 @@ from random_policies import random_policy
 
 from ps_cfr_spiel import load_policy
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.views import charts, evader_belief, explore_page, glasses, spot, worth_at
+from ps_cfr_spiel.views import charts, evader_belief, explore_page, glasses, pursuit, spot, worth_at
 from ps_cfr_spiel.views import explore as explore_view
 
 RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
@@ -36,7 +36,7 @@ DRIVER = """<script>
       hash: location.hash, path: texts("#path button"), moves: texts("#moves button"),
       map: texts("#map text"), views: texts("#views button"),
       table: rows.map((r) => [...r.children].map((e) => e.textContent)),
-      stones: [...document.querySelectorAll("[data-stone]")].map((e) => +e.dataset.stone),
+      pieces: [...document.querySelectorAll("[data-piece]")].map((e) => +e.dataset.piece),
       wide: document.documentElement.scrollWidth > innerWidth,
     });
   }
@@ -227,7 +227,7 @@ def test_glasses_has_a_map_with_beliefs(tmp_path):
   seen = click(policy, [("#moves button", "Stones to 1/9"), ("#moves button", "...")], tmp_path)
   state = glasses.after(policy.game, "1/9, 4")
   belief = evader_belief(state, policy)
-  assert seen[1]["stones"] == [1, 9]
+  assert seen[1]["pieces"] == [1, 9]
   shown = [float(text[:-1]) for text in seen[1]["map"] if text.endswith("%")]
   np.testing.assert_allclose(shown, [100 * p for p in belief.values()], atol=0.051)
   probabilities = list(policy.action_probabilities(state).values())
@@ -236,6 +236,56 @@ def test_glasses_has_a_map_with_beliefs(tmp_path):
   }
   assert len(found) == len(probabilities)
   np.testing.assert_allclose(sorted(found.values()), sorted(probabilities), atol=0.00051)
+
+
+PURSUIT = "graph_pursuit(preset=alleys,turns=2)"
+
+
+def sights(state):
+  """What both players have seen."""
+  game = state.get_game()
+  return [game.contact(*position) for position in state.positions()], state.turn
+
+
+def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
+  """Of those with the same sights; public states by common knowledge are not asked."""
+  policy = random_policy(PURSUIT)
+  together = {}
+
+  def walk(state, weight):
+    if state.is_terminal():
+      return
+    together.setdefault(str(sights(state)), []).append((state.attacker, state.units, weight))
+    for action, probability in policy.action_probabilities(state).items():
+      walk(state.child(action), weight * probability)
+
+  walk(policy.game.new_initial_state(), 1)
+  found = pursuit.beliefs(policy)
+  assert len(found) == len(together) > 10
+  for number, belief in found.items():
+    state = policy.game.new_initial_state()
+    for action in policy.labels.history(number):
+      state.apply_action(action)
+    alike = together[str(sights(state))]
+    total = sum(weight for _, _, weight in alike)
+    for node in range(len(policy.game.pursuit.ways)):
+      attacker = sum(weight for where, _, weight in alike if where == node)
+      unit = sum(weight for _, where, weight in alike if node in where)
+      assert belief.attacker[node] == pytest.approx(attacker / total)
+      assert belief.units[node] == pytest.approx(unit / total)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_pursuit_has_a_map_with_beliefs(tmp_path):
+  policy = random_policy(PURSUIT)
+  (seen,) = click(policy, [("#moves button", "...")], tmp_path, 390)
+  belief = pursuit.beliefs(policy)[int(seen["hash"][1:])]
+  assert seen["pieces"] == np.flatnonzero(belief.units).tolist()
+  shares = sorted(100 * p for p in (*belief.attacker, *belief.units[belief.units < 1]) if p)
+  shown = sorted(float(text[:-1]) for text in seen["map"] if text.endswith("%"))
+  np.testing.assert_allclose(shown, shares, atol=0.051)
+  assert not seen["wide"]
 
 
 @needs_browser
