@@ -48,7 +48,7 @@ CONSTANT = {"decay": 0.05, "decay_power": 0.0}
 SETTINGS = {  # of plays, beside the command's own
   "the default": {},
   "linear average, constant decay": {**CONSTANT, "gamma": 1.0},
-  "corrected values": {"estimate": "corrected"},
+  "corrected values": {"estimate": "corrected", "dtype": "float64"},  # weights leave the range of float32
   "constant decay": CONSTANT,
   "exploration 0.02": {"exploration": 0.02},
 }

@@ -152,12 +152,16 @@ struct Traversal {
     for (int32_t a = 0; a < count; ++a) shares[a] = total > 0 ? shares[a] / total : T(1) / count;
   }
 
+  // Never a move without a share, also where shares are a little less than one in all.
   int sample(const T* shares, int32_t count) {
     T rest = T(random.uniform());
-    for (int32_t a = 0; a < count - 1; ++a) {
-      if ((rest -= shares[a]) < 0) return a;
+    int last = 0;
+    for (int32_t a = 0; a < count; ++a) {
+      if (shares[a] <= 0) continue;
+      last = a;
+      if ((rest -= shares[a]) < 0) break;
     }
-    return count - 1;
+    return last;
   }
 
   // A move by the current policy. What `counts` is the opponent's: its policy goes into the average, for skipped
