@@ -92,7 +92,7 @@ _HELP = {
   "always, and 0.05); 0 with 'corrected' is outcome sampling.",
   "decay_power": "In iteration t of plays the decay is decay * t**-decay_power.",
   "start": "The run.npz of a smaller cheat (fewer cards, a shorter horizon), or of the same, with which "
-  "learning begins.",
+  "learning begins; its values last with --decay=0.01 --decay_power=0.",
   "cells": "Most moves of keys, in games other than cheat (default: a million); the run ends there.",
   "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
   "unbiased, with more noise.",

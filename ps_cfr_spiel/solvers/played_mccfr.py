@@ -125,8 +125,8 @@ class PlayedMCCFRSolver(PlayedSolver):
       values = Corrected() if corrected else Learned(most_weight)
       sampler = Trajectories(values, *numbers, **powers)
     else:
-      limits = math.inf if corrected else self.most_weight, MOST
-      sampler = Traversals("plays", "none", *numbers, *limits, corrected=corrected, **powers)
+      most = math.inf if corrected else self.most_weight
+      sampler = Traversals("plays", "none", *numbers, most, MOST, corrected=corrected, **powers)
       check_traversed(game, host)
     self._begin(game, host, sampler, batch, seed, dtype)
 
