@@ -120,7 +120,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     if self.updates == "auto":
       self.updates = "together" if obstacle_of(host) else "at_once"
     corrected, numbers = estimate == "corrected", (self.exploration, self.decay)
-    powers = {"gamma": self.gamma, "decay_power": self.decay_power}
+    powers: dict[str, Any] = {"gamma": self.gamma, "decay_power": self.decay_power}
     if self.updates == "together":
       values = Corrected() if corrected else Learned(most_weight)
       sampler = Trajectories(values, *numbers, **powers)
