@@ -34,6 +34,7 @@ FEW, MANY = "bets=1 a;1 a", "bets=0.5 0.75 1 2 a;0.5 1 a"
 FOLD, CHECK = 0, 1
 PASSIVE = ("Fold", "Call", "Check")
 LEDUC_POT = 2  # the antes
+NEGLIGIBLE = 1e-12  # a policy's probabilities may be rounded to nothing
 BEST = "best response"
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 GAMES = {
@@ -182,7 +183,7 @@ def spread(values: np.ndarray, games: list[Played]) -> float:
 
 
 def all_games(game: pyspiel.Game, policy: Any) -> list[tuple[tuple[int, ...], float]]:
-  """Every way in which a game of a policy with itself may go, with its probability."""
+  """Ways in which a game of a policy with itself may go, with their probabilities, if not negligible."""
   found = []
 
   def walk(state: pyspiel.State, probability: float) -> None:
@@ -191,7 +192,7 @@ def all_games(game: pyspiel.Game, policy: Any) -> list[tuple[tuple[int, ...], fl
       return
     odds = state.chance_outcomes() if state.is_chance_node() else policy.action_probabilities(state).items()
     for action, p in odds:
-      if p > 0:
+      if probability * p > NEGLIGIBLE:
         walk(state.child(action), probability * p)
 
   walk(game.new_initial_state(), 1.0)
