@@ -18,7 +18,7 @@ suppress_warnings = ["ref.python"]  # names in annotations that several classes 
 html_theme = "furo"
 html_title = project
 html_show_copyright = False
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 default_role = "code"
 apidoc_modules = [
   {"path": "../ps_cfr_spiel", "destination": "api", "separate_modules": True, "module_first": True}
