@@ -24,6 +24,7 @@ from ps_cfr_spiel.tree import Array
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 NOTHING = np.zeros((0, 3))  # losses before the first step
+ROUNDING = 1e-6  # sizes below this share of the largest are rounding
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,14 +152,19 @@ class LearnedValues:
 
 
 def _sizes(situations: Situations) -> np.ndarray:
-  """float32[K]: the root mean square of values in each public state, and 1 where all are zero."""
+  """float32[K]: the root mean square of values in each public state.
+
+  Where that is nothing but rounding, as when searches begin to teach upwards, it is the median of the
+  others': in units of rounding all later values would be billions. Where all values are zero it is 1.
+  """
   squares = np.zeros(len(situations.public_states))
   counts = np.zeros(len(situations.public_states))
   for i in (0, 1):
     squares += np.bincount(situations.place, (situations.values[i] ** 2).sum(1), len(squares))
     counts += np.bincount(situations.place, minlength=len(squares)) * situations.possible[i].sum(1)
   size = np.sqrt(squares / np.maximum(counts, 1))
-  return np.where(size > 0, size, 1).astype(np.float32)
+  real = size > ROUNDING * size.max(initial=0)
+  return np.where(real, size, np.median(size[real]) if real.any() else 1).astype(np.float32)
 
 
 @jax.tree_util.register_dataclass

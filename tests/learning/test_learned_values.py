@@ -115,6 +115,19 @@ def test_it_learns_and_searches_use_it():
   assert ps_cfr_spiel.exploitability(game, search.tabularise()) < 0.15
 
 
+def test_what_was_rounding_can_become_a_value():
+  """As where searches teach upwards: at first nothing reaches the upper public states but rounding."""
+  situations = solved(CHASE)
+  last = situations.place == situations.place.max()
+  values = tuple(np.where(last[:, None], 1e-12 * v, v) for v in situations.values)
+  settings = {"steps": 200, "batch": 64, "width": 16, "layers": 1, "progress": False}
+  before = train(dataclasses.replace(situations, values=values), **settings)
+  assert before.scale[-1] == np.median(before.scale[:-1])
+  assert train(situations, start=before, **settings).card["loss"] < 1
+  nothing = dataclasses.replace(situations, values=tuple(0 * v for v in values))
+  assert (LearnedValues.untrained(nothing, 0, 8, 1).scale == 1).all()
+
+
 def test_bad_input(tmp_path):
   values, situations = learned("kuhn_poker"), solved("kuhn_poker")
   with pytest.raises(ValueError, match=r"These values are of kuhn_poker.*, not of"):
