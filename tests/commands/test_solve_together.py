@@ -67,7 +67,7 @@ def test_a_run_is_told_and_resumed(saved, capsys):
   assert load_solver(saved).iteration == 20
   assert program.run(["solve", f"--resume={saved}", "--iterations=5", "--noplot"]) == 0
   told = capsys.readouterr().out
-  assert "936, 468 up to names of suits" in told and "3, of 1 to 1 boards" in told and "boards=2" in told
+  assert "936, 468 up to names of suits" in told and "3, each of 1 board up" in told and "boards=2" in told
   assert load_solver(saved).iteration == 25
   assert len((saved.parent / "exploitability.csv").read_text().splitlines()) > 3
 
