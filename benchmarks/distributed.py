@@ -6,7 +6,7 @@ All processes run on this machine, on the loopback device. Each run begins with 
 checksum of its tables, the most bytes of tables in a process beside what they should be (those of the head,
 and a P-th of the clusters'), bytes that the loopback device carried in a turn beside what is gathered (4 S B
 for each cluster, to P - 1 processes), and the time of an iteration. Frames are taken off the bytes, 66 for
-each packet, acknowledgements included; what is still more than the formula are Gloo's own messages.
+each packet, acknowledgements included; what is still more than the formula is Gloo's own.
 
 Then `solve --processes=2` loses one of its processes to kill -9 again and again, at random times; printed
 is how long before that it was saved. It must end in the checksum of a run that was never broken.

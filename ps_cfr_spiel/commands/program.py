@@ -173,7 +173,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
-  gc.freeze()  # or Python would look through all of it once more, for 0.4 s, before it ends
+  gc.freeze()  # or Python would look through all of it once more before it ends
   return code
 
 
