@@ -1,8 +1,8 @@
 """Hold'em to the flop in public clusters: clustered, solved and evaluated exactly in the whole game.
 
   taskset -c 0 python benchmarks/hierarchical.py solve [--game royal|flop|turn] [--clusters 60]
-    [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seconds 60] [--looks 4]
-    [--folder FOLDER] [--plot FILE]
+    [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seeds 0 1 2] [--seconds 60]
+    [--looks 4] [--folder FOLDER] [--plot FILE]
   taskset -c 0 python benchmarks/hierarchical.py play --folder FOLDER [--ways distance flat ranks]
     [--roundings none purify threshold=0.15 cautious=0.2]
 
@@ -12,7 +12,7 @@ tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (
 (distance), at random, by the sum of the board's ranks, and not at all (flat: one cluster with many buckets),
 always with buckets of one kind. Each row is the average strategy after so many seconds of the processor:
 pairs of hands dealt, and its exploitability in the whole game, in big blinds and as a share of uniform
-play's. The runs and their curves are kept in the folder; all that are there are drawn.
+play's. The runs, of the first seed, and all curves are kept in the folder, and what is there is drawn.
 
 `play` rounds the first run's strategy in several ways and plays it against the others', as they are: what it
 wins on average in both seats, exactly, in thousandths of a big blind a hand; on average and against the worst
@@ -20,6 +20,7 @@ of them (Table 2 of the paper), and how exploitable it is.
 """
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -88,16 +89,18 @@ def solve(options: argparse.Namespace) -> None:
   options.folder.mkdir(parents=True, exist_ok=True)
   kept = options.folder / CURVES
   curves = json.loads(kept.read_text()) if kept.exists() else {}
-  for way in options.ways:
-    start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, options.seed)
+  for way, seed in itertools.product(options.ways, options.seeds):
+    start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
     buckets = options.flat if way == "flat" else options.buckets
-    abstraction = make_abstraction(dealt, clusters, buckets, options.seed, restarts=2)
+    abstraction = make_abstraction(dealt, clusters, buckets, seed, restarts=2)
     took, members = time.process_time() - start, np.bincount(abstraction.clusters)
-    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=options.batch)
+    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(
+      game, abstraction=abstraction, batch=options.batch, seed=seed
+    )
     own = sum(x.nbytes for x in (*solver.average_policy().tables, *solver.current_policy().tables)) / 1e6
     print(
-      f"{way}: {abstraction.count} clusters of {members.min()} to {members.max()} classes of boards, buckets "
-      f"{abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
+      f"{way}, seed {seed}: {abstraction.count} clusters of {members.min()} to {members.max()} classes of "
+      f"boards, buckets {abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
       flush=True,
     )
     if "uniform" not in curves:
@@ -105,13 +108,14 @@ def solve(options: argparse.Namespace) -> None:
     uniform = curves["uniform"]
     print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
     name = f"{way}, {abstraction.count} x {buckets:,} buckets"
-    curves[name] = run(solver, options.seconds, options.looks, uniform)
-    solver.save(options.folder / f"{way}.npz")
+    curves.setdefault(name, []).append(run(solver, options.seconds, options.looks, uniform))
+    if seed == options.seeds[0]:
+      solver.save(options.folder / f"{way}.npz")
     kept.write_text(json.dumps(curves))
   if options.plot:
     from ps_cfr_spiel.pictures import abstraction_sizes
 
-    named = {name: [points] for name, points in curves.items() if name != "uniform"}
+    named = {name: runs for name, runs in curves.items() if name != "uniform"}
     words = "seconds of one core", "exploitability, big blinds a hand"
     abstraction_sizes({options.game: named}, *words).savefig(options.plot)
 
@@ -142,7 +146,7 @@ def main() -> None:
   parser.add_argument("--seconds", type=float, default=60)
   parser.add_argument("--looks", type=int, default=4)
   parser.add_argument("--batch", type=int, default=16)
-  parser.add_argument("--seed", type=int, default=0)
+  parser.add_argument("--seeds", type=int, nargs="+", default=[0])
   parser.add_argument("--folder", type=Path, default=Path("runs/hierarchical"))
   parser.add_argument("--plot")
   options = parser.parse_args()

@@ -8,7 +8,16 @@ numbers, for games too large for keys.
 """
 
 from ps_cfr_spiel.abstraction import cfr_ira, fpira
-from ps_cfr_spiel.abstraction.buckets import Buckets, along, bucketed, carrying, cluster_equities, squared
+from ps_cfr_spiel.abstraction.buckets import (
+  MOST_ROWS,
+  Buckets,
+  Distance,
+  along,
+  bucketed,
+  carrying,
+  cluster_equities,
+  squared,
+)
 from ps_cfr_spiel.abstraction.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
@@ -27,9 +36,11 @@ from ps_cfr_spiel.abstraction.public_clusters import board_distances, check_disj
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 
 __all__ = [
+  "MOST_ROWS",
   "PRESETS",
   "Abstraction",
   "Buckets",
+  "Distance",
   "Key",
   "Loss",
   "Partition",

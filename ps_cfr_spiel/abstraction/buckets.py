@@ -15,7 +15,7 @@ import numpy as np
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 from ps_cfr_spiel.arguments import check_count
 
-MOST_ROWS = 20_000  # different rows from which means are made; all are put into buckets
+MOST_ROWS = 20_000  # different rows from which means are made
 CHUNK = 2**22  # distances that are held at once
 
 Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows [N, D], means [K, D] -> [N, K]
@@ -60,12 +60,13 @@ def bucketed(
   seed: int = 0,
   restarts: int = 25,
   sweeps: int = 50,
+  most: int = MOST_ROWS,
 ) -> Buckets:
   """k-means, begun as k-means++ and begun anew several times.
 
   Under an earth mover's distance the arithmetic mean is not what lessens the cost most, which may therefore
   rise; the best of all rounds is what counts. A bucket that loses its last row is given the row that is
-  farthest from its mean. Of more than 20,000 different rows the means are made from so many, drawn at random.
+  farthest from its mean. Of more different rows than `most` the means are made from so many, drawn at random.
 
   Args:
     rows: float[N, D].
@@ -75,6 +76,7 @@ def bucketed(
     seed: of the random numbers.
     restarts: how often to begin.
     sweeps: at most so many steps each time.
+    most: rows from which means are made; all are put into buckets.
 
   Raises:
     ValueError: there is no row, or an argument is out of range.
@@ -90,8 +92,8 @@ def bucketed(
     return Buckets(order[member.ravel()].astype(np.int32), rows[np.sort(first)], 0.0)
   generator = np.random.default_rng(seed)
   some, own = different, weight
-  if len(different) > max(MOST_ROWS, count):
-    chosen = np.sort(generator.permutation(len(different))[: max(MOST_ROWS, count)])
+  if len(different) > max(most, count):
+    chosen = np.sort(generator.permutation(len(different))[: max(most, count)])
     some, own = different[chosen], weight[chosen]
   found = [
     _descend(some, own, _begin(some, own, count, distance, generator), distance, sweeps)
@@ -158,20 +160,35 @@ def _fill(label: np.ndarray, nearest: np.ndarray, count: int) -> tuple[np.ndarra
 
 
 def cluster_equities(
-  own: np.ndarray, strength: np.ndarray, together: np.ndarray, groups: np.ndarray
+  own: np.ndarray, strength: np.ndarray, hands: np.ndarray, alive: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
   """Equities of hands on a board against clusters of hands (OCHS; Johanson et al. 2013, Section 4).
 
   Args:
-    own: int[N], how strong the hands are; the larger wins.
-    strength: int[H], the same of the opponent's hands.
-    together: bool[N, H], can the opponent have the second hand beside the first?
-    groups: int[H], the opponent's cluster of each hand, 0 to G - 1.
+    own: int[N], the hands that are asked about, which are alive.
+    strength: int[H], how strong all hands are; the larger wins.
+    hands: int[H, n], the one or two cards of each; hands that share a card are not dealt together.
+    alive: bool[H], can anybody have the hand?
+    groups: int[H], the cluster of each hand as the opponent's, 0 to G - 1.
 
   Returns:
     float64[N, G]: the probability to win, ties counting half; 1/2 where the opponent can have no such hand.
   """
-  lead = np.sign(own[:, None] - strength).astype(np.float32) * together
-  member = (groups[:, None] == np.arange(int(groups.max()) + 1)).astype(np.float32)
-  total = together.astype(np.float32) @ member
-  return 0.5 + (lead @ member / np.maximum(total, 1) / 2).astype(float)
+  order = np.flatnonzero(alive)
+  order = order[np.argsort(strength[order], kind="stable")]  # the weakest first
+  place, group, every = np.arange(len(order))[:, None] + 1, groups[order][:, None], hands.max() + 1
+  member = np.zeros((len(order) + 1, every + 1, groups.max() + 1), np.float32)
+  member[place, hands[order], group] = 1
+  member[place, every, group] = 1  # as if all had this card
+  weaker = member.cumsum(0)  # of so many of the weakest: how many have a card and are of a cluster
+  itself = (groups[own][:, None] == np.arange(groups.max() + 1)) * (hands.shape[1] - 1)
+
+  def met(stop: np.ndarray, counted: bool) -> np.ndarray:
+    """[N, G]: those of the weakest that share no card with a hand, which itself is among them or not."""
+    shared = weaker[stop[:, None], hands[own]].sum(1)
+    return weaker[stop, every] - shared + counted * itself
+
+  lower, upper = (np.searchsorted(strength[order], strength[own], side) for side in ("left", "right"))
+  total = met(np.full(len(own), len(order)), True)
+  won = (met(lower, False) + met(upper, True)) / 2
+  return np.where(total > 0, won / np.maximum(total, 1), 0.5).astype(float)

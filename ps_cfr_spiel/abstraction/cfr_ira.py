@@ -112,7 +112,7 @@ class Setting:
   def actions(self) -> tuple[np.ndarray, np.ndarray]:
     """For each player int[cells]: number of actions."""
     first, second = (
-      np.repeat([a for a, _, _ in shapes], [rows * types for _, rows, types in shapes])
+      np.repeat(*np.array([(a, rows * types) for a, rows, types in shapes], int).reshape(-1, 2).T)
       for shapes in map(bucket_shapes, self.tree.players)
     )
     return first, second
@@ -203,7 +203,7 @@ def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int)
     leave = without_largest(parts[player], hot, groups)
     _part(setting, parts, players, player, hot[leave], groups[leave])
   if turn != since:
-    for i in (0, 1):
+    for i in np.unique(tracked[tracked[:, 0] >= 0, 0]).tolist():
       bad = np.flatnonzero((tracked[:, 0] == i) & _too_slow(setting, i, tracked[:, 1], summed, turn, since))
       cells = tracked[bad, 1]
       cells = cells[parts[i].sizes[parts[i].sets[cells]] > 1]

@@ -104,7 +104,9 @@ def iterate(tree: PublicTree, device: PublicTree, run: Run, iterations: int, sca
 
 
 def _take_turn(tree: PublicTree, device: PublicTree, run: Run, player: int, scale: float) -> Run:
-  """One pass of Algorithm 1's loop."""
+  """One pass of Algorithm 1's loop; nothing for a player who never acts."""
+  if not tree.players[player].block_shapes:
+    return run
   sets = device_sets(tree, run.parts)
   best = _best(device, sets, run.averages, 1e-12 * scale, player=player)
   parts, average = run.parts[player], run.averages[player]

@@ -3,7 +3,13 @@
 On a line it is exact; for any ground distance there is the greedy plan of Ganzfried and Sandholm (2014).
 """
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+
+from ps_cfr_spiel.device import jit, precision
+
+ABREAST = 2048  # pairs of distributions, few enough for what is carried between them to stay in a cache
 
 
 def line_distances(points: np.ndarray, others: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -36,25 +42,35 @@ def greedy_distances(points: np.ndarray, others: np.ndarray, ground: np.ndarray)
     ground: float[B, B], the distance from a bucket of a point to one of the others.
 
   Returns:
-    float64[N, K].
+    float64[N, K], right to 1e-6 or so.
   """
-  points = np.asarray(points, float)
-  used = np.flatnonzero(points.any(0))
-  return np.stack([_cost(points, other, used, ground) for other in np.asarray(others, float)], 1)
+  points, others, ground = (np.asarray(x, np.float32) for x in (points, others, ground))
+  pairs, found = len(points) * len(others), []
+  order = np.argsort(ground, 1, kind="stable").astype(np.int32)  # for each bucket, the nearest first
+  with precision("float32"):
+    for start in range(0, pairs, ABREAST):
+      place, row = np.divmod(np.arange(start, start + ABREAST) % pairs, len(others))  # some twice at the end
+      found.append(_carried(points[place].T, others[row].T, order, ground))
+  return np.concatenate(found)[:pairs].reshape(len(points), -1).astype(float)
 
 
-def _cost(points: np.ndarray, other: np.ndarray, used: np.ndarray, ground: np.ndarray) -> np.ndarray:
-  """What all points pay to one distribution, [N]; `used` are the buckets that some point has."""
-  targets = np.flatnonzero(other)
-  order = targets[np.argsort(ground[:, targets], 1, kind="stable")]  # of each bucket, the nearest first
-  # By columns, since all points take from the same bucket at a time.
-  left, room = points.T.copy(), np.repeat(other[:, None], len(points), 1)
-  cost = np.zeros(len(points))
-  for rank in range(len(targets)):
-    for bucket in used:
-      target = order[bucket, rank]
-      taken = np.minimum(left[bucket], room[target])
-      cost += taken * ground[bucket, target]
-      left[bucket] -= taken
-      room[target] -= taken
-  return cost
+@jit()
+def _carried(left: jax.Array, room: jax.Array, order: jax.Array, ground: jax.Array) -> jax.Array:
+  """What is paid for each pair, [P]; `left`, [B, P], is what a point has, `room` what the other can take."""
+
+  def place(step):
+    rank, bucket = jnp.divmod(step, len(order))
+    return bucket, order[bucket, rank]
+
+  def carry(step, now):
+    left, room, have, may, cost = now
+    (bucket, target), after = place(step), place(step + 1)
+    taken = jnp.minimum(have, may)
+    left, room = left.at[bucket].set(have - taken), room.at[target].set(may - taken)
+    return left, room, left[after[0]], room[after[1]], cost + taken * ground[bucket, target]
+
+  # What a step takes from the tables is read at the end of the one before: XLA changes them in place only if
+  # nothing reads what they were.
+  bucket, target = place(0)
+  now = left, room, left[bucket], room[target], jnp.zeros_like(left[0])
+  return jax.lax.fori_loop(0, order.size, carry, now)[-1]

@@ -18,8 +18,10 @@ from ps_cfr_spiel.commands.user_input import (
   user_errors,
 )
 from ps_cfr_spiel.dealing import (
+  AWARE,
   CLUSTERS,
   LOSSLESS,
+  POTENTIAL,
   SPECIAL,
   DealtAbstraction,
   DealtGame,
@@ -38,6 +40,7 @@ def define(values: flags.FlagValues) -> None:
   """Defines the command's flags."""
   into: dict[str, Any] = {"flag_values": values}
   define_clusters(values)
+  flags.DEFINE_enum("aware", POTENTIAL, list(AWARE), _HELP["aware"], **into)
   flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
   flags.DEFINE_bool("sizes", False, "Tell sizes and memory only, and make nothing.", **into)
   flags.DEFINE_string(
@@ -52,6 +55,8 @@ def define(values: flags.FlagValues) -> None:
 
 
 _HELP = {
+  "aware": "What tells hands apart before the last round: the buckets that they may come into next, or a "
+  "histogram of what they beat at the end.",
   "png": "Draw to this file which boards share a cluster, or with --board which hands share a bucket on it.",
   "hand": "Say in which cluster and bucket this hand is, such as AsKd, on the cards of --board.",
 }
@@ -126,7 +131,7 @@ def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> Dea
   if values.abstraction is not None:
     return load_abstraction(values.abstraction, dealt)
   silent = False if values.quiet or values.json else None
-  return make_abstraction(dealt, values.clusters, buckets, values.seed, progress=silent)
+  return make_abstraction(dealt, values.clusters, buckets, values.seed, progress=silent, aware=values.aware)
 
 
 def _look_up(dealt: DealtGame, found: DealtAbstraction, hand: str, board: str) -> tuple[int, int]:

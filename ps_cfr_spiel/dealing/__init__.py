@@ -6,7 +6,7 @@ external sampling over lines, `turns` is Algorithm 4 over clusters, and `loop` r
 `evaluation` tells what a strategy is worth in the whole game, and `sizes` how large that game is.
 """
 
-from ps_cfr_spiel.dealing.clustering import CLUSTERS, LOSSLESS, make_abstraction
+from ps_cfr_spiel.dealing.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.evaluation import Strategy, Tables, evaluate_strategies
 from ps_cfr_spiel.dealing.hierarchy import (
@@ -32,8 +32,10 @@ from ps_cfr_spiel.dealing.sizes import Sizes, measure
 from ps_cfr_spiel.dealing.turns import HierarchicalState, Sampled, sampled
 
 __all__ = [
+  "AWARE",
   "CLUSTERS",
   "LOSSLESS",
+  "POTENTIAL",
   "SPECIAL",
   "DealtAbstraction",
   "DealtGame",

@@ -5,20 +5,23 @@ round up, the hands of each cluster are described by numbers and put into bucket
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.abstraction import (
+  MOST_ROWS,
+  Distance,
+  along,
   board_distances,
   bucketed,
   carrying,
   cluster_equities,
-  greedy_distances,
   public_clusters,
   squared,
 )
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction, clusters_of
 from ps_cfr_spiel.reports import progress_bar
@@ -28,6 +31,9 @@ GROUPS = 8  # clusters of the opponent's hands, after Johanson et al. 2013
 BASE = 200  # buckets of the abstraction by which boards are compared
 SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
 LOSSLESS = "lossless"
+POTENTIAL, DISTRIBUTION = AWARE = ("potential", "distribution")
+BINS = 20  # of the equities in a histogram
+SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover's distances are slow
 
 
 class Rows(NamedTuple):
@@ -72,6 +78,7 @@ def make_abstraction(
   seed: int = 0,
   restarts: int = 5,
   progress: bool | None = None,
+  aware: str = POTENTIAL,
 ) -> DealtAbstraction:
   """Clusters boards and puts hands into buckets (Brown et al. 2015, Algorithm 1).
 
@@ -83,10 +90,14 @@ def make_abstraction(
     seed: of the random numbers.
     restarts: of each clustering.
     progress: as in `reports.progress_bar`.
+    aware: by what hands are put together before the last round, always under an earth mover's distance:
+      "potential", how likely they are to come into each bucket of the next round (Ganzfried and Sandholm
+      2014), or "distribution", a histogram of what they beat at the end.
 
   Raises:
     ValueError: an argument is not one of the allowed.
   """
+  check_option("aware", aware, AWARE)
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
   boards = len(game.runouts[SPECIAL].cards)
@@ -109,20 +120,68 @@ def make_abstraction(
   own = [clusters_of(game, clusters, number) for number in range(SPECIAL, game.rounds)]
   with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
     for cluster in range(int(clusters.max()) + 1):
-      ground = np.zeros((0, 0))
-      for number in reversed(range(SPECIAL, game.rounds)):
-        rows = _rows(game, number, np.flatnonzero(own[number - SPECIAL] == cluster))
-        last = number == game.rounds - 1
-        numbers = (
-          equities(rows) if last else _next_buckets(game, number, rows, tables[number + 1], len(ground))
-        )
-        distance = squared if last else carrying(ground)
-        found = bucketed(numbers, int(buckets), distance, weights=rows.weight, seed=seed, restarts=restarts)
-        means = found.means
-        ground = np.sqrt(squared(means, means)) if last else greedy_distances(means, means, ground)
-        _spread_labels(game, number, rows, found.label, tables[number])
+      boards = [np.flatnonzero(numbers == cluster) for numbers in own]
+      _fill_buckets(game, equities, boards, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
   return DealtAbstraction.of(game, clusters, tables)
+
+
+def _fill_buckets(
+  game: DealtGame,
+  equities: "Equities",
+  boards: Sequence[np.ndarray],
+  tables: Sequence[np.ndarray],
+  count: int,
+  aware: str,
+  **options: int,
+) -> None:
+  """Writes the buckets of one cluster's hands into the tables, from the last round up.
+
+  Args:
+    game: the game.
+    equities: describes hands of the last round.
+    boards: of the cluster, in the special round and each later one.
+    tables: for each round int[K, H].
+    count: of buckets for a round.
+    aware: as in `make_abstraction`.
+    options: of `bucketed`.
+  """
+  later = None
+  for number in reversed(range(SPECIAL, game.rounds)):
+    rows = _rows(game, number, boards[number - SPECIAL])
+    if later is None:
+      numbers, distance, most = equities(rows), squared, MOST_ROWS
+    else:
+      numbers, distance, most = _expected(game, number, rows, later), later.distance, SOME
+    found = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
+    _spread_labels(game, number, rows, found.label, tables[number])
+    if number == SPECIAL:
+      break
+    if aware == POTENTIAL:
+      apart = distance(found.means, found.means)
+      apart = np.sqrt(apart) if later is None else apart
+      later = Later(tables[number], np.eye(len(apart)), carrying(apart))
+    else:
+      table = np.empty_like(tables[number])
+      _spread_labels(game, number, rows, np.arange(len(rows.hand)), table)
+      if later is None:
+        beaten = dataclasses.replace(equities, groups=np.zeros_like(equities.groups))(rows)[:, 0]
+        numbers = np.eye(BINS)[np.minimum(BINS * beaten, BINS - 1).astype(int)]
+      later = Later(table, numbers, along(np.arange(BINS) / BINS))
+
+
+class Later(NamedTuple):
+  """By what hands of the round before are described: N distributions over D places.
+
+  Attributes:
+    table: int[K, H], the distribution of each hand of this round; -1 of dead ones.
+    rows: float64[N, D].
+    distance: from one distribution over these places to another.
+  """
+
+  table: np.ndarray
+  rows: np.ndarray
+  distance: Distance
 
 
 def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
@@ -168,24 +227,22 @@ class Equities:
     last, game = self.game.rounds - 1, self.game
     found = []
     for board in np.unique(rows.board):
-      hands, strength = rows.hand[rows.board == board], game.strength[board]
-      together = game.together[hands] & (game.classes[last][board] >= 0)
-      found.append(cluster_equities(strength[hands], strength, together, self.groups))
+      alive = game.classes[last][board] >= 0
+      own = rows.hand[rows.board == board]
+      found.append(cluster_equities(own, game.strength[board], game.hands, alive, self.groups))
     return np.concatenate(found)
 
 
-def _next_buckets(game: DealtGame, number: int, rows: Rows, table: np.ndarray, buckets: int) -> np.ndarray:
-  """float64[N, B]: how likely hands are to come into each bucket of the next round."""
-  after, found = game.runouts[number + 1], np.zeros((len(rows.hand), buckets))
+def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndarray:
+  """float64[N, D]: the mean, over the cards that come next, of what hands are described by then."""
+  after, found = game.runouts[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
+  told = np.concatenate([later.rows, np.zeros_like(later.rows[:1])])  # the last row for hands that are dead
   for board in np.unique(rows.board):
     here = np.flatnonzero(rows.board == board)
     sets = np.flatnonzero(after.index[board] >= 0)
     hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[here]]
-    bucket = table[after.index[board, sets][:, None], hands]  # [sets, hands], -1 where the hand has the card
-    for row, column in zip(here, bucket.T, strict=True):
-      counts = np.bincount(column[column >= 0], minlength=buckets)
-      found[row] = counts / counts.sum()
-  return found
+    found[here] = told[later.table[after.index[board, sets][:, None], hands]].sum(0)  # [sets, hands, D]
+  return found / found.sum(1, keepdims=True)
 
 
 def board_transitions(

@@ -183,4 +183,4 @@ def ascend(
       parts.append(part)
       here = jnp.where(count > 0, inside, here)
     values = here
-  return values, join(parts)
+  return values, join(parts, lines.actions, ends.dtype)

@@ -110,7 +110,8 @@ def _depth(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Depth:
 def _legal(tree: PublicTree) -> np.ndarray:
   """int32[S]: number of actions of each cell."""
   shapes = [shape for player in tree.players for shape in player.block_shapes]
-  return np.concatenate([np.full(rows * types, a, np.int32) for a, rows, types in shapes] or [[]])
+  counts = [np.full(rows * types, a, np.int32) for a, rows, types in shapes]
+  return np.concatenate(counts or [np.ones(1, np.int32)])  # one that nobody comes to, where nobody decides
 
 
 def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:

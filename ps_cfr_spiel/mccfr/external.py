@@ -176,4 +176,4 @@ def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traver
       )
       parts.append(part)
     values = jnp.where(actor < TERMINAL_NODE, mean, ended)
-  return join(parts)
+  return join(parts, tree.actions, dtype)

@@ -195,7 +195,7 @@ def ascend(
       parts.append(_update(step, moves, mean, traverser))
       before = jnp.where(acts, mean, before)
     values = before
-  return join(parts)
+  return join(parts, tree.actions, values.dtype)
 
 
 def _chance_mean(

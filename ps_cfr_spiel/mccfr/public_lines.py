@@ -207,7 +207,7 @@ def ascend(
     if depth.decides:
       parts.append(_update(step, moves[: tree.actions], mean, traverser))
     values = jnp.where((step.count > 0)[None], mean, values)
-  return join(parts)
+  return join(parts, tree.actions, values.dtype)
 
 
 def _update(step: LineStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:

@@ -35,6 +35,7 @@ def nothing(actions: int, dtype) -> Updates:
   return Updates(no_entry, no_row, no_row, no_entry, no_number, no_number)
 
 
-def join(parts: Sequence[Updates]) -> Updates:
-  """Several updates as one."""
-  return Updates(*(jnp.concatenate(columns, -1) for columns in zip(*parts, strict=True)))
+def join(parts: Sequence[Updates], actions: int, dtype) -> Updates:
+  """Several updates as one, or none: `nothing`."""
+  every = [nothing(actions, dtype), *parts]
+  return Updates(*(jnp.concatenate(columns, -1) for columns in zip(*every, strict=True)))

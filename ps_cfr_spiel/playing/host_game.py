@@ -127,7 +127,7 @@ class HostGame:
   @property
   def widths(self) -> tuple[int, ...]:
     """Every node may have any action."""
-    return (self.game.num_distinct_actions(),)
+    return (max(self.game.num_distinct_actions(), 1),)  # 0 where only chance moves
 
   @property
   def longest(self) -> int:

@@ -200,5 +200,7 @@ class Subgames:
     knowledge, first = np.unique(n.knowledge[player][nodes], return_index=True)
     node = nodes[first]
     decision, action = n.last[player][node].T
-    sequence = np.where(decision < 0, 0, self._sequences[decision, action])
+    sequence = np.zeros(len(node), int)
+    own = decision >= 0
+    sequence[own] = self._sequences[decision[own], action[own]]
     return Standing(knowledge, node, sequence, n.public[node])

@@ -36,6 +36,20 @@ def test_what_is_saved_is_read(folder):
   assert all((x == y).all() for x, y in zip(found.buckets, made.buckets, strict=True))
 
 
+def test_hands_are_told_apart_as_asked(tmp_path):
+  game = (
+    "universal_poker(betting=limit,numRounds=3,blind=1 2,raiseSize=2 4 4,firstPlayer=1 1 1,"
+    "maxRaises=1 1 1,numSuits=2,numRanks=3,numHoleCards=1,numBoardCards=0 1 1,stack=20 20)"
+  )
+  dealt = DealtGame.of(pyspiel.load_game(game))
+  for aware in ("potential", "distribution"):
+    words = [game, "--clusters=1", "--buckets=3", f"--aware={aware}", "--quiet", f"--output={tmp_path}"]
+    assert program.run(["abstract", *words]) == 0
+    found = load_abstraction(tmp_path / "abstraction.npz", dealt)
+    made = make_abstraction(dealt, 1, 3, aware=aware)
+    assert all((x == y).all() for x, y in zip(found.buckets, made.buckets, strict=True))
+
+
 def test_a_hand_is_found(folder, capsys):
   """The same hand under other names of suits is in the same bucket; a pair is not with a single card."""
   places = []

@@ -347,6 +347,25 @@ def test_buckets_are_as_many_as_asked_for_and_repeat():
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("aware", ["potential", "distribution"])
+def test_hands_share_a_bucket_before_the_last_round_if_they_are_alike(aware):
+  """With as many buckets as there are kinds of hands: by card after card, and hand against hand."""
+  _, dealt = compiled(THREE)
+  made, deck, alike = make_abstraction(dealt, 1, 60, aware=aware), range(6), {}
+  for board, hand in itertools.permutations(deck, 2):
+    after = []
+    for card in set(deck) - {board, hand}:
+      place = dealt.seen([hand], [board, card])
+      (runout, own), others = place[-1], set(deck) - {board, hand, card}
+      lead = [dealt.strength[runout][own] - dealt.strength[runout][dealt.seen([o], [board, card])[-1][1]]
+              for o in others]  # fmt: skip
+      beaten = np.mean([(x > 0) + (x == 0) / 2 for x in lead])
+      after.append(made.find(place)[1] if aware == "potential" else min(int(20 * beaten), 19))
+    alike.setdefault(tuple(sorted(after)), set()).add(made.find(dealt.seen([hand], [board]))[1])
+  assert all(len(buckets) == 1 for buckets in alike.values())
+  assert len(set.union(*alike.values())) == len(alike) > 5
+
+
 def test_wrong_abstractions_are_refused():
   _, dealt = compiled(SMALL)
   good = make_abstraction(dealt, 2, "lossless")
@@ -364,6 +383,8 @@ def test_wrong_abstractions_are_refused():
     make_abstraction(dealt, 4)
   with pytest.raises(ValueError, match="buckets must be an integer of at least 1"):
     make_abstraction(dealt, 2, "all")
+  with pytest.raises(ValueError, match="Unknown aware 'of all'; choose one of 'potential', 'distribution'"):
+    make_abstraction(dealt, 2, 3, aware="of all")
 
 
 def test_cells_of_two_clusters_are_refused_by_their_boards():

@@ -6,7 +6,7 @@ import pytest
 from reference import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel.evaluation import LocalBestResponseBot, evaluate_policy, local_best_response
+from ps_cfr_spiel.evaluation import LocalBestResponseBot, evaluate_policy, local_best_response, matches
 from ps_cfr_spiel.evaluation.local_search import LocalSearch
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.tree import evaluate
@@ -61,10 +61,10 @@ def test_without_limits_it_is_the_best_response(name):
   game, _ = load(name)
   policy = drawn(name, 3)
   found = local_best_response(game, policy, depth=None)
-  np.testing.assert_allclose(
-    found.values, evaluate_policy(game, policy).best_response, rtol=0, atol=1e-10 * 1e4
-  )
-  assert found.exploitability == pytest.approx(evaluate_policy(game, policy).exploitability, abs=1e-9)
+  most = max(abs(game.max_utility()), abs(game.min_utility()))
+  expected = evaluate_policy(game, policy)
+  np.testing.assert_allclose(found.values, expected.best_response, rtol=0, atol=1e-10 * most)
+  assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-10 * most)
 
 
 def test_against_poker_by_hand():
@@ -148,6 +148,16 @@ def test_in_play_it_does_as_in_the_table():
     for decision, h, _ in list(tree.names.infostates())[::11]:
       state = make_state(tree.names, game, decision, h)
       assert bots[decision.player].probabilities(state) == table.policy.action_probabilities(state)
+
+
+def test_what_it_wins_in_play_is_what_it_is_worth():
+  game, _ = load("leduc_poker")
+  policy = drawn("leduc_poker", 4)
+  worth = local_best_response(game, policy)
+  first, second = (lambda seat: LocalBestResponseBot(game, policy, seat)), matches.player(policy)
+  found = matches.match(game, first, second, 400, seed=1)
+  assert 0 < found.standard_error < 0.5
+  assert found.mean == pytest.approx(sum(worth.values) / 2, abs=3 * found.standard_error)
 
 
 def test_a_bot_asks_only_about_the_way_and_the_answers():
