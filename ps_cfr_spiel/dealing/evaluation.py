@@ -6,6 +6,7 @@ the classes, each as often as it comes, averaged over the hands that suits do no
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +20,7 @@ from ps_cfr_spiel.dealing.parts import first_cells
 from ps_cfr_spiel.device import added_up, jit, precision, to_device
 from ps_cfr_spiel.mccfr import matched
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import Evaluation
+from ps_cfr_spiel.tree import Evaluation, NativeLeaves, obstacle
 
 RUNS = ((0, False), (0, True), (1, True))  # whose value is asked for, and whether a best response plays
 
@@ -55,13 +56,13 @@ class Round(NamedTuple):
     lines: they; each begins where one of the round before left.
     cell: int32[N], the cell of bucket 0 in the tables of both players, those of player 1 behind the others.
     leaving: int32[S], the lines behind which public cards come.
-    showdowns: int32[n], the lines that end with both hands compared.
+    ends: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
   """
 
   lines: Lines
   cell: Any
   leaving: Any
-  showdowns: Any
+  ends: tuple[Any, Any]
 
 
 class Board(NamedTuple):
@@ -70,14 +71,42 @@ class Board(NamedTuple):
   Attributes:
     bucket: int32[2, H], in each player's abstraction.
     alive: [H], 1 for hands that can be there.
-    strength: int32[H].
-    boards: [], in how many ways cards may still come once hands are known.
+    leaves: what the ends of lines are worth, before cards that may still come.
+    boards: [], in how many ways they may, once hands are known.
   """
 
   bucket: Any
   alive: Any
-  strength: Any
+  leaves: "NativeLeaves | Products"
   boards: Any
+
+
+class Products(NamedTuple):
+  """What `tree.NativeLeaves` says, by products over pairs of hands: also for hands of one card.
+
+  Attributes:
+    strength: int32[H].
+    alive: [H], as in `Board`.
+    members: [H, D], which cards each hand has.
+    together: [H, H], 1 for two hands that share no card.
+    stake, constant: [n] and [m], to player 0 if its hand is better, and if somebody folds.
+  """
+
+  strength: Any
+  alive: Any
+  members: Any
+  together: Any
+  stake: Any
+  constant: Any
+
+  def __call__(self, player: int, reach: Sequence[Any]) -> list[jax.Array]:
+    """Values [n, H] and [m, H] by the opponent's reach of the same shape."""
+    shown, folded = reach
+    lead = jnp.sign(self.strength[:, None] - self.strength[None]).astype(self.together.dtype) * self.together
+    # Of one card or two: what shares a card is counted card by card, the hand itself once too often.
+    shared = folded @ self.members @ self.members.T - (self.members[0].sum() - 1) * folded
+    folds = (1 - 2 * player) * self.constant[:, None] * (folded.sum(1, keepdims=True) - shared)
+    return [self.alive[None] * x for x in (self.stake[:, None] * (shown @ lead.T), folds)]
 
 
 def evaluate_strategies(
@@ -113,8 +142,11 @@ class _Walk:
 
   def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, bar):
     self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
-    self.rounds = to_device(_rounds(game, strategies), dtype)
-    self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
+    rounds = _rounds(game, strategies)
+    self.payoffs = [(r.lines.stake[r.ends[0]], r.lines.constant[r.ends[1]]) for r in rounds]
+    self.rounds = to_device(rounds, dtype)
+    self.pairs = to_device((game.members, game.together.astype(float)), dtype)
+    self.native = game.form.hole == 2 and not obstacle()
 
   def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
     """[runs, roots, H]: counterfactual values on a class of runouts, summed over all cards still to come.
@@ -137,7 +169,7 @@ class _Walk:
           self.bar.update()
       beyond = added_up(beyond) if number + 1 == SPECIAL else beyond
       beyond = _averaged(beyond, game.classes[number][board])
-    return np.asarray(_up(here, place, policy, arrived, beyond, self.members, self.together))
+    return np.asarray(_up(here, place, policy, arrived, beyond))
 
   @staticmethod
   def _own(number: int, boards: np.ndarray) -> np.ndarray:
@@ -153,9 +185,17 @@ class _Walk:
     last = number == game.rounds - 1
     left = [game.boards_left(later) for later in range(number + 1, game.rounds)]
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
-    strength = game.strength[board] if last else np.zeros(len(alive), np.int32)
     bucket = [np.maximum(own.abstraction.buckets[number][board], 0) for own in self.strategies]
-    return Board(np.stack(bucket), alive, strength, self._number(math.prod(left)))
+    leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
+    return Board(np.stack(bucket), alive, leaves, self._number(math.prod(left)))
+
+  def _leaves(self, number: int, strength: np.ndarray, alive: np.ndarray) -> "NativeLeaves | Products":
+    """The evaluator of a board on which hands are as strong as this."""
+    stake, constant = (x.astype(self.dtype) for x in self.payoffs[number])
+    if self.native and len(stake):
+      form = _Held((strength, strength), (self.game.hands, self.game.hands), (alive, alive))
+      return NativeLeaves.create(form, stake, constant, total=1.0)
+    return Products(strength, alive, *self.pairs, stake, constant)
 
   def _table(self, number: int, board: int) -> np.ndarray:
     """[A, S], both players' strategies on a class of runouts, those of player 1 behind the others."""
@@ -166,6 +206,14 @@ class _Walk:
         board = int(after.parent[board])
       parts = [own.tables.child[int(own.abstraction.clusters[board])] for own in self.strategies]
     return np.concatenate(parts, 1).astype(self.dtype)
+
+
+class _Held(NamedTuple):
+  """What both players may have, as `NativeLeaves.create` wants it."""
+
+  strength: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  weights: tuple[np.ndarray, np.ndarray]
 
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
@@ -179,8 +227,8 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   roots, found = np.zeros(1, np.int32), []
   for number in range(game.rounds):
     lines = make_lines(form, roots, range(number, number + 1), first.abstraction.sizes)
-    out, shows = leaving(lines), np.flatnonzero(lines.stake).astype(np.int32)
-    found.append(Round(lines, cell[lines.source], out, shows))
+    out, ends = leaving(lines), [np.flatnonzero(x).astype(np.int32) for x in (lines.stake, lines.constant)]
+    found.append(Round(lines, cell[lines.source], out, (ends[0], ends[1])))
     roots = follows[lines.source[out]]
   return found
 
@@ -206,18 +254,13 @@ def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tupl
 
 
 @jit()
-def _up(here: Round, board: Board, policy, arrived, beyond, members, together) -> jax.Array:
+def _up(here: Round, board: Board, policy, arrived, beyond) -> jax.Array:
   """Values of the roots, [runs, roots, H]; `beyond`, [runs, S, H], are those of the lines that leave."""
-  lines, shows = here.lines, here.showdowns
-  lead = jnp.sign(board.strength[:, None] - board.strength[None]).astype(together.dtype) * together
+  lines, (shows, folds) = here.lines, here.ends
   won = []  # by each player at the lines that end
   for player, other in enumerate(arrived[::-1]):
-    sign = 1 - 2 * player
-    # Of one card or two: what shares a card is counted card by card, the hand itself once too often.
-    shared = other @ members @ members.T - (members[0].sum() - 1) * other
-    folds = lines.constant[:, None] * (other.sum(1, keepdims=True) - shared)
-    shown = lines.stake[shows][:, None] * (other[shows] @ lead.T)  # to whoever compares its own hand
-    won.append(board.boards * (sign * folds).at[shows].add(shown))
+    shown, folded = board.leaves(player, [other[shows], other[folds]])
+    won.append(board.boards * jnp.zeros_like(other).at[shows].set(shown).at[folds].set(folded))
   ends = [won[player].at[here.leaving].set(beyond[run]) for run, (player, _) in enumerate(RUNS)]
   ends = jnp.stack(ends) * board.alive[None, None]
   values = ends[:, :0]

@@ -15,7 +15,7 @@ from ps_cfr_spiel import load_solver
 from ps_cfr_spiel.commands import program
 
 GAME = "leduc_poker"
-ITERATIONS = 1000
+ITERATIONS = 400
 SOLVE = (
   GAME,
   "--solver=hierarchical",

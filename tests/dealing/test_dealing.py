@@ -22,6 +22,7 @@ from ps_cfr_spiel.dealing import (
   abstraction_of_cells,
   boards_of,
   evaluate_strategies,
+  evaluation,
   first_cells,
   make_abstraction,
   measure,
@@ -30,6 +31,7 @@ from ps_cfr_spiel.dealing import (
 from ps_cfr_spiel.dealing.turns import traverse
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.solvers import HierarchicalPolicy
+from ps_cfr_spiel.tree import obstacle
 
 LEDUC = "leduc_poker"
 
@@ -279,6 +281,18 @@ def test_board_by_board_values_are_the_walked_trees(name, makings):
     values.append(walked.value)
   assert policies[0].value_against(policies[1]) == pytest.approx((values[0] - values[1]) / 2)
   assert policies[1].evaluation().value == pytest.approx(evaluate_policy(game, policies[1]).value)
+
+
+@pytest.mark.skipif(bool(obstacle()), reason="no native library")
+def test_values_do_not_depend_on_the_native_library(monkeypatch):
+  _, dealt = compiled(TWO_CARDS)
+  abstraction = make_abstraction(dealt, 2, 3, restarts=2)
+  own = Strategy(abstraction, random_tables(dealt, abstraction, 1))
+  found = []
+  for reason in ("", "it was not built"):
+    monkeypatch.setattr(evaluation, "obstacle", lambda reason=reason: reason)
+    found.append(evaluate_strategies(dealt, (own, own), "float64"))
+  np.testing.assert_allclose(*map(jax.tree.leaves, found), rtol=0, atol=1e-12)
 
 
 def worth(game, policy, player, hole, best):
