@@ -145,7 +145,7 @@ class _Walk:
     rounds = _rounds(game, strategies)
     self.payoffs = [(r.lines.stake[r.ends[0]], r.lines.constant[r.ends[1]]) for r in rounds]
     self.rounds = to_device(rounds, dtype)
-    self.pairs = to_device((game.members, game.together.astype(float)), dtype)
+    self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
     self.native = game.form.hole == 2 and not obstacle()
 
   def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
@@ -195,7 +195,7 @@ class _Walk:
     if self.native and len(stake):
       form = _Held((strength, strength), (self.game.hands, self.game.hands), (alive, alive))
       return NativeLeaves.create(form, stake, constant, total=1.0)
-    return Products(strength, alive, *self.pairs, stake, constant)
+    return Products(strength, alive, self.members, self.together, stake, constant)
 
   def _table(self, number: int, board: int) -> np.ndarray:
     """[A, S], both players' strategies on a class of runouts, those of player 1 behind the others."""
