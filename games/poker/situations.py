@@ -50,12 +50,12 @@ class Situation(NamedTuple):
         "pot": self.pot,
         "stack": self.stack,
         "bets": self.bets,
-        "ranges": ";".join(map(_range_text, self.ranges)),
+        "ranges": ";".join(map(range_text, self.ranges)),
       },
     )
 
 
-def _range_text(weights: np.ndarray) -> str:
+def range_text(weights: np.ndarray) -> str:
   """A range in the notation of `cards.parse_range`."""
   (held,) = weights.nonzero()
   # The largest weight is 1, unless the smallest would then be less than a text may say.

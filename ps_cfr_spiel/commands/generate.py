@@ -10,11 +10,14 @@ from absl import flags
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, define_processes, join_others, say
+from ps_cfr_spiel.commands.learn import load_learning
 from ps_cfr_spiel.commands.situations import define_sharing, solve
 from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES, leads
-from ps_cfr_spiel.games.poker.situations import KINDS, RandomRivers  # pyright: ignore  (mapped)
+from ps_cfr_spiel.games.poker.situations import KINDS, RandomRivers, Situation  # pyright: ignore  (mapped)
 
+SEARCHES = "searches"
+EACH = 20  # rivers of a turn that is searched
 METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
 
 
@@ -26,7 +29,8 @@ def define(values: flags.FlagValues) -> None:
   flags.DEFINE_integer("pot", 1000, "Chips in the pot.", lower_bound=2, **into)
   flags.DEFINE_list("ratios", ["1", "3", "10"], _HELP["ratios"], **into)
   flags.DEFINE_string("bets", "fcpa", "Bet sizes, as in river_subgame.", **into)
-  flags.DEFINE_enum("ranges", "halves", list(KINDS), _HELP["ranges"], **into)
+  flags.DEFINE_enum("ranges", "halves", [*KINDS, SEARCHES], _HELP["ranges"], **into)
+  flags.DEFINE_string("values", None, _HELP["values"], **into)
   flags.DEFINE_integer("iterations", 500, "Iterations of each river, at most.", lower_bound=1, **into)
   flags.DEFINE_string("target", None, _HELP["target"], **into)
   flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
@@ -40,8 +44,10 @@ def define(values: flags.FlagValues) -> None:
 
 _HELP = {
   "ratios": "Stacks behind, in pots, of which one is drawn; each is compiled once.",
-  "ranges": "How ranges are drawn: halves, as DeepStack's, even, every hand by itself, or betting, as bets "
-  "before the river leave them.",
+  "ranges": "How ranges are drawn: halves, as DeepStack's, even, every hand by itself, betting, as bets "
+  "before the river leave them, or searches, those that searches of turns ask about, which end when the "
+  "last card comes; --pot and --ratios are then the turn's.",
+  "values": "With --ranges=searches: what those searches know of rivers, a file of learn --rivers.",
   "target": "A river is done when exploitability is this low: in percent of the pot (0.1%) or in chips.",
   "output": "Folder for the data (default: runs/rivers). What is there of the same call is not done again.",
 }
@@ -55,8 +61,15 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
     ratios = tuple(map(float, values.ratios))
   except ValueError:
     raise UserError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
+  if (values.ranges == SEARCHES) != (values["values"].value is not None):
+    raise UserError("--ranges=searches and --values belong together.")
+  if values.ranges == SEARCHES and values.processes is not None:
+    raise UserError("--ranges=searches searches in one process; leave out --processes.")
   with user_errors():
-    rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
+    if values.ranges == SEARCHES:
+      rivers = _met(values, ratios)
+    else:
+      rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
   folder = make_folder(Path(values.output or Path("runs") / "rivers"))
   with user_errors():
     join_others(values)
@@ -64,7 +77,8 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
   solutions, seconds = solve(values, rivers, folder, options)
   if not leads():
     return 0
-  shares = [100 * solution.exploitability / values.pot for solution in solutions]
+  pots = [values.pot] * len(rivers) if isinstance(rivers, RandomRivers) else [river.pot for river in rivers]
+  shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
   facts = {
     "rivers": len(rivers),
     "folder": str(folder),
@@ -80,6 +94,19 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
   }
   say(values, facts, lines)
   return 0
+
+
+def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]:
+  """The rivers that searches of turns ask about."""
+  learning, file = load_learning(), values["values"].value
+  known = learning.load_values(file)
+  if not isinstance(known, learning.RiverValues):
+    raise UserError(f"--values={file}: expected values of rivers, as learn --rivers makes them.")
+  turns, silent = -(-values.count // EACH), False if values.quiet or values.json else None
+  found = learning.rivers_met(
+    known, turns, values.seed, values.pot, ratios, values.bets, EACH, progress=silent
+  )
+  return found[: values.count]
 
 
 COMMAND = Command(

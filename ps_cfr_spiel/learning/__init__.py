@@ -1,9 +1,10 @@
 """Value functions learned from situations that were solved; equinox and optax are imported only here.
 
 May use: search and what is below it. `places` says which public states a network knows and how it numbers
-the infostates there; `ranges` draws ranges, `listening` those that searches ask about, and `teaching` solves
-these `situations`; `training` fits a `network` to the solutions (`fitting` is what it repeats), `self_play`
-does all of it in turns, and `learned_values` is what searches take.
+the infostates there; `ranges` draws ranges, `listening` those that searches ask about, `turn_searches` the
+rivers that searches of turns do, and `teaching` solves these `situations`; `training` fits a `network` to the
+solutions (`fitting` is what it repeats), `self_play` does all of it in turns, and `learned_values` is what
+searches take.
 """
 
 try:
@@ -24,6 +25,7 @@ from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.learning.teaching import OneAhead, generate
 from ps_cfr_spiel.learning.training import load_values, resume, train
+from ps_cfr_spiel.learning.turn_searches import rivers_met
 
 __all__ = [
   "LearnedValues",
@@ -37,6 +39,7 @@ __all__ = [
   "generate",
   "load_values",
   "resume",
+  "rivers_met",
   "self_play",
   "train",
 ]

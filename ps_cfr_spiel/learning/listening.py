@@ -18,7 +18,7 @@ from ps_cfr_spiel.cfr import NRMPlus, SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.places import Frontier
 from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, perturbed
-from ps_cfr_spiel.search import Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.search import Lookahead, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.subgames import Asked, Subgame, cfr_d, looking_beyond
 from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
 
@@ -88,11 +88,10 @@ class Listener(Searcher):
     heard: by the public states of a frontier, for each mark the ranges [F, H] of both players.
   """
 
-  def __init__(self, subgames: Any, values: ValueFunction):
-    """Searches of the default kind, with a lookahead of one decision."""
-    super().__init__(
-      subgames, Settings(1, NRMPlus(), cfr_d, 1, values, None, alternating=True, skip=0, dtype="float32")
-    )
+  def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
+    """Searches of the default kind, looking one decision ahead or as far as is said."""
+    settings = Settings(1, NRMPlus(), cfr_d, lookahead, values, None, True, skip=0, dtype="float32")
+    super().__init__(subgames, settings)
     self.marks: list[int] = []
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 

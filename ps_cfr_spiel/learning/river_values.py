@@ -90,7 +90,7 @@ class RiverValues:
     Raises:
       ValueError: these are not all the rivers after some lines of betting on a turn.
     """
-    lines, game = _turn_of(subgames), subgames.labels.game
+    lines, game = turn_of(subgames), subgames.labels.game
     form, boards, count = lines.form, lines.boards[-1], len(public_states)
     found = [lines.place(s) for s in public_states]
     line = [at for at, runout in found if runout == 0]
@@ -137,7 +137,7 @@ class RiverValues:
     return cls(network, more["scale"], card, losses)
 
 
-def _turn_of(subgames: Subgames) -> Lines:
+def turn_of(subgames: Subgames) -> Lines:
   """The lines of betting of a turn; ValueError if the game is none."""
   source = subgames.labels.source
   if isinstance(source, Deals) and isinstance(subgames.tree.leaves, BoardLeaves):

@@ -109,7 +109,7 @@ def column_of(tables: Tables, types: int) -> Array:
   On the host NumPy's stay NumPy's.
   """
   if not tables:
-    return np.zeros((0, types), np.float32)  # which is there at any precision
+    return np.zeros((0, types), jnp.result_type(float))  # at the precision in force
   concatenate = np.concatenate if isinstance(tables[0], np.ndarray) else jnp.concatenate
   return concatenate([table.reshape(-1, table.shape[2]) for table in tables])
 

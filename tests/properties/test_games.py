@@ -17,6 +17,7 @@ from reference import sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import RULES, PSCFRSolver, TreePolicy, build_tree
+from ps_cfr_spiel.policy import make_state
 
 EXAMPLES = itertools.count(1)
 LEAST = 1e-9  # relative to the scale of utilities
@@ -123,6 +124,44 @@ def test_sampling_goes_the_same_way_in_parts(shape, name):
       np.testing.assert_array_equal(x, y)
       np.testing.assert_allclose(x.sum(0), 1, rtol=1e-12)
   assert one.exploitability() >= -LEAST * scale_of(one.tree)
+
+
+@given(shapes(3), st.sampled_from(["CFRPlusIRASolver", "FPIRASolver", "FictitiousPlaySolver"]))
+def test_sets_of_infostates_and_best_responses(shape, name):
+  """A run in parts equals a run in one; its policy is one of the whole game, where the value is the LP's."""
+  game = load(shape)
+  one, two = (getattr(ps_cfr_spiel, name)(game, public_states="none", dtype="float64") for _ in (0, 1))
+  one.run(24)
+  two.run(9)
+  two.run(15)
+  for a, b in zip(*(s.average_policy().strategies for s in (one, two)), strict=True):
+    for x, y in zip(a, b, strict=True):
+      np.testing.assert_array_equal(x, y)
+      np.testing.assert_allclose(x.sum(0), 1, rtol=1e-12)
+  result, scale = one.evaluation(), scale_of(one.tree)
+  value = sequence_form_value(game_of(dataclasses.replace(shape, scale=1))) * shape.scale
+  assert -result.best_response[1] - 1e-7 * scale <= value <= result.best_response[0] + 1e-7 * scale
+
+
+@given(shapes(3), st.sampled_from(["infostate", "public"]))
+def test_searches_by_sampling_and_plays(shape, target):
+  """What is asked about anywhere is answered by a distribution, and by the same one when asked again."""
+  game = load(shape)
+  tree = build_tree(game, "sparse", "none")
+  try:
+    online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, target)
+  except ValueError as error:
+    assert "has no public states" in str(error)
+    return
+  played = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=2)
+  played.run(5)
+  for decision, h, _ in itertools.islice(tree.names.infostates(), 3):
+    state = make_state(tree.names, game, decision, h)
+    for policy in (online, played.average_policy()):
+      found = policy.action_probabilities(state)
+      assert list(found) == state.legal_actions() and min(found.values()) >= 0
+      assert sum(found.values()) == pytest.approx(1, abs=1e-6)
+      assert found == policy.action_probabilities(state)
 
 
 @given(shapes(3))

@@ -1,0 +1,100 @@
+"""The rivers that searches of turns ask a value function about, overheard as in `listening`.
+
+A network of rivers is good where it was trained, and a search of a turn asks about ranges that its own
+betting leaves. So turns are drawn, searched with what was learned so far, and a few of the rivers beyond the
+lookahead are taken as they were asked about, to be solved and learned from.
+"""
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_count, check_integer
+from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.situations import Situation, left_by_betting, range_text  # pyright: ignore
+from ps_cfr_spiel.learning.listening import Listener
+from ps_cfr_spiel.learning.river_values import turn_of
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.search import ValueFunction
+from ps_cfr_spiel.subgames import Subgames
+
+OVERHEARD = 4  # iterations of a search at which it is listened to
+RATIOS = (0.5, 1.0, 2.0, 4.0)  # stacks behind on the turn, in pots
+
+
+def rivers_met(
+  values: ValueFunction,
+  turns: int,
+  seed: int = 0,
+  pot: int = 1000,
+  ratios: tuple[float, ...] = RATIOS,
+  bets: str = "fcpa",
+  each: int = 20,
+  most: int = 300,
+  progress: bool | None = None,
+) -> list[Situation]:
+  """Rivers that searches of random turns of hold'em ask about, with all hands.
+
+  Args:
+    values: what lies beyond the turn; of `RiverValues`, or any that serves whole rivers.
+    turns: how many to draw and search; boards are uniform, ranges those that betting leaves.
+    seed: of the random numbers; a turn depends on it and its number alone.
+    pot: chips in the pot on the turn.
+    ratios: stacks behind in pots, of which one is drawn.
+    bets: bet sizes, on the turn and on the river.
+    each: rivers to take of a turn.
+    most: iterations of a search, at most; at least 10.
+    progress: show a progress bar; None shows it to people who wait for more than two seconds.
+
+  Returns:
+    `turns` times `each` rivers, turn by turn, for `solve_batch`.
+
+  Raises:
+    ValueError: an argument is not one of the allowed.
+  """
+  for name, value, least in (("turns", turns, 1), ("each", each, 1), ("most", most, 10)):
+    check_count(name, value, least)
+  check_integer("seed", seed, 0)
+  found = []
+  for number in progress_bar(progress, iterable=range(turns), unit="turn", desc="Searching"):
+    random = np.random.default_rng([seed, number])
+    stack = pot // 2 + round(float(random.choice(ratios)) * pot)
+    game = _drawn(random, pot, stack, bets)
+    searcher = Listener(Subgames.of(game), values, "round")
+    marks = np.sort((10 ** random.uniform(1, np.log10(most) + 1e-9)) ** random.random(OVERHEARD)).astype(int)
+    searcher.marks = (marks + np.arange(OVERHEARD)).tolist()  # each later than the one before
+    searcher.start(number % 2)
+    found += _taken(searcher, random, bets, each)
+  return found
+
+
+def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pyspiel.Game:
+  """A turn with a random board, and ranges as earlier betting leaves them."""
+  board = tuple(random.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE - 1, replace=False).tolist())
+  live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
+  ranges = np.zeros((2, len(cards.ALL_HANDS)))
+  for weights in ranges:
+    weights[live] = left_by_betting(random, live, board)
+  given = {"board": cards.card_names(board), "pot": pot, "stack": stack, "bets": bets}
+  return pyspiel.load_game("holdem_subgame", {**given, "ranges": ";".join(map(range_text, ranges))})
+
+
+def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
+  """Some of the rivers that a search has asked about, as they were asked about at some iteration."""
+  lines = turn_of(searcher.subgames)
+  form, (heard,) = lines.form, searcher.heard.items()
+  states, ranges = heard
+  own, stack = [cards.hand_numbers(held) for held in form.cards], form.game.get_parameters()["stack"]
+  found: list[Situation] = []
+  while len(found) < each:
+    row, (line, runout) = (k := int(random.integers(len(states)))), lines.place(states[k])
+    board = (*form.game.board, *lines.runouts[-1][runout].tolist())
+    spent = max(form.game.public_states[line].spent)
+    both = np.zeros((2, len(cards.ALL_HANDS)))
+    for weights, held, weight, asked in zip(
+      both, own, form.weights, ranges[random.integers(OVERHEARD)], strict=True
+    ):
+      weights[held] = weight * asked[row][: len(held)]
+    both[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
+    if both.any(1).all():  # a line that somebody never plays is asked about too, and worth nothing
+      found.append(Situation(board, 2 * spent, stack, bets, both / both.sum(1, keepdims=True)))
+  return found

@@ -1,0 +1,82 @@
+"""Rivers that searches of turns ask about: laws of ranges and pots, and the same again by the seed."""
+
+import numpy as np
+import pyspiel
+import pytest
+from ps_cfr_spiel.games.poker import cards
+
+from ps_cfr_spiel import CFRValues, Subgames, solve_batch
+from ps_cfr_spiel.learning import Rivers, RiverValues, rivers_met
+from ps_cfr_spiel.learning.listening import Listener
+from ps_cfr_spiel.learning.river_values import turn_of
+from ps_cfr_spiel.learning.rivers import Rivers as Data
+
+POT, OPTIONS = 200, {"pot": 200, "ratios": (1.0,), "bets": "1;x", "each": 6, "most": 12, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def values():
+  """Of a network that has learned nothing."""
+  empty = [np.zeros((1, 1326), np.float32)] * 2
+  return RiverValues.untrained(Data({}, None, None, None, empty, empty, None), 0, 8, 1)
+
+
+def test_moves_share_a_range_out():
+  """A player who checks or bets, and is checked or called, comes to the rivers of one line or the other."""
+  game = pyspiel.load_game(
+    "holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1;x,ranges=AA KQs 8d7d;QQ JTs)"
+  )
+  searcher = Listener(Subgames.of(game), CFRValues(5), "round")
+  searcher.marks = [2, 9]
+  searcher.start(0)
+  lines, ((states, heard),) = turn_of(searcher.subgames), searcher.heard.items()
+  places = [lines.place(state) for state in states]
+  spent = [max(lines.form.game.public_states[line].spent) for line, _ in places]
+  assert len(heard) == 2 and sorted(set(spent)) == [100, 300]  # checked down; 200 bet and called
+  told = [lines.form.game.public_states[line].line for line, _ in places]
+  down = told[spent.index(100)]
+  bet, checked_and_bet = sorted(set(told) - {down}, key=len)
+  shares = []
+  for ranges in heard:
+    for player, line in ((0, bet), (1, checked_and_bet)):  # whose bet is called there
+      rows = [ranges[player][: len(told)][np.array(told) == name] for name in (down, line)]
+      assert rows[0].shape[0] == rows[1].shape[0] == 48
+      np.testing.assert_allclose(rows[0] + rows[1], 1, atol=1e-5)
+      shares.append(rows[1].mean())
+  assert 0.01 < max(shares) < 0.99
+
+
+def test_rivers_of_turns(values):
+  met = rivers_met(values, 2, seed=3, **OPTIONS)
+  assert len(met) == 12
+  for number, river in enumerate(met):
+    assert river.board[:4] == met[number // 6 * 6].board[:4] and len(set(river.board)) == 5
+    assert river.stack == 300 and river.pot in (POT, 3 * POT) and river.bets == "1;x"
+    np.testing.assert_allclose(river.ranges.sum(1), 1)
+    assert not river.ranges[:, np.isin(cards.ALL_HANDS, river.board).any(1)].any()
+  assert met[0].board[:4] != met[6].board[:4]
+  again = rivers_met(values, 1, seed=3, **OPTIONS)
+  assert [river.board for river in again] == [river.board for river in met[:6]]
+  np.testing.assert_array_equal([r.ranges for r in again], [r.ranges for r in met[:6]])
+
+
+def test_they_are_solved_and_learned_from(values, tmp_path):
+  met = rivers_met(values, 1, **OPTIONS)
+  solve_batch(met, iterations=5, hands="all", strategies=False, output=tmp_path, progress=False)
+  data = Rivers.load(tmp_path, progress=False)
+  assert len(data) == 6
+  np.testing.assert_allclose(data.ratio, [(r.stack - r.pot / 2) / r.pot for r in met], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+  ("given", "words"),
+  [
+    ({"turns": 0}, "turns must be"),
+    ({"each": 0}, "each must be"),
+    ({"most": 9}, "most must be"),
+    ({"bets": "big"}, "big"),
+  ],
+)
+def test_bad_input(values, given, words):
+  with pytest.raises((ValueError, pyspiel.SpielError), match=words):
+    rivers_met(values, **{"turns": 1, **OPTIONS, **given})
