@@ -108,6 +108,19 @@ def test_a_search_is_the_same_whatever_came_before(name, options):
       np.testing.assert_array_equal(a, b)
 
 
+def test_levels_are_counted_along_the_longest_history():
+  def most(state, player):
+    if state.is_terminal():
+      return 0
+    children = (most(state.child(action), player) for action in state.legal_actions())
+    return (state.current_player() == player) + max(children)
+
+  for game in map(pyspiel.load_game, ("kuhn_poker", "leduc_poker")):
+    levels = Levels.of(Subgames.of(game).labels, 1)
+    for player in (0, 1):
+      assert levels.count(player) == most(game.new_initial_state(), player)
+
+
 def labels_of(*states):
   """Of public states, given as (parent, action, player)."""
   found = [PublicState(parent, action, player, ()) for parent, action, player in states]
@@ -137,7 +150,16 @@ def test_by_the_round_a_search_ends_where_anybody_acts():
     assert set(find_ends(labels, levels).values()) == set(firsts)
 
 
-@pytest.mark.parametrize("below", [((3, 0, 0), (4, 0, 1)), ((3, -1, 1), (3, -1, 1)), ((3, 0, -1), (4, 0, 1))])
+@pytest.mark.parametrize(
+  "below",
+  [
+    ((3, 0, 0), (4, 0, 1)),
+    ((3, -1, 1), (3, -1, 1)),
+    ((3, -1, 1), (3, 2, 1)),
+    ((3, 0, 1), (3, 0, 1)),  # one move may lead to two public states
+    ((3, 0, -1), (4, 0, 1)),
+  ],
+)
 def test_ends_that_bound_nothing(below):
   with pytest.raises(ValueError, match="lookahead='round': in a game a search would begin in public state"):
     ends(*below)
