@@ -120,8 +120,8 @@ def make_abstraction(
   own = [clusters_of(game, clusters, number) for number in range(SPECIAL, game.rounds)]
   with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
     for cluster in range(int(clusters.max()) + 1):
-      boards = [np.flatnonzero(numbers == cluster) for numbers in own]
-      _fill_buckets(game, equities, boards, tables, int(buckets), aware, seed=seed, restarts=restarts)
+      members = [np.flatnonzero(numbers == cluster) for numbers in own]
+      _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
   return DealtAbstraction.of(game, clusters, tables)
 
