@@ -56,9 +56,7 @@ class _Searches:
 
   def __call__(self, number: int) -> list[Drawn]:
     random, searcher = np.random.default_rng([self.seed, number]), self.searcher
-    longest = 10 ** random.uniform(1, np.log10(self.sampler.most) + 1e-9)
-    marks = np.sort(longest ** random.random(self.sampler.overheard)).astype(int)
-    searcher.marks = (marks + np.arange(len(marks))).tolist()  # each later than the one before
+    searcher.marks = marks = drawn_marks(random, self.sampler.most, self.sampler.overheard)
     searcher.heard, share = {}, random.choice(NOISE)
     for player in (0, 1):
       search = searcher.start(player)
@@ -73,6 +71,13 @@ class _Searches:
     heard = self.searcher.heard.get(states)
     first, second = (np.zeros(s) for s in shape) if heard is None else heard[mark]
     return self.frontier.ranges(group, (first, second))
+
+
+def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]:
+  """So many iterations to listen after, ascending: more of the early ones, of a search of 10 to `most`."""
+  longest = 10 ** random.uniform(1, np.log10(most) + 1e-9)
+  marks = np.sort(longest ** random.random(count)).astype(int)
+  return (marks + np.arange(count)).tolist()  # each later than the one before
 
 
 def _perturbed(search: Search, share: float, random: np.random.Generator) -> Search:

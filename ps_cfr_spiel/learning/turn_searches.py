@@ -11,7 +11,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import Situation, left_by_betting, range_text  # pyright: ignore
-from ps_cfr_spiel.learning.listening import Listener
+from ps_cfr_spiel.learning.listening import Listener, drawn_marks
 from ps_cfr_spiel.learning.river_values import turn_of
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import ValueFunction
@@ -60,8 +60,7 @@ def rivers_met(
     stack = pot // 2 + round(float(random.choice(ratios)) * pot)
     game = _drawn(random, pot, stack, bets)
     searcher = Listener(Subgames.of(game), values, "round")
-    marks = np.sort((10 ** random.uniform(1, np.log10(most) + 1e-9)) ** random.random(OVERHEARD)).astype(int)
-    searcher.marks = (marks + np.arange(OVERHEARD)).tolist()  # each later than the one before
+    searcher.marks = drawn_marks(random, most, OVERHEARD)
     searcher.start(number % 2)
     found += _taken(searcher, random, bets, each)
   return found
