@@ -47,8 +47,8 @@ def along(places: np.ndarray) -> Distance:
 
 
 def carrying(ground: np.ndarray) -> Distance:
-  """Earth mover's distance, greedily, for histograms over buckets [B, B] so far from one another."""
-  return functools.partial(greedy_distances, ground=ground)
+  """Earth mover's distance, greedily, for histograms over buckets [B, B] so far apart, in float32."""
+  return functools.partial(greedy_distances, ground=ground, dtype="float32")
 
 
 def bucketed(

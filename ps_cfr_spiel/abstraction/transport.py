@@ -28,7 +28,9 @@ def line_distances(points: np.ndarray, others: np.ndarray, places: np.ndarray) -
   return np.stack([np.abs(first - row).sum(1) for row in second], 1)
 
 
-def greedy_distances(points: np.ndarray, others: np.ndarray, ground: np.ndarray) -> np.ndarray:
+def greedy_distances(
+  points: np.ndarray, others: np.ndarray, ground: np.ndarray, dtype: str = "float64"
+) -> np.ndarray:
   """What a greedy plan costs, which is never less than the distance (Ganzfried and Sandholm 2014).
 
   Each bucket of a point, one after the other, takes what it can from the nearest bucket of the other
@@ -40,14 +42,15 @@ def greedy_distances(points: np.ndarray, others: np.ndarray, ground: np.ndarray)
     points: float[N, B], rows of sum 1.
     others: float[K, B].
     ground: float[B, B], the distance from a bucket of a point to one of the others.
+    dtype: of the arithmetic, "float32" or "float64".
 
   Returns:
-    float64[N, K], right to 1e-6 or so.
+    float64[N, K].
   """
-  points, others, ground = (np.asarray(x, np.float32) for x in (points, others, ground))
+  points, others, ground = (np.asarray(x, dtype) for x in (points, others, ground))
   pairs, found = len(points) * len(others), []
   order = np.argsort(ground, 1, kind="stable").astype(np.int32)  # for each bucket, the nearest first
-  with precision("float32"):
+  with precision(dtype):
     for start in range(0, pairs, ABREAST):
       place, row = np.divmod(np.arange(start, start + ABREAST) % pairs, len(others))  # some twice at the end
       found.append(_carried(points[place].T, others[row].T, order, ground))

@@ -70,6 +70,9 @@ def test_data_are_read_by_numpy_alone(tmp_path, capsys):
     (["generate", "--pot=21"], "positive even"),
     (["generate", "--coordinator=localhost:1"], "belong together"),
     (["generate", "--bets=big"], "unknown bet size"),
+    (["generate", "--ranges=searches"], "--ranges=searches and --values belong together"),
+    (["generate", "--values=net.npz"], "--ranges=searches and --values belong together"),
+    (["generate", "--ranges=searches", "--values=no-such.npz"], "no-such.npz"),
   ],
 )
 def test_mistakes(words, message, capsys, tmp_path, monkeypatch):
