@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyspiel
 
 from . import cards
+
+MOST = 2**31 - 1  # chips: OpenSpiel's whole numbers have 32 bits
 
 
 def river(
@@ -80,11 +83,18 @@ def _load(
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
   texts = {"board": board, "bets": ";".join(sizes), "ranges": ";".join(map(_blanks, both))}
-  parameters = {**plain(texts), "pot": pot, "stack": stack}
+  parameters = {**plain(texts), "pot": _chips("pot", pot), "stack": _chips("stack", stack)}
   try:
     return pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:
     raise ValueError(str(error)) from error
+
+
+def _chips(name: str, value: Any) -> int:
+  """A number of chips that OpenSpiel can take, or ValueError."""
+  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MOST:
+    raise ValueError(f"{name}={value!r}: must be a whole number of chips from 0 to {MOST}")
+  return int(value)
 
 
 def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

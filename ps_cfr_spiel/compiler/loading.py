@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import os
+import re
 import sys
 from collections.abc import Iterator
 
@@ -25,10 +26,14 @@ def load_game(text: str) -> pyspiel.Game:
     with quiet_stderr():
       return pyspiel.load_game(text)
   except pyspiel.SpielError as error:
+    large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]
+    if large:
+      raise ValueError(f"{text}: {large[0]} is too large; OpenSpiel's whole numbers end at {MOST}.") from error
     hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
     raise ValueError(f"{error}{hint}") from error
 
 
+MOST = 2**31 - 1  # of 32 bits
 COMMAS = (
   "A comma begins the next parameter: inside one, as in a range or a list of bet sizes, write blanks; "
   "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets take commas and % too."

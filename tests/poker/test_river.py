@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pyspiel
 import pytest
 
@@ -67,6 +68,12 @@ def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
     ({"bets": ["50% | 33%", "a"]}, "sizes for each player or street are one text"),
     ({"board": "Kh, Kd"}, "a river board has 5"),
     ({"bets": ["50% / 33%", "a"]}, "sizes for each player or street are one text"),
+    ({"stack": 10**20}, "stack=100000000000000000000: must be a whole number of chips from 0 to 2147483647"),
+    ({"stack": 2**31}, "stack=2147483648: must be a whole number"),
+    ({"pot": -(10**20)}, "pot=-100000000000000000000: must be a whole number"),
+    ({"pot": 200.0}, "pot=200.0: must be a whole number"),
+    ({"stack": True}, "stack=True: must be a whole number"),
+    ({"stack": "500"}, "stack='500': must be a whole number"),
   ],
 )
 def test_mistakes(arguments, message):
@@ -92,3 +99,9 @@ def test_a_comma_in_a_game_string_gets_a_hint(capfd):
 def test_flags_and_a_game_exclude_each_other(capfd):
   assert program.run(["summary", "kuhn_poker", "--pot=100"]) == 2
   assert "--pot: these describe a spot, so leave out 'kuhn_poker'" in capfd.readouterr().err
+
+
+def test_chips_may_be_numpys():
+  game = ps_cfr_spiel.river(pot=np.int64(100), stack=np.int32(500))
+  assert str(game) == str(ps_cfr_spiel.river(pot=100, stack=500))
+  assert ps_cfr_spiel.river(stack=2**31 - 1).get_parameters()["stack"] == 2**31 - 1
