@@ -67,14 +67,16 @@ class Rule(Protocol):
 def normalise(weights: Array) -> Array:
   """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero.
 
-  NaN stays NaN, so that whoever looks at a run sees that its numbers are gone.
+  NaN stays NaN, so that whoever looks at a run sees that its numbers are gone. NumPy's arrays stay NumPy's.
   """
-  # Else XLA's CPU backend computes all that led to the weights anew for each action that it adds up.
-  weights = jax.lax.optimization_barrier(weights)
+  here: Any = np if isinstance(weights, np.ndarray) else jnp
+  if here is jnp:
+    # Else XLA's CPU backend computes all that led to the weights anew for each action that it adds up.
+    weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
-  nothing = total < jnp.finfo(total.dtype).tiny
-  scale = 1 / jnp.where(nothing, 1, total)
-  return jnp.where(nothing, 1 / weights.shape[0], weights * scale)
+  nothing = total < np.finfo(total.dtype).tiny
+  scale = 1 / here.where(nothing, 1, total)
+  return here.where(nothing, 1 / weights.shape[0], weights * scale)
 
 
 def positive_part(x: Array) -> Array:

@@ -210,10 +210,20 @@ def average_record(state: PlayerState) -> list[np.ndarray]:
   return [np.asarray(x, float) / float(weight) for x in sums]
 
 
-@jax.jit
 def average_strategy(state: PlayerState) -> Blocks:
   """The average strategy, [A, rows, H] for each block; uniform where the player never came.
 
-  That of an abstraction is one of sets; see `of_infostates`.
+  That of an abstraction is one of sets; see `of_infostates`. Tables on the host, where they are between
+  calls, are averaged there: each shape would be code to compile.
   """
+  if all(isinstance(x, np.ndarray) for x in (*state.average, *state.excess)):
+    with np.errstate(all="ignore"):  # of infinities, NaN; who asks for the strategy looks for them
+      return _average(state)
+  return _compiled_average(state)
+
+
+def _average(state: PlayerState) -> Blocks:
   return tuple(normalise(s - c) for s, c in zip(state.average, state.excess, strict=True))
+
+
+_compiled_average = jax.jit(_average)

@@ -28,7 +28,8 @@ def load_game(text: str) -> pyspiel.Game:
   except pyspiel.SpielError as error:
     large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]
     if large:
-      raise ValueError(f"{text}: {large[0]} is too large; OpenSpiel's whole numbers end at {MOST}.") from error
+      message = f"{text}: {large[0]} is too large; OpenSpiel's whole numbers end at {MOST}."
+      raise ValueError(message) from error
     hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
     raise ValueError(f"{error}{hint}") from error
 

@@ -95,7 +95,7 @@ class BoundCFR:
     tree, average = self._solve(ranges)
     return self._of(0, tree, average), self._of(1, tree, average)
 
-  def _solve(self, ranges: Ranges) -> tuple[PublicTree, list[list[Array]]]:
+  def _solve(self, ranges: Ranges) -> tuple[PublicTree, list[cfr.Blocks]]:
     """The tree with the ranges at its roots, and both players' average strategies."""
     leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
     tree = dataclasses.replace(self.tree, leaves=leaves)

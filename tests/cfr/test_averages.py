@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.device import precision
 
@@ -87,3 +88,23 @@ def test_what_folding_takes_is_left():
   worth = [np.float64(one) - np.float64(other) for one, other in (pair, map(np.asarray, folded))]
   np.testing.assert_array_equal(*worth)
   assert (np.abs(folded[1]) <= np.finfo(np.float32).eps * np.abs(folded[0])).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("actions", [1, 3, 40])
+def test_an_average_strategy_is_the_same_on_the_host_and_on_the_device(actions, dtype):
+  """Uniform where nobody came, NaN where numbers are gone; NumPy warns of nothing."""
+  with precision(dtype):
+    rng = np.random.default_rng(actions)
+    average = rng.random((actions, 4, 5)).astype(dtype) * np.asarray([1e-30, 1, 1e30, 0], dtype)[:, None]
+    average[0, 1, 0], average[0, 1, 1] = np.nan, np.inf
+    state = cfr.PlayerState((), (average,), (np.asarray(-0.25 * average, dtype),), ())
+    (host,), (device,) = cfr.average_strategy(state), cfr.average_strategy(jax.tree.map(jnp.asarray, state))
+  assert (
+    isinstance(host, np.ndarray) and isinstance(device, jax.Array) and host.dtype == device.dtype == dtype
+  )
+  np.testing.assert_allclose(host, device, rtol=4 * np.finfo(dtype).eps)
+  sound = np.delete(host.reshape(actions, 20), [5, 6], 1)
+  np.testing.assert_allclose(sound.sum(0), 1, rtol=1e-5)
+  np.testing.assert_array_equal(host[:, 3], np.full((actions, 5), 1 / actions, dtype))
+  assert np.isnan(host[:, 1, :2]).any(0).all()
