@@ -2,6 +2,7 @@
 
 import functools
 
+import jax
 import numpy as np
 import pyspiel
 from random_games import random_game
@@ -15,6 +16,11 @@ from ps_cfr_spiel.walking import Walked
 
 TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+
+
+def values_of(leaves, player, reach):
+  """A player's values at leaves, compiled as one: step by step, each step would be compiled for itself."""
+  return jax.jit(lambda leaves, reach: leaves(player, reach))(leaves, reach)
 
 
 def decisions(subgames):

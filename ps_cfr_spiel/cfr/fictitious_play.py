@@ -63,11 +63,15 @@ def begin(tree: PublicTree, dtype: str) -> PlayState:
     first = [np.zeros(shape, dtype) for shape in own.block_shapes]
     for x in first:
       x[0] = 1
-    reach = sequence_reach(own, to_device(first, dtype))[1:]
+    reach = _reach(own, to_device(first, dtype))[1:]
     sums.append(tuple(np.asarray(r).reshape(x.shape) for r, x in zip(reach, first, strict=True)))
   return to_device(PlayState(np.zeros((), np.int32), (sums[0], sums[1])), dtype)
 
 
+_reach = jit()(sequence_reach)
+
+
+@jit()
 def average_of(sums: Sequence[Array]) -> Blocks:
   """The average strategy from sums of reaches, for each block; the first action if all are 0."""
   shown = []

@@ -1,5 +1,6 @@
 """Games with public cards to come, compiled from their forms: against walks, against equity and the river."""
 
+import functools
 import itertools
 
 import jax
@@ -214,9 +215,14 @@ def _values_of_row(tree, strategies, decision):
   """[A, H]: the counterfactual action values in a row, in float64."""
   with precision("float64"):
     device, strategies = to_device((tree, strategies), "float64")
-    reach = [sequence_reach(p, s) for p, s in zip(device.players, strategies, strict=True)]
-    values, _, _ = action_values(device, decision.player, strategies[decision.player], reach)
+    values = _action_values(device, strategies, player=decision.player)
     return np.asarray(values[decision.block][:, decision.row])
+
+
+@functools.partial(jax.jit, static_argnames="player")
+def _action_values(tree, strategies, player):
+  reach = [sequence_reach(p, s) for p, s in zip(tree.players, strategies, strict=True)]
+  return action_values(tree, player, strategies[player], reach)[0]
 
 
 # Names and histories

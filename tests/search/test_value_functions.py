@@ -2,6 +2,7 @@
 
 import functools
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -150,9 +151,7 @@ def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
     tree = to_device(unsafe(subgame, 0, ones, None, bound), "float64")
     state, found = cfr.init(tree, rule, "float64"), []
     for _ in range(4):
-      reach = [sequence_reach(p, s.strategy) for p, s in zip(tree.players, state.players, strict=True)]
-      leaf = [p.leaf.pull(r) for p, r in zip(tree.players, reach, strict=True)]
-      found.append([np.asarray(tree.leaves(i, leaf[1 - i], leaf[i])[-1]) for i in (0, 1)])
+      found.append([np.asarray(v) for v in _at_the_frontier(tree, [s.strategy for s in state.players])])
       state = cfr.solve(tree, state, 1, skip, rule=rule, alternating=False)
     for i in (0, 1):
       weights = [t**rule.gamma if t > skip else 0 for t in range(1, 5)]
@@ -160,6 +159,14 @@ def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
       (average,) = cfr.average_record(state.players[i])
       np.testing.assert_allclose(average, expected, rtol=0, atol=1e-12)
     assert max(np.ptp([f[i] for f in found], axis=0).max() for i in (0, 1)) > 0.01  # they do change
+
+
+@jax.jit
+def _at_the_frontier(tree, strategies):
+  """Both players' values there, the last part of the leaves."""
+  reach = [sequence_reach(p, s) for p, s in zip(tree.players, strategies, strict=True)]
+  leaf = [p.leaf.pull(r) for p, r in zip(tree.players, reach, strict=True)]
+  return [tree.leaves(i, leaf[1 - i], leaf[i])[-1] for i in (0, 1)]
 
 
 @pytest.mark.parametrize("iterations", [0, -1, 2.5, True, "20"])

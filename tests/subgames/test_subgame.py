@@ -225,7 +225,7 @@ def test_solved_values_are_best_responses_at_the_frontier(name):
   whole_cut = subgames.cut([0], frontier)
   for i in (0, 1):
     standing = [np.asarray(reach[j][whole_cut.frontier[j].sequence]) for j in (0, 1)]
-    found = bound(i, (standing[0], standing[1]))
+    found = jax.jit(lambda ranges, i=i: bound(i, ranges))((standing[0], standing[1]))
     expected = at_roots(game, subgames, i, whole_cut.frontier[i], game.responses(profile, i))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyspiel
 import pytest
+from cuts import values_of
 
 import ps_cfr_spiel
 from ps_cfr_spiel.device import precision, to_device
@@ -47,7 +48,7 @@ def test_equals_brute_force(name, player, kind):
   stake, constant = (np.asarray(x) for x in (tree.leaves.stake, tree.leaves.constant))
   expected = brute_force(form, player, reach, stake, constant)
   with precision("float64"):
-    values = to_device(tree.leaves, "float64")(player, to_device(reach, "float64"))
+    values = values_of(to_device(tree.leaves, "float64"), player, to_device(reach, "float64"))
   for value, truth in zip(values, expected, strict=True):
     np.testing.assert_allclose(value, truth, rtol=0, atol=1e-10)
 
@@ -59,7 +60,7 @@ def test_many_showdowns_are_valued_as_one_by_one(count):
   chosen = [rng.integers(0, len(x), (1, n)) for x, n in ((leaves.stake, count), (leaves.constant, 3))]
   reach = [rng.random((n, leaves.views[0].weight.shape[1])) for n in (count, 3)]
   with precision("float64"):
-    values, _ = to_device(leaves.take(chosen), "float64")(0, to_device(reach, "float64"))
+    values, _ = values_of(to_device(leaves.take(chosen), "float64"), 0, to_device(reach, "float64"))
     for k in range(count):
       alone = to_device(leaves.take([chosen[0][:, k : k + 1], chosen[1]]), "float64")
       value, _ = alone(0, to_device([reach[0][k : k + 1], reach[1]], "float64"))
@@ -89,7 +90,7 @@ def test_full_ranges_agree_in_both_precisions():
       trees = [to_device(ps_cfr_spiel.build_tree(game, kind), dtype) for kind in ("dense", "showdown")]
       reach = to_device([rng.random((n, 1081)) for n in trees[0].players[0].leaf.children], dtype)
       for player in (0, 1):
-        dense, showdown = (tree.leaves(player, reach) for tree in trees)
+        dense, showdown = (values_of(tree.leaves, player, reach) for tree in trees)
         for a, b in zip(dense, showdown, strict=True):
           assert a.dtype == b.dtype == dtype
           scale = float(abs(a).max())

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
-from cuts import TINY, check_values, common_shape, decisions, subgames_of
+from cuts import TINY, check_values, common_shape, decisions, subgames_of, values_of
 from test_leaves import brute_force
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
@@ -95,7 +95,7 @@ def test_equals_brute_force_and_the_others(name, player):
   for kind, dtype, tolerance in (*everyone, (NativeLeaves, "float32", 2e-6)):
     with precision(dtype):
       leaves = to_device(kind.create(form, stake, constant), dtype)
-      values = leaves(player, to_device(reach[1 - player], dtype))
+      values = values_of(leaves, player, to_device(reach[1 - player], dtype))
       assert all(v.dtype == dtype for v in values)
       close(values, truth, tolerance)
 
@@ -114,7 +114,7 @@ def test_wide_ranges(hands):
       ]
       for player in (0, 1):
         reach = to_device([random_reach(rng, n, hands[1 - player]) for n in (19, 18)], dtype)
-        close(*[found(player, reach) for found in leaves], tolerance)
+        close(*[values_of(found, player, reach) for found in leaves], tolerance)
 
 
 @needs_library

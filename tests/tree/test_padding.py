@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from cuts import values_of
 from jax import monitoring
 from test_native_leaves import close, needs_library, some_leaves
 
@@ -60,8 +61,9 @@ def test_values_are_those_of_the_living(kind, name):
     for player in (0, 1):
       given = reach[1 - player]
       more = [np.concatenate([r, rng.random((len(r), 6 - player))], 1) for r in given]
-      found = [np.asarray(v) for v in wide(player, to_device(more, "float64"))]
-      close([v[:, : hands[player]] for v in found], leaves(player, to_device(given, "float64")), 1e-13)
+      found = [np.asarray(v) for v in values_of(wide, player, to_device(more, "float64"))]
+      expected = values_of(leaves, player, to_device(given, "float64"))
+      close([v[:, : hands[player]] for v in found], expected, 1e-13)
       assert not any(v[:, hands[player] :].any() for v in found)
 
 

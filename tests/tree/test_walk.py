@@ -81,7 +81,7 @@ def passes(case, tree, strategy, values):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_row_by_row(kind, dtype, types):
   case = Case(types, types=types, dtype=dtype)
-  run = lambda *data: passes(case, *data)  # noqa: E731
+  run = jax.jit(lambda *data: passes(case, *data))
   with precision(dtype):
     found = jax.jit(run)(case.forest, case.strategy, case.values)
     called = "ffi_call" in str(jax.make_jaxpr(run)(case.forest, case.strategy, case.values))
@@ -112,7 +112,7 @@ def test_in_batches(kind):
   leaf = jnp.asarray(np.stack([rng.permutation(case.forest.leaf.index) for _ in range(3)]))
   trees = jax.tree.map(lambda x: jnp.stack([x] * 3), case.forest)
   trees = jax.tree.unflatten(jax.tree.structure(trees), [*jax.tree.leaves(trees)[:-1], leaf])
-  run = lambda *data: passes(case, *data)  # noqa: E731
+  run = jax.jit(lambda *data: passes(case, *data))
   for tree, axis in ((case.forest, None), (trees, 0)):
     found = jax.jit(jax.vmap(run, in_axes=(axis, 0, 0)))(tree, strategy, values)
     for n in range(3):
