@@ -32,6 +32,10 @@ SMALL = {  # values that keep a run short
   "value_iterations": ("1", "2", "x"),
   "module": ("", "no_such_module", "./no_such_file.py"),
 }
+SHORT = {  # of commands that take minutes by themselves; what is drawn comes later, and counts
+  "learn": ("--draws=2", "--steps=3", "--width=8"),
+  "train": ("--iterations=1", "--games=2"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,7 @@ def lines(draw):
   command = draw(st.sampled_from(program.COMMANDS))
   files = tuple(f"{{}}/{name}" for name in ("run.npz", "policy.npz", "junk.npz", "none.npz"))
   listed = command.flags()
-  words = [command.name]
+  words = [command.name, *SHORT.get(command.name, ())]
   for name in draw(st.lists(st.sampled_from(sorted(listed)), max_size=3, unique=True)):
     flag = listed[name]
     choices = getattr(flag.parser, "enum_values", None) or ()
