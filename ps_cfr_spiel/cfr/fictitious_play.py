@@ -71,7 +71,7 @@ def begin(tree: PublicTree, dtype: str) -> PlayState:
 _reach = jit()(sequence_reach)
 
 
-@jit()
+@jax.jit  # plain: a player without infostates does not tell that this is inside a trace
 def average_of(sums: Sequence[Array]) -> Blocks:
   """The average strategy from sums of reaches, for each block; the first action if all are 0."""
   shown = []
