@@ -11,8 +11,7 @@ import numpy as np
 import pyspiel
 
 from . import cards
-
-MOST = 2**31 - 1  # chips: OpenSpiel's whole numbers have 32 bits
+from .situations import MOST
 
 
 def river(

@@ -16,7 +16,7 @@ import pyspiel
 from . import betting, cards
 from .ranking import strengths
 
-MOST = 2**31 - 1  # chips, and rivers
+MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
 FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
