@@ -174,7 +174,7 @@ class HostGame:
     return io_callback(function, like, *operands)
 
   def _begin(self, columns: Any) -> Plays:
-    self._moves, self.error = 0, None
+    self._moves = 0
     self._states = [self.game.new_initial_state() for _ in np.asarray(columns)]
     return self._described()
 

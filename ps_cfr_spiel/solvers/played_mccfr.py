@@ -132,7 +132,8 @@ class PlayedMCCFRSolver(PlayedSolver):
 
   def _limit(self):
     host: Any = self._host
-    return str(host.error)
+    told, host.error = host.error, None  # the state is that of before: the next run may begin
+    return str(told)
 
   @classmethod
   def _arguments(cls, file):

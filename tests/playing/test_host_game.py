@@ -124,6 +124,21 @@ def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
   assert again.average_policy().cells() == solver.average_policy().cells() > 0
 
 
+def test_full_tables_are_told_though_plays_follow():
+  """A chunk goes on after them, over keys that have cells; the next run begins anew."""
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=23)
+  with pytest.raises(LimitReachedError, match="The tables are full: 11 keys have 22 of 23 cells"):
+    solver._advance(500)
+  with pytest.raises(LimitReachedError, match="The tables are full: 11 keys"):
+    solver._advance(500)
+  roomy = ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=24)
+  roomy._advance(500)
+  host = roomy._host
+  host.error = OverflowError("full")
+  plays = host.deal(jax.random.key(0), 2)
+  assert bool(host.full(plays)) and str(host.error) == "full"
+
+
 def test_a_game_that_cannot_be_walked_is_learned():
   """Within its tables; and it gets better against a random player."""
   game = pyspiel.load_game("liars_dice(numdice=2)")
