@@ -84,7 +84,7 @@ class HostGame:
     game: the game.
     key: "infostate", or "observation" for what forgets the past where observations do.
     table: the keys' cells.
-    error: why no more plays can be had, if so.
+    error: why no more plays can be had, if so; it stays until whoever tells it takes it away.
   """
 
   def __init__(

@@ -81,7 +81,7 @@ def passes(case, tree, strategy, values):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_row_by_row(kind, dtype, types):
   case = Case(types, types=types, dtype=dtype)
-  run = jax.jit(lambda *data: passes(case, *data))
+  run = lambda *data: passes(case, *data)  # noqa: E731
   with precision(dtype):
     found = jax.jit(run)(case.forest, case.strategy, case.values)
     called = "ffi_call" in str(jax.make_jaxpr(run)(case.forest, case.strategy, case.values))
