@@ -5,18 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
-from ps_cfr_spiel.commands.user_input import (
-  UserError,
-  load_game,
-  load_pictures,
-  make_folder,
-  picture_file,
-  user_errors,
-)
+from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, make_folder, user_errors
 from ps_cfr_spiel.dealing import (
   AWARE,
   CLUSTERS,
@@ -98,30 +92,32 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
     if values.quiet or values.json:
       say(values, facts, lines)
     return 0
+  drawn = drawing(values.png)
   with user_errors():
-    pictures = load_pictures() if values.png else None
-    file = picture_file(values.png) if values.png else None
     dealt = DealtGame.of(game)
+    seen = _seen(dealt, values)
+    folder = None
+    if values.abstraction is None:
+      folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name))
     started = time.monotonic()
     found = _made(values, dealt, buckets)
     told = {**found.facts(), "time": f"{time.monotonic() - started:.1f} s"}
     facts |= {"clusters": found.count, "buckets": list(found.sizes)}
+    if folder is not None:
+      save_abstraction(folder / FILE, found)
+      told["saved"] = facts["saved"] = str(folder / FILE)
     if values.hand is not None:
-      cluster, bucket = _look_up(dealt, found, values.hand, values.board)
+      cluster, bucket = found.find(seen)
       told["hand"] = f"{values.hand} on {values.board or 'no board'}: " + (
         f"cluster {cluster}, bucket {bucket}" if values.board else f"bucket {bucket}"
       )
       facts |= {"hand": values.hand, "board": values.board, "cluster": cluster, "bucket": bucket}
-    if pictures and file:
+    if drawn:
+      pictures, file = drawn
       cards = dealt.form.deck.find(values.board)
       chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
       chart.savefig(file)
       told["drawn"] = facts["drawn"] = str(file)
-  if values.abstraction is None:
-    folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name))
-    save_abstraction(folder / FILE, found)
-    told["saved"] = str(folder / FILE)
-    facts["saved"] = told["saved"]
   say(values, facts, told)
   return 0
 
@@ -134,10 +130,19 @@ def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> Dea
   return make_abstraction(dealt, values.clusters, buckets, values.seed, progress=silent, aware=values.aware)
 
 
-def _look_up(dealt: DealtGame, found: DealtAbstraction, hand: str, board: str) -> tuple[int, int]:
-  """The cluster of a board, -1 without one, and the bucket of a hand on it."""
-  cards = dealt.form.deck.find(hand + board)
-  return found.find(dealt.seen(cards[: len(hand) // 2], cards[len(hand) // 2 :]))
+def _seen(dealt: DealtGame, values: flags.FlagValues) -> list[tuple[int, int]]:
+  """Where the hand that is asked about is on the board, as `DealtGame.seen`; of no hand, any other.
+
+  So wrong cards are found before the boards are clustered.
+  """
+  if values.board and values.hand is None and not values.png:
+    raise UserError(f"--board={values.board} is for --hand or --png; give one of them too.")
+  deck, hand = dealt.form.deck, values.hand or ""
+  cards = deck.find(hand + values.board)
+  own, board = cards[: len(hand) // 2], cards[len(hand) // 2 :]
+  if values.hand is None:
+    own = dealt.hands[~np.isin(dealt.hands, board).any(1)][0].tolist()
+  return dealt.seen(own, board)
 
 
 def _size(count: int) -> str:

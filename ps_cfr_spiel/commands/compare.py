@@ -1,7 +1,6 @@
 """The command `ps-cfr-spiel compare`: solvers side by side, OpenSpiel's among them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from absl import flags
@@ -9,7 +8,7 @@ from absl import flags
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, say
-from ps_cfr_spiel.commands.user_input import UserError, load_game, load_pictures, user_errors
+from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, user_errors
 from ps_cfr_spiel.evaluation import comparison
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import PSCFRSolver
@@ -35,20 +34,20 @@ SOLVERS = {**comparison.OURS, **comparison.THEIRS}
 def compare(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   game = load_game(words, values)
-  pictures = load_pictures() if values.png else None
+  drawn = drawing(values.png)
   solvers = SOLVERS if values.solvers is None else {name: _maker(name) for name in values.solvers}
   with user_errors():
     runs = comparison.compare(game, values.seconds, solvers, progress=False if values.json else None)
-  if pictures:
-    file = Path(values.png)
+  if drawn:
+    pictures, file = drawn
     pictures.iterations_and_seconds(game, runs).savefig(file)
   if values.json:
     points = {name: [point._asdict() for point in run.points] for name, run in runs.items()}
     say(values, {"game": str(game), "seconds": values.seconds, "runs": points})
     return 0
   print(f"{game}\n\n{comparison.table(runs)}")
-  if pictures:
-    print(report({"saved": values.png}))
+  if drawn:
+    print(report({"saved": drawn[1]}))
   return 0
 
 

@@ -9,13 +9,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, define_limit, say
-from ps_cfr_spiel.commands.user_input import (
-  UserError,
-  load_pictures,
-  load_saved_policy,
-  picture_file,
-  user_errors,
-)
+from ps_cfr_spiel.commands.user_input import UserError, drawing, load_saved_policy, user_errors
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
@@ -63,16 +57,15 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   if values.at and values.history:
     raise UserError("--at and --history both say where to look; give one of them.")
-  pictures = load_pictures() if values.png else None
-  file = picture_file(values.png) if values.png else None
+  drawn = drawing(values.png)
   policy = load_saved_policy(words[0], values.limit)
   if values.part or values.save:
     return _save_part(values, policy)
   if values.csv or values.json:
     return _export(values, policy)
   print(f"{policy.labels.game}\n{origin(policy)}\n\n{_text(values, policy)}")
-  if pictures is not None and file is not None:
-    _draw(pictures, policy, values, file)
+  if drawn:
+    _draw(*drawn, policy, values)
   return 0
 
 
@@ -122,7 +115,7 @@ def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
     return charts.infostates_text(policy, player, values.hand or "", values.rows)
 
 
-def _draw(pictures: ModuleType, policy: TreePolicy, values: flags.FlagValues, file: Path) -> None:
+def _draw(pictures: ModuleType, file: Path, policy: TreePolicy, values: flags.FlagValues) -> None:
   """Draws what was printed."""
   with user_errors():
     if policy.game.get_type().short_name == "glasses":

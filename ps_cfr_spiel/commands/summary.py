@@ -7,7 +7,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
-from ps_cfr_spiel.commands.user_input import load_game, load_pictures, picture_file, user_errors
+from ps_cfr_spiel.commands.user_input import drawing, load_game, user_errors
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import certificate
@@ -29,11 +29,11 @@ def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   game = load_game(words, values)
   with user_errors():
-    pictures = load_pictures() if values.png else None
-    file = picture_file(values.png) if values.png else None
+    drawn = drawing(values.png)
     tree = build_tree(game, values.leaves, values.public_states, values.limit, True, values.memory)
     lines = certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
-    if pictures and file:
+    if drawn:
+      pictures, file = drawn
       pictures.public_tree(game, tree, values.depth).savefig(file)
   if values.json:
     say(values, tree.sizes() | ({"tree": lines.split("\n")} if lines else {}))
@@ -41,8 +41,8 @@ def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   print(tree.summary())
   if lines:
     print("\n" + lines)
-  if file:
-    print(report({"saved": file}))
+  if drawn:
+    print(report({"saved": drawn[1]}))
   return 0
 
 

@@ -19,6 +19,16 @@ from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import HierarchicalPolicy, PlayedPolicy, load_policy
 
 DEFAULT_GAME = "river_subgame"
+PICTURES = (
+  ".png",
+  ".svg",
+  ".pdf",
+  ".jpg",
+  ".jpeg",
+  ".webp",
+  ".tif",
+  ".eps",
+)  # what matplotlib draws by itself
 
 
 class UserError(Exception):
@@ -118,20 +128,38 @@ def pictures_if(plot: bool | None) -> ModuleType | None:
     return None
 
 
-def picture_file(text: str) -> Path:
-  """Where matplotlib will draw what is to go to a file; `UserError` if that is a folder."""
+def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
+  """The module that draws and the file that --png names, tried now rather than after a long run.
+
+  Raises:
+    UserError: nothing can be drawn there, or matplotlib is missing.
+  """
+  if not text:
+    return None
   path = Path(text)
   if path.is_dir():
     raise UserError(f"--png={text} is a folder; name a file in it, such as {path / 'picture.png'}.")
-  return path if path.suffix else path.with_suffix(".png")
+  path = path if path.suffix else path.with_suffix(".png")
+  if path.suffix.lower() not in PICTURES:
+    raise UserError(f"--png={text}: pictures end in one of {', '.join(PICTURES)}; {path.suffix} is none.")
+  _try(path.parent)
+  return load_pictures(), path
 
 
 def make_folder(folder: Path) -> Path:
   """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
   try:
     folder.mkdir(parents=True, exist_ok=True)
+  except OSError as error:
+    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
+  _try(folder)
+  return folder
+
+
+def _try(folder: Path) -> None:
+  """`UserError` unless files can be written to a folder."""
+  try:
     with tempfile.TemporaryFile(dir=folder):
       pass
   except OSError as error:
     raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
-  return folder

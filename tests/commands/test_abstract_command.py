@@ -77,12 +77,19 @@ def test_a_hand_is_found(folder, capsys):
     ([GAME, "--hand=9s"], "expected different cards of the 6 of 234 and cd"),
     ([GAME, "--hand=2c", "--board=2c"], "expected different cards"),
     ([GAME, "--hand=2c", "--board=3c4c"], "Expected a hand of 1 and 0, 1 public cards, got 1 and 2"),
+    ([GAME, "--hand=", "--board=2c"], "Expected a hand of 1"),
+    ([GAME, "--board=2c3c", "--png=x"], "Expected a hand of 1 and 0, 1 public cards, got 1 and 2"),
+    ([GAME, "--board=2c"], "--board=2c is for --hand or --png"),
+    ([GAME, "--png=no_such_folder/a.png"], "Cannot write to the folder 'no_such_folder'"),
+    ([GAME, "--png=clusters.0"], "--png=clusters.0: pictures end in one of .png, .svg"),
     ([GAME, "--abstraction=nothing.npz"], "nothing.npz: No such file"),
   ],
 )
 def test_mistakes(words, message, capsys, tmp_path):
+  """And nothing is clustered before they are found."""
   assert program.run(["abstract", *words, f"--output={tmp_path}", "--quiet"]) == 2
   assert message in capsys.readouterr().err
+  assert not list(tmp_path.iterdir())
 
 
 def test_an_abstraction_of_another_game(tmp_path, capsys):

@@ -269,7 +269,7 @@ def spoil(folder):
     ("show|{run}|--at=x x", "The game is over after Check, Check"),
     ("show|{run}|--hand=22", "Player 0 never holds '22'"),
     ("show|{run}|--action=sleep", "Unknown action 'sleep'"),
-    ("show|{run}|--png={tmp}/none/chart.png", "chart.png: No such file or directory"),
+    ("show|{run}|--png={tmp}/none/chart.png", "Cannot write to the folder"),
     ("show|{run}|--png={tmp}", "is a folder; name a file in it, such as"),
     ("summary|kuhn_poker|--png={tmp}", "is a folder; name a file in it, such as"),
     ("show|{tmp}/nan.npz", "nan.npz is damaged"),
@@ -277,7 +277,8 @@ def spoil(folder):
     ("play|kuhn_poker|--opponent={tmp}/nan.npz", "nan.npz is damaged"),
     ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
     ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
-    ("show|{run}|--png={tmp}/chart.txt", "Format 'txt' is not supported"),
+    ("show|{run}|--png={tmp}/chart.txt", "pictures end in one of .png, .svg,"),
+    ("compare|kuhn_poker|--png={run}", "pictures end in one of"),
     (
       "resolve|kuhn_poker|--lookahead=0",
       "--lookahead=0: expected a number of decisions, 1 or more, or round",

@@ -24,7 +24,8 @@ GAMES = (
   "blotto(",
   "",
 )
-JUNK = ("", "-1", "0", "1", "3", "nan", "inf", "1e400", "x", "0.5%", "[]", "é", "1,0", "99999999999999999999")
+# NaN, for what prints "nan" then is a number of ours, and no file of that name.
+JUNK = ("", "-1", "0", "1", "3", "NaN", "inf", "1e400", "x", "0.5%", "[]", "é", "1,0", "99999999999999999999")
 SMALL = {  # values that keep a run short
   "iterations": ("0", "1", "3", "-3", str(10**30)),
   "limit": ("1", "100", "10000", "0"),
