@@ -3,8 +3,13 @@
 For longer: `pytest tests/properties --hypothesis-profile=hour`.
 """
 
+import functools
 import io
 import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -13,7 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ps_cfr_spiel
+from ps_cfr_spiel import batches, learning
+from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.commands import show
+from ps_cfr_spiel.dealing import DealtGame, load_abstraction, make_abstraction, save_abstraction
 from ps_cfr_spiel.evaluation import points
 
 many = settings(max_examples=10 * settings().max_examples)  # for a file takes milliseconds
@@ -23,33 +31,157 @@ json_values = st.recursive(
   max_leaves=6,
 )
 numbers = st.sampled_from([np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1e30, 1e-40])
+integers = st.sampled_from([-(2**31), -2, -1, 0, 1, 5, 100, 2**31 - 1])
+KUHN, CHEAT = "kuhn_poker", "cheat(suits=2,ranks=2,hand_size=1,max_turns=6)"
+SOLVERS = (
+  ("PSCFRSolver", KUHN, {}),
+  ("PSCFRSolver", KUHN, {"rule": "pdcfr+", "alternating": False, "dtype": "float64"}),
+  ("VRMCCFRSolver", KUHN, {}),
+  ("OutcomeSamplingSolver", KUHN, {}),
+  ("ExternalSamplingSolver", KUHN, {}),
+  ("CFRPlusIRASolver", KUHN, {}),
+  ("FPIRASolver", KUHN, {}),
+  ("FictitiousPlaySolver", KUHN, {}),
+  ("PlayedMCCFRSolver", KUHN, {"batch": 2, "cells": 100}),
+  ("PlayedMCCFRSolver", CHEAT, {"batch": 2, "updates": "together"}),
+  ("PlayedExternalSolver", CHEAT, {}),
+  ("HierarchicalMCCFRSolver", "leduc_poker", {"clusters": 2, "buckets": 2, "batch": 2}),
+)
+
+KINDS = (
+  *(f"{name} {number}" for number, (name, _, _) in enumerate(SOLVERS)),
+  "run as a policy",
+  "policy",
+  "situations",
+  "values",
+  "abstraction",
+  "batch",
+)
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-  """A folder to write to, a saved run and a saved policy as bytes."""
-  folder = tmp_path_factory.mktemp("files")
-  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
-  solver.run(5)
-  solver.save(folder / "run.npz")
-  solver.average_policy().save(folder / "policy.npz")
-  return folder, [(folder / name).read_bytes() for name in ("run.npz", "policy.npz")]
+class Kind(NamedTuple):
+  """A kind of file.
+
+  Attributes:
+    content: of a sound one.
+    use: loads what is at a path and looks whether it is sound; ValueError if the file is refused.
+  """
+
+  content: bytes
+  use: Callable[[Path], object]
 
 
-def loads_or_is_refused(folder, content):
-  """The policy in a file of these bytes, all its probabilities sound; None if it is refused."""
-  path = folder / "edited.npz"
-  path.write_bytes(content)
-  try:
-    policy = ps_cfr_spiel.load_policy(path, limit=10_000)
-  except ValueError as error:
-    assert len(str(error)) < 3000
-    return None
+def use_policy(path):
+  """A policy, or a run's average: all its probabilities are sound."""
+  policy = ps_cfr_spiel.load_policy(path, limit=10_000)
   for block in [block for blocks in policy.strategies for block in blocks]:
     assert (block >= 0).all()
     np.testing.assert_allclose(block.sum(0), 1)
   assert show.origin(policy)
-  return policy
+
+
+def use_run(path):
+  """A run goes on, or says that its numbers leave its dtype; what it plays is sound, before and after."""
+  solver = ps_cfr_spiel.load_solver(path)
+  sound(solver.average_policy())
+  if solver.iteration == MOST_ITERATIONS or getattr(solver, "cells", None):  # states on the host compile each time
+    return
+  try:
+    solver.run(1)
+  except FloatingPointError:
+    return
+  sound(solver.average_policy())
+
+
+def sound(policy):
+  for state in states_of(str(policy.game)):
+    found = policy.action_probabilities(state)
+    assert list(found) == state.legal_actions() and min(found.values()) >= 0
+    assert sum(found.values()) == pytest.approx(1, abs=1e-5)
+
+
+@functools.cache
+def states_of(game):
+  """Some states of a game where players decide, its first ones by uniform play."""
+  random, state, found = np.random.default_rng(1), pyspiel.load_game(game).new_initial_state(), []
+  while not state.is_terminal():
+    if not state.is_chance_node():
+      found.append(state.clone())
+    moves = [a for a, p in state.chance_outcomes() if p] if state.is_chance_node() else state.legal_actions()
+    state.apply_action(int(random.choice(moves)))
+  return found
+
+
+def use_situations(path):
+  """Situations can be learned from."""
+  found = learning.Situations.load(path)
+  assert ((found.place >= 0) & (found.place < len(found.public_states))).all()
+  for own, values, possible in zip(found.ranges, found.values, found.possible, strict=True):
+    assert (own >= 0).all() and not own[~possible[found.place]].any()
+    np.testing.assert_allclose(own.sum(1), 1, atol=1e-3)
+    assert np.isfinite(values).all()
+
+
+def use_values(path):
+  """A network answers."""
+  values = learning.load_values(path)
+  assert str(values.card) and np.isfinite(values.losses).all()
+
+
+def use_batch(path):
+  """A chunk of solutions is read."""
+  folder = path.parent / "batch"
+  folder.mkdir(exist_ok=True)
+  (folder / "000000.npz").write_bytes(path.read_bytes())
+  batches.solutions._read_chunk.cache_clear()
+  for solution in batch(folder):
+    assert np.isfinite(solution.exploitability) and len(solution.values) == 2
+
+
+def use_abstraction(path):
+  """An abstraction has a bucket for every hand, and no more buckets than hands."""
+  game = dealt()
+  found = load_abstraction(path, game)
+  for table, classes in zip(found.buckets, game.classes, strict=True):
+    assert ((table >= 0) == (classes >= 0)).all() and table.max() < table.size
+
+
+@functools.cache
+def dealt():
+  return DealtGame.of(pyspiel.load_game("leduc_poker"))
+
+
+def batch(folder):
+  """Two solved games, or those that the folder has."""
+  return ps_cfr_spiel.solve_batch([KUHN] * 2, iterations=2, output=folder, progress=False)
+
+
+@functools.cache
+def kinds() -> dict[str, Kind]:
+  """A file of every kind that the package writes, by name."""
+  found = {}
+  with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "file.npz"
+    for number, (name, game, options) in enumerate(SOLVERS):
+      solver = getattr(ps_cfr_spiel, name)(pyspiel.load_game(game), **options)
+      solver.run(5)
+      solver.save(path)
+      found[f"{name} {number}"] = Kind(path.read_bytes(), use_run)
+      if number == 0:
+        found["run as a policy"] = Kind(path.read_bytes(), use_policy)
+        solver.average_policy().save(path)
+        found["policy"] = Kind(path.read_bytes(), use_policy)
+    situations = learning.generate(pyspiel.load_game(KUHN), 4, iterations=5, progress=False)
+    situations.save(path)
+    found["situations"] = Kind(path.read_bytes(), use_situations)
+    learning.train(situations, steps=2, batch=4, width=4, layers=1, progress=False).save(path)
+    found["values"] = Kind(path.read_bytes(), use_values)
+    save_abstraction(path, make_abstraction(dealt(), 2, 2))
+    found["abstraction"] = Kind(path.read_bytes(), use_abstraction)
+    batch(Path(folder) / "batch")
+    (chunk,) = (Path(folder) / "batch").iterdir()
+    found["batch"] = Kind(chunk.read_bytes(), use_batch)
+  return found
 
 
 def unpacked(content):
@@ -64,16 +196,41 @@ def packed(header, arrays):
   return content.getvalue()
 
 
+def refused(kind: str, content: bytes, folder: Path) -> bool:
+  """Whether a file of these bytes is refused, in few words; else it is used."""
+  path = folder / "edited.npz"
+  path.write_bytes(content)
+  try:
+    kinds()[kind].use(path)
+  except ValueError as error:
+    assert len(str(error)) < 3000
+    return True
+  return False
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  return tmp_path_factory.mktemp("files")
+
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@each_kind
+def test_files_as_they_were_written(folder, kind):
+  assert not refused(kind, kinds()[kind].content, folder)
+
+
 @many
 @given(st.binary(max_size=400), st.booleans())
-def test_random_bytes(saved, content, zipped):
-  assert loads_or_is_refused(saved[0], b"PK\x03\x04" * zipped + content) is None
+def test_random_bytes(folder, content, zipped):
+  assert refused("policy", b"PK\x03\x04" * zipped + content, folder)
 
 
 @many
 @given(st.binary(max_size=60) | st.text("0123456789.,-einfa\n", max_size=60).map(str.encode), st.booleans())
-def test_random_tables_of_measurements(saved, content, with_head):
-  path = saved[0] / "exploitability.csv"
+def test_random_tables_of_measurements(folder, content, with_head):
+  path = folder / "exploitability.csv"
   head = b"iteration,seconds,exploitability,value\n"
   path.write_bytes(head * with_head + content)
   try:
@@ -82,28 +239,28 @@ def test_random_tables_of_measurements(saved, content, with_head):
     assert "is not a table of this program" in str(error)
 
 
-@many
-@given(st.integers(0, 1), st.data())
-def test_random_edits_of_bytes(saved, which, data):
-  content = bytearray(saved[1][which])
+@each_kind
+@given(data=st.data())
+def test_random_edits_of_bytes(folder, kind, data):
+  content = bytearray(kinds()[kind].content)
   for _ in range(data.draw(st.integers(1, 4))):
     place = data.draw(st.integers(0, max(len(content) - 1, 0)))
-    kind = data.draw(st.sampled_from(["change", "insert", "cut", "delete"]))
-    if kind == "change" and content:
+    change = data.draw(st.sampled_from(["change", "insert", "cut", "delete"]))
+    if change == "change" and content:
       content[place] = data.draw(st.integers(0, 255))
-    elif kind == "insert" or not content:
+    elif change == "insert" or not content:
       content[place:place] = data.draw(st.binary(max_size=20))
-    elif kind == "delete":
+    elif change == "delete":
       del content[place : place + data.draw(st.integers(1, 50))]
     else:
       del content[max(place, 1) :]
-  loads_or_is_refused(saved[0], bytes(content))
+  refused(kind, bytes(content), folder)
 
 
-@many
-@given(st.integers(0, 1), st.data())
-def test_random_edits_of_headers(saved, which, data):
-  header, arrays = unpacked(saved[1][which])
+@each_kind
+@given(data=st.data())
+def test_random_edits_of_headers(folder, kind, data):
+  header, arrays = unpacked(kinds()[kind].content)
   for _ in range(data.draw(st.integers(1, 3))):
     if not header:
       break
@@ -112,25 +269,26 @@ def test_random_edits_of_headers(saved, which, data):
       header[name] = data.draw(json_values)
     else:
       del header[name]
-  loads_or_is_refused(saved[0], packed(header, arrays))
+  refused(kind, packed(header, arrays), folder)
 
 
-@many
-@given(st.integers(0, 1), st.data())
-def test_random_edits_of_arrays(saved, which, data):
-  header, arrays = unpacked(saved[1][which])
+@each_kind
+@given(data=st.data())
+def test_random_edits_of_arrays(folder, kind, data):
+  header, arrays = unpacked(kinds()[kind].content)
   name = data.draw(st.sampled_from(sorted(arrays)))
-  kind = data.draw(st.sampled_from(["number", "dtype", "shape", "missing", "more"]))
+  change = data.draw(st.sampled_from(["number", "dtype", "shape", "missing", "more"]))
   array = np.array(arrays[name])
-  if kind == "number" and array.size and array.dtype.kind == "f":
-    array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(numbers)
-  elif kind == "dtype":
+  if change == "number" and array.size and array.dtype.kind in "fi":
+    drawn = data.draw(numbers if array.dtype.kind == "f" else integers)
+    array.flat[data.draw(st.integers(0, array.size - 1))] = drawn
+  elif change == "dtype":
     array = array.astype(data.draw(st.sampled_from(["float16", "float64", "int64", "complex128", "U3"])))
-  elif kind == "shape":
+  elif change == "shape":
     array = array[None]
   arrays[name] = array
-  if kind == "missing":
+  if change == "missing":
     del arrays[name]
-  if kind == "more":
+  if change == "more":
     arrays[data.draw(st.sampled_from(["state999", "x", "player7_block0"]))] = array
-  loads_or_is_refused(saved[0], packed(header, arrays))
+  refused(kind, packed(header, arrays), folder)
