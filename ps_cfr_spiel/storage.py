@@ -1,8 +1,9 @@
 """Files of this package: one .npz with a JSON header, written whole or not at all.
 
 A file may come from anywhere. Its header is checked as a whole (`FIELDS`), the shapes of its arrays are read
-before the arrays, and the arrays only after the caller has said which shapes it expects. So a file takes no
-more memory than the game that it is for, whatever it claims.
+before the arrays, and the arrays only after the caller has said which shapes it expects; nothing is
+compressed. So a file takes no more memory than the game that it is for, nor more than its own size, whatever
+it claims.
 """
 
 import contextlib
@@ -218,6 +219,9 @@ def read(path: str | os.PathLike) -> Stored:
   held = _Held(path)
   with _opened(held) as archive:
     shapes = {name.removesuffix(".npy"): _claimed(archive, name) for name in archive.namelist()}
+    size, claimed = os.fstat(held.descriptor).st_size, sum(map(_bytes, shapes.values()))
+    if claimed > size:  # members may share their bytes
+      raise ValueError(f"its arrays claim {claimed:,} bytes, the file has {size:,}")
     shape, dtype = shapes.pop(HEADER)
     if shape != () or dtype.kind != "U" or dtype.itemsize > LONGEST_HEADER:
       raise ValueError("its header is not a text of moderate length")
@@ -243,14 +247,19 @@ def _opened(held: _Held):
 def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:
   """Shape and dtype of a member, from its first bytes; ValueError unless they make up its size."""
   info = archive.getinfo(name)
-  if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-    raise ValueError(f"{name} is compressed in a way that NumPy does not write")
+  if info.compress_type != zipfile.ZIP_STORED:
+    raise ValueError(f"{name} is compressed; numpy.savez leaves arrays as they are")
   with archive.open(info) as member:
     shape, dtype = _array_header(member)
     before = member.tell()
-  if dtype.hasobject or before + dtype.itemsize * int(np.prod(shape, dtype=object)) != info.file_size:
+  if dtype.hasobject or before + _bytes((shape, dtype)) != info.file_size:
     raise ValueError(f"{name} does not hold the array that it claims to hold")
   return shape, dtype
+
+
+def _bytes(shape: Shape) -> int:
+  """What an array takes."""
+  return shape[1].itemsize * int(np.prod(shape[0], dtype=object))
 
 
 def _array_header(member: IO[bytes]) -> Shape:

@@ -90,8 +90,10 @@ class Solutions(Sequence):
     if isinstance(number, slice):
       return [self[k] for k in range(len(self))[number]]
     number = range(len(self))[operator.index(number)]
-    chunk = self._chunks[number // self._size]
-    return (_read_chunk(chunk) if isinstance(chunk, Path) else chunk)[number % self._size]
+    chunk, first = self._chunks[number // self._size], number // self._size * self._size
+    if isinstance(chunk, Path):
+      chunk = _read_chunk(chunk, chunk.stat().st_mtime_ns, range(first, min(first + self._size, len(self))))
+    return chunk[number - first]
 
   def policy(self, number: int) -> TreePolicy:
     """The average strategies of a situation as an OpenSpiel policy.
@@ -112,15 +114,27 @@ class Solutions(Sequence):
 
 
 @functools.lru_cache(maxsize=2)
-def _read_chunk(path: Path) -> list[Solution]:
-  """All solutions in a file."""
-  stored = storage.read(path)
-  arrays = stored.arrays(stored.shapes)
+def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
+  """The solutions of these situations, all that a file has; `stamp` is of when it was written."""
+  stored, n = storage.read(path), len(numbers)
+  single = np.dtype(np.float32)
+  expected = {
+    "number": ((n,), np.dtype(np.int64)),
+    "value": ((n,), single),
+    "best_response": ((n, 2), single),
+    "exploitability": ((n,), single),
+    "iterations": ((n,), np.dtype(np.int32)),
+  }
+  if "values" in stored.shapes:
+    expected["values"] = ((n, 2, len(cards.ALL_HANDS)), single)
+  arrays = stored.arrays({**stored.shapes, **expected})
   found = []
-  for k, number in enumerate(arrays["number"].tolist()):
+  for k, number in enumerate(numbers):
     strategies = [_numbered(arrays, f"strategy.{number}.{i}") for i in (0, 1)]
     values = arrays["values"][k] if "values" in arrays else _numbered(arrays, f"values.{number}")
     hands = _numbered(arrays, f"hands.{number}")
+    if arrays["number"][k] != number or len(values) != 2 or len(hands) not in (0, 2):
+      raise ValueError(f"{path} is damaged: it holds no situation {number}.")
     first, second = arrays["best_response"][k].tolist()
     found.append(
       Solution(

@@ -82,6 +82,11 @@ class DealtAbstraction:
           f"buckets of round {number}: expected a table {classes.shape}, -1 for dead hands and no other, got "
           f"one {table.shape}."
         )
+      if table.max() >= table.size:
+        raise ValueError(
+          f"buckets of round {number}: a table {table.shape} has {table.size:,} buckets at most, from 0; got "
+          f"number {table.max():,}."
+        )
       if (_by_class(classes, _of_classes(classes, table)) != table).any():
         raise ValueError(
           f"buckets of round {number}: hands that differ in names of suits are in two buckets."

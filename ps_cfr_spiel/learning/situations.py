@@ -14,6 +14,7 @@ import numpy as np
 from ps_cfr_spiel import storage
 
 Ranges = tuple[np.ndarray, np.ndarray]
+ROUNDING = 1e-3  # by how much the sum of a range may be off one in a file
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,7 +86,23 @@ class Situations:
       (found[f"{name}0"], found[f"{name}1"]) for name in ("possible", "range", "value")
     )
     card = {key: x for key, x in header.items() if key not in ("format", "format_version", "kind", "version")}
-    return cls(card, found["public_states"], possible, found["place"], ranges, values, found["draw"])
+    read = cls(card, found["public_states"], possible, found["place"], ranges, values, found["draw"])
+    if wrong := read._obstacle():
+      raise ValueError(f"{path} is damaged: {wrong}.")
+    return read
+
+  def _obstacle(self) -> str | None:
+    """Why nobody could learn from these situations."""
+    if (np.diff(self.public_states, prepend=-1) <= 0).any():
+      return "its public states do not ascend"
+    if ((self.place < 0) | (self.place >= len(self.public_states))).any():
+      return "place names public states that it does not have"
+    for i, (own, possible) in enumerate(zip(self.ranges, self.possible, strict=True)):
+      if (own < 0).any() or (np.abs(own.sum(1) - 1) > ROUNDING).any():
+        return f"ranges of player {i} are not distributions"
+      if own[~possible[self.place]].any():
+        return f"ranges of player {i} have infostates where chance and the opponent bring nobody"
+    return None
 
   @classmethod
   def join(cls, shards: Sequence["Situations"]) -> "Situations":

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
@@ -104,6 +105,13 @@ class CFRPlusIRASolver(SplittingSolver):
 
   def _from_version_1(self, kept):
     return cfr.from_version_1(kept, cfr_ira.RULE)
+
+  def _obstacle(self):
+    for player, cell in np.asarray(self._state.tracked).tolist():
+      sets = self._parts()[player].sets if player in (0, 1) else ()
+      if (player, cell) != (-1, -1) and not (0 <= cell < len(sets) and sets[cell] >= 0):
+        return f"it watches cell {cell} of player {player}, which is no infostate"
+    return None
 
   def _options(self):
     return {**dataclasses.asdict(self.refinement), **super()._options()}

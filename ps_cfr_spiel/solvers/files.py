@@ -19,7 +19,8 @@ from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.walking import LIMIT
 
-SUMS = ("strategy", "average", "recent")  # fields of states with (sums of) probabilities
+# Fields of states with (sums of) probabilities.
+SUMS = ("strategy", "average", "averages", "head_average", "recent", "sums")
 ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
 
@@ -154,6 +155,12 @@ class Resumable(abc.ABC):
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
         f"{self.iteration}; a run has at most {MOST_ITERATIONS:,}."
       )
+    if wrong := self._obstacle():
+      raise ValueError(f"{file.path} is damaged: {wrong}.")
+
+  def _obstacle(self) -> str | None:
+    """Why no run can have come to this state, where its numbers alone do not say so."""
+    return None
 
   def _template(self, file: storage.Stored) -> Any:
     """What files keep, with the shapes that a file's arrays must have; a state that grows asks the file."""

@@ -150,6 +150,9 @@ class PlayedSolver(IterativeSolver):
       return fixed
     return {**fixed, **dict(zip(SAVED_KEYS, self._host.table.arrays(), strict=True))}
 
+  def _obstacle(self):
+    return "its run had stopped at a limit, where none is saved" if self._state.stopped else None
+
   def _limit(self) -> str:
     """Which limit a run came to, and what to do."""
     raise NotImplementedError

@@ -183,9 +183,12 @@ def _agent_table(host: PlayedGame, agent: PlayedPolicy | np.ndarray, dtype: str)
 
 def _saved_keys(file: storage.Stored) -> list[np.ndarray]:
   """The keys in the file of a game on the host; ValueError if they cannot be keys."""
-  arrays = file.arrays(file.shapes)
-  digests, players, counts = keys = [arrays.get(name, np.zeros(0)) for name in SAVED_KEYS]
-  whole = len(digests) == len(players) == len(counts) and digests.shape[1:] == (DIGEST,)
-  if not (whole and np.isin(players, (0, 1)).all() and (counts >= 1).all()):
+  count, whole = file.shapes.get("players", ((0,), None))[0][0:1], np.dtype(np.int32)
+  wanted = zip(
+    SAVED_KEYS, (((*count, DIGEST), np.dtype(np.uint8)), (count, whole), (count, whole)), strict=True
+  )
+  arrays = file.arrays({**file.shapes, **dict(wanted)})
+  _, players, counts = keys = [arrays[name] for name in SAVED_KEYS]
+  if not (np.isin(players, (0, 1)).all() and (counts >= 1).all()):
     raise ValueError(f"{file.path} is damaged: it holds no keys of a game.")
   return keys
