@@ -1,5 +1,6 @@
 """Files: round trips, damage, and disks that refuse."""
 
+import copy
 import errno
 import io
 import json
@@ -243,6 +244,24 @@ def test_a_bomb_costs_no_memory(solver, tmp_path):
   rewrite(path, arrays={"player0_block0": lambda _: np.zeros(2_500_000)}, compressed=True)
   assert path.stat().st_size < 100_000
   assert peak(lambda: ps_cfr_spiel.load_policy(path)) < 5e6
+
+
+def test_arrays_that_share_their_bytes_cost_no_memory(solver, tmp_path):
+  """A thousand members of 1 MB each, all of them the same place in the file."""
+  path = tmp_path / "bomb.npz"
+  solver.average_policy().save(path)
+  rewrite(path, arrays={"player0_block0": lambda _: np.zeros(125_000)})
+  with zipfile.ZipFile(path, "a") as file:
+    place = file.getinfo("player0_block0.npy")
+    for number in range(1000):
+      again = copy.copy(place)
+      again.filename = f"x{number}.npy"
+      file.filelist.append(again)
+      file.NameToInfo[again.filename] = again
+    file._didModify = True
+  assert path.stat().st_size < 2e6
+  assert peak(lambda: ps_cfr_spiel.load_policy(path)) < 5e6
+  assert peak(lambda: ps_cfr_spiel.storage.read(path)) < 5e6
 
 
 def test_an_array_that_claims_to_be_huge(solver, tmp_path):

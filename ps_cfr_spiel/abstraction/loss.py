@@ -8,9 +8,9 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.abstraction.maps import Abstraction, alphabetical, bind
-from ps_cfr_spiel.arguments import check_player, is_integer
+from ps_cfr_spiel.arguments import check_count, check_player, is_integer
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.tree import (
@@ -67,6 +67,7 @@ class Loss:
 
   def worst(self, count: int = 10) -> list[tuple[int, int, int, float]]:
     """The sets that cost most: (player, set, members, share), the largest share first."""
+    check_count("count", count, 1)
     found = [
       (i, n, int(size), float(share))
       for i in (0, 1)
@@ -106,9 +107,10 @@ def abstraction_loss(
     **options: of `build_tree`; by default those with which a `TreePolicy` was made.
 
   Raises:
-    ValueError: the policy or the abstraction is not one of this game.
+    ValueError: the policy or the abstraction is not one of this game, or the dtype is unknown.
     TypeError: `policy` is not a policy.
   """
+  check_dtype(dtype)
   if isinstance(policy, TreePolicy):
     options = {**policy.tree_options, **options}
   tree = build_tree(game, **options)

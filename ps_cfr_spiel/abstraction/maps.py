@@ -77,7 +77,8 @@ class Abstraction:
   @property
   def size(self) -> str:
     """Its sets beside the infostates, for people."""
-    return f"{self.count:,} sets of {self.infostates:,} infostates ({self.count / self.infostates:.1%})"
+    share = self.count / max(self.infostates, 1)  # nobody may decide
+    return f"{self.count:,} sets of {self.infostates:,} infostates ({share:.1%})"
 
   def summary(self) -> str:
     """All that is counted of it, for people."""
@@ -206,8 +207,10 @@ def bind(tree: PublicTree, abstraction: Abstraction) -> tuple[Partition, Partiti
   """An abstraction laid out for a tree of its game.
 
   Raises:
-    ValueError: the abstraction is one of another game, or joins what no set may hold.
+    ValueError: it is no abstraction, or one of another game, or joins what no set may hold.
   """
+  if not isinstance(abstraction, Abstraction):
+    raise ValueError(f"Expected an Abstraction, such as abstract makes, got {abstraction!r}.")
   if abstraction.game != tree.names.game:
     raise ValueError(f"The abstraction is one of {abstraction.game}, not of {tree.names.game}.")
   first, second = (

@@ -144,6 +144,8 @@ def run(words: Sequence[str]) -> int:
   except (UserError, FloatingPointError) as error:
     message = str(error)
   except JaxRuntimeError as error:
+    if "RESOURCE_EXHAUSTED" in str(error):
+      return _refused("There is not enough memory for this.")
     if processes() == 1:
       raise
     print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
@@ -152,6 +154,11 @@ def run(words: Sequence[str]) -> int:
     message = "There is not enough memory for this game."
   except OSError as error:
     message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+  return _refused(message)
+
+
+def _refused(message: str) -> int:
+  """Answers a mistake in one line."""
   print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
   return USER_ERROR
 

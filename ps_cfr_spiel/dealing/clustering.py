@@ -21,9 +21,9 @@ from ps_cfr_spiel.abstraction import (
   public_clusters,
   squared,
 )
-from ps_cfr_spiel.arguments import check_count, check_option
+from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction, clusters_of
+from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction, check_clusters, clusters_of
 from ps_cfr_spiel.reports import progress_bar
 
 CLUSTERS = 60  # after Brown et al. 2015
@@ -100,9 +100,9 @@ def make_abstraction(
   check_option("aware", aware, AWARE)
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
-  boards = len(game.runouts[SPECIAL].cards)
+  seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
-  counted = isinstance(clusters, int | np.integer)
+  counted = np.ndim(clusters) == 0
   equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
   if counted:
     if check_count("clusters", clusters, 1) > boards:
@@ -110,7 +110,7 @@ def make_abstraction(
     assert equities is not None
     table = board_transitions(game, equities, seed, progress)
     clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
-  clusters = np.asarray(clusters)
+  clusters = check_clusters(game, clusters)
   tables = [game.classes[number].copy() for number in range(game.rounds)]
   if buckets == LOSSLESS:
     for number in range(SPECIAL, game.rounds):

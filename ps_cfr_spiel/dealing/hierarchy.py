@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -66,17 +67,14 @@ class DealtAbstraction:
       ValueError: tables of wrong shape, an empty cluster, or hands that differ in names of suits alone and
         are in two buckets.
     """
-    clusters = np.asarray(clusters, np.int32)
-    boards = len(game.runouts[SPECIAL].cards)
-    if clusters.shape != (boards,) or set(clusters.tolist()) != set(range(int(clusters.max()) + 1)):
-      raise ValueError(
-        f"clusters: expected a number for each of {boards} boards, every one from 0 to the largest used."
-      )
-    tables = tuple(np.asarray(table, np.int32) for table in buckets)
-    if len(tables) != game.rounds:
-      raise ValueError(f"buckets: expected a table for each of {game.rounds} rounds, got {len(tables)}.")
+    clusters = check_clusters(game, clusters)
+    if len(buckets) != game.rounds:
+      raise ValueError(f"buckets: expected a table for each of {game.rounds} rounds, got {len(buckets)}.")
+    tables = tuple(map(np.asarray, buckets))
     for number, table in enumerate(tables):
       classes = game.classes[number]
+      if not np.issubdtype(table.dtype, np.integer):
+        raise ValueError(f"buckets of round {number}: expected integers, got {table.dtype}.")
       if table.shape != classes.shape or ((table < 0) != (classes < 0)).any():
         raise ValueError(
           f"buckets of round {number}: expected a table {classes.shape}, -1 for dead hands and no other, got "
@@ -91,7 +89,22 @@ class DealtAbstraction:
         raise ValueError(
           f"buckets of round {number}: hands that differ in names of suits are in two buckets."
         )
-    return cls(game.name, clusters, tables)
+    return cls(game.name, clusters, tuple(table.astype(np.int32) for table in tables))
+
+
+def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
+  """int32[K], the cluster of each class of boards of the special round, as given.
+
+  Raises:
+    ValueError: some boards have no cluster, or some clusters no boards.
+  """
+  given, boards = np.asarray(clusters), len(game.runouts[SPECIAL].cards)
+  whole = np.issubdtype(given.dtype, np.integer) and given.shape == (boards,)
+  if not whole or set(given.tolist()) != set(range(len(set(given.tolist())))):
+    raise ValueError(
+      f"clusters: expected a number for each of {boards} boards, every one from 0 to the largest used."
+    )
+  return given.astype(np.int32)
 
 
 def abstraction_of_cells(

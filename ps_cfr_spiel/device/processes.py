@@ -12,7 +12,7 @@ import time
 import jax
 import numpy as np
 
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_count, check_seconds
 
 MEETING_SECONDS = 60.0  # how long to wait for one another
 HEARTBEAT_SECONDS = 20  # without one for so long a process counts as dead, should its connections be open
@@ -38,9 +38,10 @@ def join(coordinator: str, processes: int, process: int, seconds: float = MEETIN
   check_count("processes", processes, 1)
   if check_count("process", process, 0) >= processes:
     raise ValueError(f"process must be less than {processes}, the number of processes, got {process}.")
-  host, _, port = coordinator.rpartition(":")
+  check_seconds("seconds", seconds)
+  host, _, port = coordinator.rpartition(":") if isinstance(coordinator, str) else ("", "", "")
   if not host or not port.isdecimal() or int(port) >= 2**16:
-    raise ValueError(f"coordinator={coordinator}: expected an address and a port, such as localhost:4321.")
+    raise ValueError(f"coordinator={coordinator!r}: expected an address and a port, such as localhost:4321.")
   if process == 0:
     _receive(coordinator, int(port), processes, seconds)
   else:

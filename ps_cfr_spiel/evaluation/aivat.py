@@ -35,6 +35,7 @@ from ps_cfr_spiel.walking import Histories, walked
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 Guess = Callable[[int, str], float]
+MOST = 1e30  # of a guess
 IMPOSSIBLE = "the agent's policy never plays so"
 
 
@@ -202,13 +203,21 @@ def guesses_of(
     sequences: of the opponent.
     strategies: of both players: of the agent, and of the opponent as they are guessed to be.
     values: (opponent, information state string) -> the guess, instead of what the strategies would win.
+
+  Raises:
+    ValueError: a guess is not a number, or beyond `MOST`.
   """
   opponent, guesses = sequences.opponent, []
   if values is not None:
     guesses = [np.zeros_like(weight) for weight in sequences.weight]
     for decision, h, name in tree.names.infostates():
       if decision.player == opponent:
-        guesses[decision.block][decision.row, h] = values(opponent, name)
+        guess = np.asarray(values(opponent, name))
+        if guess.ndim or guess.dtype.kind not in "iuf" or not abs(guess) <= MOST:  # NaN fails too
+          raise ValueError(
+            f"values must give numbers up to {MOST:g}; values({opponent}, {name!r}) is {guess!r}."
+          )
+        guesses[decision.block][decision.row, h] = guess
     return guesses
   with precision("float64"):
     found = _row_values(*to_device((tree, tuple(map(list, strategies))), "float64"), player=opponent)

@@ -17,6 +17,7 @@ from ps_cfr_spiel.evaluation import aivat
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.walking import check_is_game
 
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 
@@ -122,15 +123,23 @@ def evaluate_match(
     The result.
 
   Raises:
-    ValueError: an argument is not one of the allowed, or a game is not over or cannot have been played.
-    TypeError: `agent` or `values` is of another kind.
+    ValueError: an argument is not one of the allowed, or a game is not over or cannot have been played, or
+      the function `values` gives no number.
+    TypeError: `game`, `agent` or `values` is of another kind.
   """
-  method = check_option("method", method or ("chips" if agent is None else "aivat"), METHODS)
+  check_is_game(game)
+  usual = "chips" if agent is None else "aivat"
+  method = check_option("method", usual if method is None else method, METHODS)
   if agent is None and method != "chips":
     raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
   played = check_list("games", games)
   if not played:
     raise ValueError("There are no games to evaluate.")
+  for number, record in enumerate(played):
+    if not (
+      isinstance(record, Played) and isinstance(record.actions, Sequence) and _is_hashable(record.deal)
+    ):
+      raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
   if method != "chips":
@@ -155,6 +164,14 @@ def evaluate_match(
   score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
   deals = [("alone", n) if record.deal is None else record.deal for n, record in enumerate(played)]
   return MatchResult(np.array(worth), standard_error(worth, deals), score, method)
+
+
+def _is_hashable(value: Any) -> bool:
+  try:
+    hash(value)
+  except TypeError:
+    return False
+  return True
 
 
 def standard_error(values: Sequence[float], groups: Sequence[Any]) -> float:

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.arguments import check_integer, check_list
+from ps_cfr_spiel.arguments import check_count, check_integer, check_list
+from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.mccfr import averages
 from ps_cfr_spiel.reports import waiting
@@ -44,15 +45,27 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
     marks: iterations after which to measure.
 
   Raises:
-    ValueError: seeds repeat, or marks do not ascend from 1 or more.
+    ValueError: seeds repeat, or marks do not ascend from 1 or more, or nobody decides, or what would be found
+      takes more memory than is free.
     FloatingPointError: numbers leave the range of the method's dtype.
   """
+  if not isinstance(method, OnlineOutcomeSampling):
+    raise ValueError(f"method must be an OnlineOutcomeSampling, got {method!r}.")
   seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
-  marks = [check_integer("mark", mark, 1) for mark in check_list("marks", marks)]
+  marks = [check_count("mark", mark, 1) for mark in check_list("marks", marks)]
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
   if not marks or sorted(set(marks)) != marks:
     raise ValueError(f"marks must ascend, from 1 or more, got {marks}.")
+  table = method.runs.situation.tree
+  if not table.cells:
+    raise ValueError(f"In {method.game} nobody decides: there are no infostates to follow runs at.")
+  numbers = (
+    2 * len(seeds) * len(marks) * table.cells * table.actions * table.cells
+  )  # as they are made and kept
+  needs = {"for the runs' strategies": numbers * np.dtype(method.dtype).itemsize}
+  what = f"{len(seeds):,} runs at {table.cells:,} infostates and {len(marks):,} marks"
+  check_needs(what, needs, None, "Fewer seeds or marks take less")
   with precision(method.dtype), waiting(f"{len(seeds)} runs at every infostate"):
     runs = method.runs
     keys = jnp.stack([runs.empty(seed).key for seed in seeds])

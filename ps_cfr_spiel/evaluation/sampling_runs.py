@@ -9,7 +9,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_integer, check_list
+from ps_cfr_spiel.arguments import check_flag, check_integer, check_list
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
 from ps_cfr_spiel.mccfr import check_variance, variance
@@ -56,6 +56,12 @@ def sampling_runs(
     ValueError: seeds repeat, marks do not ascend from 1 to `iterations`, or an option is wrong.
     FloatingPointError: numbers leave the range of the solver's dtype.
   """
+  if not (isinstance(solver, type) and issubclass(solver, SamplingSolver)):
+    raise ValueError(f"solver must be a class of sampling solvers, such as VRMCCFRSolver, got {solver!r}.")
+  options = {} if options is None else options
+  if not isinstance(options, Mapping) or "seed" in options:
+    raise ValueError(f"options must be a mapping of the solver's options but seed, got {options!r}.")
+  check_flag("with_variance", with_variance)
   seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
   if not seeds or len(set(seeds)) < len(seeds):
     raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
@@ -67,7 +73,7 @@ def sampling_runs(
   )
   if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
     raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
-  one = solver(game, **{**(options or {}), "seed": seeds[0]})
+  one = solver(game, **{**options, "seed": seeds[0]})
   if with_variance:
     check_variance(one.sampler)
   tree, _, method = one.loop()

@@ -5,13 +5,12 @@ after it, which is the learned baseline of VR-MCCFR (Schmid et al. 2019), by key
 """
 
 import dataclasses
-import math
 from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.arguments import is_number
+from ps_cfr_spiel.arguments import check_number
 
 
 class Node(NamedTuple):
@@ -71,15 +70,14 @@ class Learned:
   traverser's exploration, and weights are cut.
 
   Attributes:
-    most_weight: at least 1, where weights are cut.
+    most_weight: from 1 to 1e30, where weights are cut.
   """
 
   most_weight: float = 5.0
 
   def __post_init__(self):
-    if not (is_number(self.most_weight) and 1 <= self.most_weight < math.inf):
-      raise ValueError(f"most_weight must be a finite number of at least 1, got {self.most_weight!r}.")
+    check_number("most_weight", self.most_weight, 1, 1e30)
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
     """See `Estimate`."""
-    return node.learned, node.value, jnp.minimum(node.weight, self.most_weight)
+    return node.learned, node.value, jnp.minimum(node.weight, float(self.most_weight))

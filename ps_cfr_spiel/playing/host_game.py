@@ -4,6 +4,7 @@ The device calls back for every move of a batch, so a play costs what OpenSpiel'
 cells as they are met, until the tables are full; what is kept of a key is a digest of 16 bytes.
 """
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from jax.experimental import io_callback
 
 from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.playing.played_game import CHANCE, TERMINAL
+from ps_cfr_spiel.walking import check_is_game, scale_fault
 
 KEYS = ("infostate", "observation")
 DIGEST = 16  # bytes of a key
@@ -28,7 +30,7 @@ class Plays(NamedTuple):
   Attributes:
     moves: int32[], how many were made, which says whether the host's states are these.
     actor, first, count: int32[B], see `PlayedGame`.
-    utility: float32[B], to player 0.
+    utility: [B], to player 0, in the dtype of the run.
     full: bool[], whether a key found no place.
   """
 
@@ -97,9 +99,11 @@ class HostGame:
     """Nothing is played yet; `saved` are the arrays of a table of keys.
 
     Raises:
-      ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys; or
-        what is saved does not fit in.
+      ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys, or
+        utilities out of range; or what is saved does not fit in.
+      TypeError: `game` is not a game.
     """
+    check_is_game(game)
     kind = game.get_type()
     self.key = check_option("key", key, KEYS)
     needs = {
@@ -111,6 +115,8 @@ class HostGame:
     }
     if missing := [need for need, met in needs.items() if not met]:
       raise ValueError(f"{game} cannot be played here: it has no {' and no '.join(missing)}.")
+    if fault := scale_fault(max(abs(game.min_utility()), abs(game.max_utility()))):
+      raise ValueError(f"{game} cannot be played here: {fault}")
     try:
       self.game, self.table = game, KeyTable(check_count("cells", cells, 1), saved)
     except OverflowError as error:
@@ -168,15 +174,15 @@ class HostGame:
     return (self.cells if known is None else known[1]), state.legal_actions()
 
   def _called(self, function: Any, batch: int, *operands: jax.Array) -> Plays:
-    number, numbers = jnp.int32(0), jnp.zeros(batch, jnp.int32)
-    plays = Plays(number, numbers, numbers, numbers, jnp.zeros(batch, jnp.float32), jnp.bool_(False))
+    number, numbers, utility = jnp.int32(0), jnp.zeros(batch, jnp.int32), jnp.zeros(batch)
+    plays = Plays(number, numbers, numbers, numbers, utility, jnp.bool_(False))
     like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), plays)
-    return io_callback(function, like, *operands)
+    return io_callback(functools.partial(function, utility.dtype), like, *operands)
 
-  def _begin(self, columns: Any) -> Plays:
+  def _begin(self, dtype: np.dtype, columns: Any) -> Plays:
     self._moves = 0
     self._states = [self.game.new_initial_state() for _ in np.asarray(columns)]
-    return self._described()
+    return self._described(dtype)
 
   def _chance(self, moves: Any, uniform: Any) -> np.ndarray:
     self._check(moves)
@@ -187,7 +193,7 @@ class HostGame:
         found[column] = min(np.searchsorted(sums, number * sums[-1], "right"), len(sums) - 1)
     return found
 
-  def _step(self, moves: Any, move: Any) -> Plays:
+  def _step(self, dtype: np.dtype, moves: Any, move: Any) -> Plays:
     self._check(moves)
     for state, number in zip(self._states, np.asarray(move).tolist(), strict=True):
       if state.is_chance_node():
@@ -195,7 +201,7 @@ class HostGame:
       elif not (state.is_terminal() or self.error):
         state.apply_action(state.legal_actions()[number])
     self._moves += 1
-    return self._described()
+    return self._described(dtype)
 
   def _check(self, moves: Any) -> None:
     if int(moves) != self._moves:
@@ -203,10 +209,10 @@ class HostGame:
         f"{self.game}: a state after {int(moves)} moves, but the plays are at {self._moves}."
       )
 
-  def _described(self) -> Plays:
+  def _described(self, dtype: np.dtype) -> Plays:
     """What the device is told of the states."""
     actor, first, count = (np.zeros(len(self._states), np.int32) for _ in range(3))
-    utility = np.zeros(len(self._states), np.float32)
+    utility = np.zeros(len(self._states))
     for column, state in enumerate(self._states):
       if state.is_terminal() or self.error:
         actor[column] = TERMINAL
@@ -219,7 +225,8 @@ class HostGame:
           _, first[column], count[column] = self._met(state)
         except (OverflowError, ValueError) as error:  # told by the solver, which goes back to before
           self.error, actor[column] = error, TERMINAL
-    return Plays(np.int32(self._moves), actor, first, count, utility, np.bool_(self.error is not None))  # pyright: ignore
+    full, own = np.bool_(self.error is not None), utility.astype(dtype)
+    return Plays(np.int32(self._moves), actor, first, count, own, full)  # pyright: ignore
 
   def _met(self, state: pyspiel.State) -> tuple[int, int, int]:
     """The entry of the key at a decision; OverflowError or ValueError if there can be none."""

@@ -17,8 +17,9 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.arguments import check_option, is_number
 from ps_cfr_spiel.policy.tree_policy import acting_player
+from ps_cfr_spiel.walking import check_is_game
 
 
 def pseudo_harmonic(size: float, lower: float, upper: float) -> float:
@@ -66,6 +67,9 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 
   Returns:
     float64[N].
+
+  Raises:
+    ValueError: the mapping gives no probability.
   """
   ascending = np.argsort(sizes)
   result = np.zeros(len(sizes))
@@ -77,6 +81,8 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
   else:
     pair = ascending[above - 1 : above + 1]
     below = mapping(size, *(sizes[i] for i in pair))
+    if not (is_number(below) and 0 <= below <= 1):
+      raise ValueError(f"mapping must give a probability; for size {size} it gave {below!r}.")
     result[pair] = below, 1 - below
   return result
 
@@ -130,20 +136,25 @@ class TranslatedPolicy(openspiel_policy.Policy):
     """`game` is what is played. It deals what the policy's own game deals.
 
     Raises:
-      ValueError: the mapping is unknown, or a game's states do not tell the sizes of bets.
+      ValueError: the mapping is unknown, or `sizes` not a function.
+      TypeError: `game` is not a game, or `policy` not a policy of Python.
     """
+    check_is_game(game)
+    if not isinstance(policy, openspiel_policy.Policy):
+      raise TypeError(f"Expected a Python policy of OpenSpiel's kind, got {type(policy).__name__}.")
+    if not callable(sizes):
+      raise ValueError(f"sizes must be a function of a state, got {sizes!r}.")
     super().__init__(game, [0, 1])
     self.policy, self.smaller = policy, policy.game
-    self._sizes = sizes
-    self._split = (
-      MAPPINGS[check_option("mapping", mapping, MAPPINGS)] if isinstance(mapping, str) else mapping
-    )
+    self._given_sizes = sizes
+    self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state of the larger game.
 
     Raises:
-      ValueError: the smaller game does not deal what was dealt, or nobody acts.
+      ValueError: the smaller game does not deal what was dealt, nobody acts, a game's states do not tell the
+        sizes of bets, or a function for `sizes` or `mapping` gives none.
     """
     player = acting_player(state, player_id)
     ways = self.understand(state, player)
@@ -197,6 +208,13 @@ class TranslatedPolicy(openspiel_policy.Policy):
     for action, probability in self.policy.action_probabilities(smaller, player).items():
       if probability > 0:
         yield action, probability, self._translated(smaller, action, state)
+
+  def _sizes(self, state: pyspiel.State) -> Mapping[int, float]:
+    """See `bet_sizes`, checked."""
+    found = self._given_sizes(state)
+    if not found or not all(is_number(size) and np.isfinite(size) for size in found.values()):
+      raise ValueError(f"sizes must give the size in pots of each action but a fold, got {found} at {state}.")
+    return found
 
   def _translated(self, state: pyspiel.State, action: int, other: pyspiel.State) -> dict[int, float]:
     """An action of a state as actions of a state of the other game, with probabilities."""

@@ -1,6 +1,6 @@
 """Any OpenSpiel policy as strategies of a public tree."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.policy.naming import make_state
-from ps_cfr_spiel.policy.tree_policy import TreePolicy
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, are_strangers
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+from ps_cfr_spiel.walking import check_is_game
 
 
 def strategies_of(
@@ -64,20 +65,37 @@ def row_strategies(
 
 def _column(look_up, decision: Decision, h: int, name: str) -> np.ndarray:
   """float64[A]: the probabilities at one infostate, checked."""
-  column = look_up(decision, h, name)
-  values = np.array([column.get(action, 0.0) for action in decision.legal_actions], float)
-  total = sum(column.values())
-  if not (
-    np.isfinite(values).all()
-    and (values >= 0).all()
-    and abs(values.sum() - 1) < 1e-5
-    and abs(total - 1) < 1e-5
-  ):
+  return as_distribution(look_up(decision, h, name), decision.legal_actions, f"information state {name!r}")
+
+
+def as_distribution(found: Any, actions: Sequence[int], where: str) -> np.ndarray:
+  """float64[A]: what a policy answers, as probabilities of these actions; ValueError if it is none."""
+  try:
+    values = np.array([found.get(action, 0.0) for action in actions], float)
+    total = float(sum(found.values()))
+  except (AttributeError, TypeError, ValueError):
+    values, total = np.full(len(actions), np.nan), np.nan
+  if not ((values >= 0).all() and abs(values.sum() - 1) < 1e-5 and abs(total - 1) < 1e-5):  # NaN fails too
     raise ValueError(
-      f"The policy's probabilities at information state {name!r} are {column}; expected a distribution "
-      f"over the legal actions {list(decision.legal_actions)}."
+      f"The policy's probabilities at {where} are {found}; expected a distribution over the legal actions "
+      f"{list(actions)}."
     )
   return values / values.sum()
+
+
+def check_policy_of(game: Any, policy: Any) -> None:
+  """Raises unless a policy is one that this game can be played by.
+
+  Raises:
+    TypeError: `game` is not a game, or `policy` not a policy.
+    ValueError: the policy says that it is one of another game.
+  """
+  check_is_game(game)
+  if not isinstance(policy, openspiel_policy.Policy | pyspiel.Policy):
+    raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
+  own = getattr(policy, "game", None)
+  if own is not None and are_strangers(own, game):
+    raise ValueError(f"The policy is one of {own}, not of {game}.")
 
 
 def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):

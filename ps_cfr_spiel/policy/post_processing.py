@@ -14,6 +14,8 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.arguments import check_flag, check_number
+from ps_cfr_spiel.policy.convert import as_distribution, check_policy_of
 from ps_cfr_spiel.policy.naming import make_state
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player
 
@@ -82,8 +84,10 @@ class PostProcessing:
 
   def __post_init__(self):
     for name in ("within", "between", "caution"):
-      if not 0 <= (value := getattr(self, name)) <= 1:
-        raise ValueError(f"{name} must be a probability, between 0 and 1, got {value!r}.")
+      check_number(name, getattr(self, name), 0, 1)
+    check_flag("first_action", self.first_action)
+    if self.classes is not None and not callable(self.classes):
+      raise ValueError(f"classes must be a function of a state and an action, got {self.classes!r}.")
 
   def __call__(self, probabilities: np.ndarray, classes: Sequence[Hashable]) -> np.ndarray:
     """Rounds a strategy at one or more infostates with the same actions.
@@ -172,9 +176,9 @@ class PostProcessedPolicy(openspiel_policy.Policy):
     player = acting_player(state, player_id)
     # OpenSpiel's C++ policies answer for who acts, and take nothing else.
     asked = (state,) if isinstance(self.policy, pyspiel.Policy) else (state, player)
-    found = dict(self.policy.action_probabilities(*asked))
     actions = state.legal_actions(player)
-    rounded = self.how.at(state, player, np.array([found.get(action, 0.0) for action in actions], float))
+    found = as_distribution(dict(self.policy.action_probabilities(*asked)), actions, f"{str(state)!r}")
+    rounded = self.how.at(state, player, found)
     return dict(zip(actions, rounded.tolist(), strict=True))
 
 
@@ -194,9 +198,13 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
     A `TreePolicy` of a `TreePolicy`, so that it can be saved and shown; else a lazy OpenSpiel policy.
 
   Raises:
-    ValueError: `how` is unknown, or the game's actions have no classes.
+    ValueError: `how` is unknown, the policy is one of another game, or the game's actions have no classes.
+    TypeError: `game` is not a game, or `policy` not a policy.
   """
   how = parse_post_processing(how) if isinstance(how, str) else how
+  if not isinstance(how, PostProcessing):
+    raise ValueError(f"how must be a PostProcessing or its name, got {how!r}.")
+  check_policy_of(game, policy)
   if not isinstance(policy, TreePolicy):
     return PostProcessedPolicy(game, policy, how)
   strategies = tuple(tuple(block.copy() for block in blocks) for blocks in policy.strategies)

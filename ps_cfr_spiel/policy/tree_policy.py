@@ -268,10 +268,8 @@ def probabilities_at(
   """
   player = acting_player(state, player_id)
   played, actions = state.get_game(), state.legal_actions(player)
-  # One game may be written in several ways, with parameters at their defaults or without.
-  foreign = played != game and played.get_type().short_name != game.get_type().short_name
   try:
-    found = {} if foreign else at(player, state.information_state_string(player))
+    found = {} if are_strangers(played, game) else at(player, state.information_state_string(player))
   except ValueError:
     if not actions or _is_possible(state):
       raise
@@ -279,6 +277,14 @@ def probabilities_at(
   if list(found) != actions:
     raise ValueError(f"This policy is for {game}; the state is of another game, {played}.")
   return found
+
+
+def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
+  """Whether two games have different names.
+
+  One game may be written in several ways, with parameters at their defaults or without.
+  """
+  return one != other and one.get_type().short_name != other.get_type().short_name
 
 
 def _is_possible(state: pyspiel.State) -> bool:
@@ -298,16 +304,25 @@ def acting_player(state: pyspiel.State, player_id: int | None) -> int:
     TypeError: `state` is not a state.
     ValueError: nobody acts at the state.
   """
-  if not isinstance(state, pyspiel.State):
-    raise TypeError(f"Expected a pyspiel.State, got {type(state).__name__} {state!r}.")
+  _check_state(state)
   player = state.current_player() if player_id is None else player_id
   if player not in (0, 1):
     raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
   return player
 
 
+def _check_state(state: Any) -> None:
+  """TypeError unless it is a state."""
+  if not isinstance(state, pyspiel.State):
+    raise TypeError(f"Expected a pyspiel.State, got {type(state).__name__} {state!r}.")
+
+
 def check_turn(state: pyspiel.State, player: int) -> None:
-  """ValueError if it is not the player's turn: for bots, which are asked for moves of their own."""
+  """ValueError if it is not the player's turn: for bots, which are asked for moves of their own.
+
+  TypeError if `state` is not a state.
+  """
+  _check_state(state)
   if state.current_player() != player:
     raise ValueError(f"It is not the turn of player {player}, but of {state.current_player()}.")
 

@@ -124,6 +124,21 @@ class SolvedValues:
 
   strategies: Sequence[Sequence[np.ndarray]]
 
+  def __post_init__(self):
+    try:
+      blocks = [np.asarray(block, float) for own in self.strategies for block in own]
+    except (TypeError, ValueError) as error:
+      raise ValueError(
+        "strategies must be arrays [A, rows, H] for each player and block, as TreePolicy.strategies are, got "
+        f"{type(self.strategies).__name__}."
+      ) from error
+    for block in blocks:
+      if not ((block >= 0).all() and np.allclose(block.sum(0), 1, atol=1e-5)):  # NaN fails too
+        raise ValueError("strategies must be probabilities that sum to one over the actions of a block.")
+
+  def __repr__(self) -> str:
+    return f"{type(self).__name__}(...)"
+
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None
   ) -> "BoundStrategies":

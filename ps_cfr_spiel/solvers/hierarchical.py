@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import dealing
-from ps_cfr_spiel.arguments import check_flag, check_integer
+from ps_cfr_spiel.arguments import check_count, check_flag, check_integer
 from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
@@ -21,6 +21,7 @@ from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import Evaluation
+from ps_cfr_spiel.walking import check_is_game
 
 
 class HierarchicalMCCFRSolver(IterativeSolver):
@@ -73,11 +74,17 @@ class HierarchicalMCCFRSolver(IterativeSolver):
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game is not one of dealt cards.
+      TypeError: `game` is not a game.
     """
     self.game, self.dtype = game, check_dtype(dtype)
     self.plus, self.printed = check_flag("plus", plus), check_flag("printed", printed)
-    self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
-    self.boards = check_integer("boards", boards, 1)
+    self.batch, self.boards = check_count("batch", batch, 1), check_count("boards", boards, 1)
+    self.seed = check_integer("seed", seed, 0)
+    check_is_game(game)
+    if not isinstance(abstraction, DealtAbstraction | None):
+      raise ValueError(
+        f"abstraction must be one of make_abstraction or load_abstraction, got {abstraction!r}."
+      )
     self._dealt = DealtGame.of(game)
     if abstraction is None:
       with waiting("Making the abstraction"):

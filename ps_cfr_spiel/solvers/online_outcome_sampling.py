@@ -188,7 +188,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       with precision(self.dtype), waiting("Searching"):
         column = self.runs.single(cell, self.seed, self.iterations)[:, cell]
       self._known[cell] = self.by_action(cell, column)
-    return self._known[cell]
+    return dict(self._known[cell])
 
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """All that the run aimed at an infostate found: the policy with which OOS is consistent there.
@@ -206,13 +206,14 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     The runs go side by side in one jitted program, to which targets are arguments.
     """
     count = len(self.decisions)
-    size = min(count, AT_ONCE)
+    size = max(min(count, AT_ONCE), 1)  # nobody may decide
     cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
     with precision(self.dtype), waiting("Searching"):
       columns = [
         np.asarray(self.runs.each(jnp.array(some, jnp.int32), self.seed, self.iterations)) for some in cells
       ]
-      table = np.concatenate(columns)[:count].T
+      nothing = np.zeros((0, self.runs.situation.tree.actions), self.dtype)
+      table = np.concatenate([nothing, *columns])[:count].T
       return self._policy(jnp.asarray(table), target="each")
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:

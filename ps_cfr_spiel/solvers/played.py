@@ -5,6 +5,7 @@ What solvers of played games share, and `PlayedExternalSolver`, which learns fro
 
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -16,6 +17,7 @@ from ps_cfr_spiel.arguments import (
   check_number,
   check_option,
 )
+from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.playing import (
   PRUNINGS,
@@ -29,6 +31,7 @@ from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 from ps_cfr_spiel.tree import Evaluation
 
+ADVICE = "Fewer cells, or where the game has its own, smaller parameters of the game, need less"
 SAVED_KEYS = ("digests", "players", "counts")  # what files keep of the keys of a game on the host
 UPDATES = ("auto", "together", "at_once")
 FIXED = "against"  # likewise, the weights of a fixed opponent's moves
@@ -61,8 +64,11 @@ class PlayedSolver(IterativeSolver):
   ) -> None:
     """Makes the tables; `_fixed` is set, if the opponent is."""
     self.game, self._host, self._sampler = game, host, sampler
-    self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
+    self.batch, self.seed = check_count("batch", batch, 1), check_integer("seed", seed, 0)
     self.dtype = check_dtype(dtype)
+    each = np.dtype(self.dtype).itemsize * len(jax.tree.leaves(sampler.tables(np.zeros(1))))
+    needs = {"for tables, before and after a part of a run": 2 * each * table_size(host)}
+    check_needs(f"{self.name} on {game} with {host.cells:,} cells", needs, None, ADVICE)
     with precision(self.dtype):
       self._played, self._opponent = to_device((self._host, self._fixed), self.dtype)
       self._state = playing.init(self._host, sampler, self.seed, self.dtype)
@@ -105,6 +111,8 @@ class PlayedSolver(IterativeSolver):
       raise ValueError(
         f"start_from: this run has done {self.iteration:,} iterations; only a new one can start."
       )
+    if not isinstance(earlier, PlayedSolver):
+      raise ValueError(f"start_from: expected a solver of a played game, got {type(earlier).__name__}.")
     mine, theirs = self._state.tables, earlier._state.tables
     host: Any = self._host
     if not (hasattr(host, "shared") and type(earlier._host) is type(host)):

@@ -9,7 +9,7 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST, check_exploration, check_number, check_option
-from ps_cfr_spiel.device import check_dtype
+from ps_cfr_spiel.device import check_dtype, check_finite
 from ps_cfr_spiel.playing import (
   CELLS,
   DIGEST,
@@ -31,6 +31,7 @@ from ps_cfr_spiel.solvers.played import (
   played_form,
 )
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
+from ps_cfr_spiel.walking import check_is_game
 
 ESTIMATES = ("learned", "corrected")
 
@@ -100,8 +101,11 @@ class PlayedMCCFRSolver(PlayedSolver):
         beginning are forgotten.
 
     Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be played so.
+      ValueError: an argument is not one of the allowed, or the game cannot be played so, or its tables do not
+        fit into the memory that is free.
+      TypeError: `game` is not a game.
     """
+    check_is_game(game)
     self.estimate = check_option("estimate", estimate, ESTIMATES)
     self.exploration = check_exploration(exploration)
     self.decay = check_number("decay", decay, 0, 1)
@@ -172,12 +176,15 @@ def _agent_table(host: PlayedGame, agent: PlayedPolicy | np.ndarray, dtype: str)
   if isinstance(agent, PlayedPolicy):
     used = min(len(agent.table), len(table))  # the keys of a game on the host are the same, room may differ
     table[:used] = agent.table[:used]
-  elif np.shape(agent) != table.shape or np.min(agent, initial=0) < 0:
-    raise ValueError(
-      f"against: expected {len(table):,} weights of moves, none below 0, got {np.shape(agent)}."
-    )
   else:
-    table[:] = agent
+    given = np.asarray(agent)
+    if given.shape != table.shape or given.dtype.kind not in "iuf" or not (given >= 0).all():
+      raise ValueError(
+        f"against: expected an agent, or {len(table):,} weights of moves, none below 0 or nan; got {agent!r}."
+      )
+    with np.errstate(over="ignore"):
+      table[:] = given
+  check_finite("against", table, dtype)
   return table
 
 

@@ -315,6 +315,11 @@ def test_wrong_input():
     ps_cfr_spiel.abstract(KUHN, "suits")
   with pytest.raises(ValueError, match=r"The key of '0' is \[\], which Python cannot hash"):
     ps_cfr_spiel.abstract(KUHN, lambda name, player: [])
+  with pytest.raises(ValueError, match="Expected an Abstraction, such as abstract makes, got None"):
+    bind(ps_cfr_spiel.build_tree(KUHN), None)
+  for dtype in ("int32", "float16", "bfloat16", None, "x"):
+    with pytest.raises(ValueError, match="Unknown dtype"):
+      ps_cfr_spiel.abstraction_loss(KUHN, None, other, dtype)
   with pytest.raises(ValueError, match="by_order must be True or False, got 1"):
     ps_cfr_spiel.abstract(KUHN, "initial", by_order=1)
   tree = ps_cfr_spiel.build_tree(KUHN)

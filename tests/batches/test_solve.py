@@ -276,3 +276,15 @@ def test_wrong_options(option, message):
 def test_no_situations():
   assert list(solve_batch([], progress=False)) == []
   assert ps_cfr_spiel.solve_batch is solve_batch
+
+
+def test_another_batch_in_the_same_folder_is_read_anew(tmp_path):
+  """Also within a process, which keeps what it has read last."""
+  options = {"iterations": 20, "chunk": 2, "progress": False}
+  for seed in (0, 1):
+    drawn = RandomRivers(2, seed=seed, bets="a", ratios=(1.0,))
+    expected, found = solve_batch(drawn, **options), solve_batch(drawn, output=tmp_path / "it", **options)
+    assert [s.value for s in found] == [s.value for s in expected]
+    (tmp_path / "it" / "000000.npz").unlink()
+    with pytest.raises(FileNotFoundError):
+      found[0]

@@ -202,6 +202,10 @@ def test_in_words():
     ([Played(2, (2, 1, 0, 0))], {}, "player must be 0 or 1, got 2"),
     ([Played(0, (2, 1, 0, 0))], {"method": "luck"}, "Unknown method 'luck'"),
     ([Played(0, (2, 1, 0, 0))], {"method": "aivat"}, "method='aivat' needs the agent's policy"),
+    ([Played(0, (2, 1, 0, 0))], {"method": ""}, "Unknown method ''"),
+    ([(0, (2, 1, 0, 0))], {}, r"Game 0: expected Played\(seat, actions, deal\), got \(0, "),
+    ([Played(0, None)], {}, "Game 0: expected Played"),
+    ([Played(0, (2, 1, 0, 0), [])], {}, "Game 0: expected Played"),
   ],
 )
 def test_bad_input(games, options, message):
@@ -224,3 +228,8 @@ def test_a_game_that_the_agent_cannot_have_played():
   assert refused > 0, first
   with pytest.raises(TypeError, match="values must be a policy, or for 'aivat' a function, got int"):
     evaluate_match(game, [Played(0, played[0])], agent, values=3)
+  for wrong in (np.nan, np.inf, 1e308, None, "x", [1.0]):
+    with pytest.raises(ValueError, match=r"values must give numbers up to 1e\+30; values\(1, '"):
+      evaluate_match(game, [Played(0, played[0])], agent, values=lambda *_, wrong=wrong: wrong)
+  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+    evaluate_match(None, [Played(0, played[0])])

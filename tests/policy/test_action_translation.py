@@ -164,3 +164,28 @@ def test_bad_input():
   state = kuhn.game.new_initial_state().child(0).child(1)
   with pytest.raises(ValueError, match=r"kuhn_poker does not tell.*sizes="):
     TranslatedPolicy(kuhn.game, kuhn).action_probabilities(state)
+  with pytest.raises(ValueError, match="Unknown mapping None"):
+    TranslatedPolicy(policy.game, policy, None)
+  with pytest.raises(ValueError, match="sizes must be a function of a state, got {}"):
+    TranslatedPolicy(policy.game, policy, sizes={})
+  with pytest.raises(TypeError, match="Expected a Python policy of OpenSpiel's kind, got NoneType"):
+    TranslatedPolicy(policy.game, None)
+  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+    TranslatedPolicy(None, policy)
+
+
+@pytest.mark.parametrize("below", [float("nan"), -1.0, 5.0, None])
+def test_a_mapping_that_gives_no_probability(below):
+  with pytest.raises(ValueError, match=f"mapping must give a probability; for size 0.5 it gave {below}"):
+    translate(0.5, [0.25, 1.0], lambda *_: below)
+
+
+@pytest.mark.parametrize("sizes", [{}, {0: float("nan")}, {0: None}])
+def test_sizes_that_are_none(sizes):
+  policy = random_policy(SMALL)
+  state = policy.game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.legal_actions()[0])
+  state.apply_action(state.legal_actions()[-1])
+  with pytest.raises(ValueError, match="sizes must give the size in pots of each action but a fold"):
+    TranslatedPolicy(policy.game, policy, sizes=lambda _: sizes).action_probabilities(state)

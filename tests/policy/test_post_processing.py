@@ -165,3 +165,40 @@ def test_a_game_whose_moves_have_no_classes():
   policy = random_policy("kuhn_poker")
   with pytest.raises(ValueError, match=r"'Pass' is no move of poker.*classes="):
     post_process(policy.game, policy, "cautious")
+
+
+class Answering(openspiel_policy.Policy):
+  """A policy whose every answer is what one wants."""
+
+  def __init__(self, game, answer):
+    super().__init__(game, [0, 1])
+    self.answer = answer
+
+  def action_probabilities(self, state, player_id=None):
+    return self.answer
+
+
+@pytest.mark.parametrize(
+  "answer", [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 0.0, 1: 0.0}, {0: np.inf, 1: 1.0}, {0: None, 1: 1}, {}]
+)
+@pytest.mark.parametrize("how", ["purify", "threshold"])
+def test_answers_that_are_no_probabilities_are_not_rounded_to_some(answer, how):
+  game = pyspiel.load_game("kuhn_poker")
+  state = game.new_initial_state().child(0).child(1)
+  with pytest.raises(ValueError, match=r"expected a distribution over the legal actions \[0, 1\]"):
+    post_process(game, Answering(game, answer), how).action_probabilities(state)
+
+
+def test_bad_input():
+  policy, leduc = random_policy("kuhn_poker"), pyspiel.load_game("leduc_poker")
+  with pytest.raises(ValueError, match=r"The policy is one of kuhn_poker\(\), not of leduc_poker\(\)"):
+    post_process(leduc, policy, "purify")
+  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+    post_process(None, policy, "purify")
+  with pytest.raises(TypeError, match="Expected an OpenSpiel policy, got int"):
+    post_process(leduc, 3, "purify")
+  with pytest.raises(ValueError, match="how must be a PostProcessing or its name, got 5"):
+    post_process(policy.game, policy, 5)
+  for options in ({"within": "x"}, {"between": None}, {"caution": 2}, {"first_action": "x"}, {"classes": "x"}):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
+      PostProcessing(**options)

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from random_policies import random_policy
 from cuts import at_roots, levels, ranges_at, reaches, root_histories, rounded
 from reference_subgames import Game, tables_of
 
@@ -186,3 +187,9 @@ def test_bad_rule_and_strategies():
   other = [[block[:, :1] for block in blocks] for blocks in load(RIVER)[3]]
   with pytest.raises(ValueError, match=r"strategies must have the blocks"):
     SolvedValues(other).bind(subgames, frontier_of(subgames))
+  for wrong in (None, 5, random_policy("kuhn_poker")):
+    with pytest.raises(ValueError, match="strategies must be arrays .* as TreePolicy.strategies are, got"):
+      SolvedValues(wrong)
+  for number in (-1.0, 0.0, 7.0, np.nan, np.inf):
+    with pytest.raises(ValueError, match="strategies must be probabilities that sum to one"):
+      SolvedValues([[np.full_like(block, number) for block in blocks] for blocks in tables])

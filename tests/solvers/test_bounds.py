@@ -154,3 +154,15 @@ def test_bad_arguments_elsewhere():
     ps_cfr_spiel.sampling_runs(game, seeds=3)
   with pytest.raises(ValueError, match="public_states must be a sequence, got None"):
     ps_cfr_spiel.Subgames.of(game).cut(None)
+  for options in ("x", [1], {"seed": 3}):
+    with pytest.raises(ValueError, match="options must be a mapping of the solver's options but seed"):
+      ps_cfr_spiel.sampling_runs(game, options, seeds=[0])
+  with pytest.raises(ValueError, match="solver must be a class of sampling solvers, such as VRMCCFRSolver, got"):
+    ps_cfr_spiel.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.CFRPlusIRASolver)
+  for coordinator, seconds, message in (
+    (5, 1, "coordinator=5: expected an address and a port"),
+    ("localhost:4321", None, "seconds must be a number of at least 0, got None"),
+    ("localhost:4321", float("nan"), "seconds must be a number of at least 0, got nan"),
+  ):
+    with pytest.raises(ValueError, match=message):
+      ps_cfr_spiel.join(coordinator, 2, 1, seconds)

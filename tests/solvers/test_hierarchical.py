@@ -139,8 +139,14 @@ def test_wrong_input(tmp_path):
     HierarchicalMCCFRSolver(pyspiel.load_game("kuhn_poker"))
   with pytest.raises(ValueError, match="clusters=7: there are only 3 boards"):
     make(clusters=7)
-  with pytest.raises(ValueError, match="batch must be an integer from 1"):
+  with pytest.raises(ValueError, match="batch must be an integer of at least 1"):
     make(batch=0)
+  with pytest.raises(ValueError, match="boards must be at most 2147483647"):
+    make(boards=2**32 - 1)
+  with pytest.raises(ValueError, match="abstraction must be one of make_abstraction or load_abstraction, got 5"):
+    make(abstraction=5)
+  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+    HierarchicalMCCFRSolver(None)
   with pytest.raises(ValueError, match="printed must be True or False"):
     make(printed=1)
   solver = make()

@@ -327,11 +327,31 @@ def test_bad_options(options, message):
     OnlineOutcomeSampling(kuhn(), **options)
 
 
+def test_an_answer_is_a_copy():
+  method = OnlineOutcomeSampling(kuhn(), 5)
+  answer = method.at(0, "0")
+  before = dict(answer)
+  answer[0] = 99
+  assert method.at(0, "0") == before
+
+
+def test_measured_runs_that_do_not_fit_are_refused():
+  method = OnlineOutcomeSampling(pyspiel.load_game("leduc_poker"), 5)
+  with pytest.raises(ValueError, match="at 936 infostates and 600 marks needs about .* Fewer seeds or marks"):
+    online_runs(method, range(4000), range(1, 601))
+  with pytest.raises(ValueError, match="mark must be at most 2147483647"):
+    online_runs(method, [0], [2**31])
+  with pytest.raises(ValueError, match="method must be an OnlineOutcomeSampling, got None"):
+    online_runs(None, [0], [1])
+
+
 def test_bad_questions():
   method = OnlineOutcomeSampling(kuhn(), 5)
   state = kuhn().new_initial_state()
   with pytest.raises(ValueError, match="It is not the turn of player 0, but of -1"):
     method.bot(0).step(state)
+  with pytest.raises(TypeError, match="Expected a pyspiel.State, got NoneType"):
+    method.bot(0).step(None)
   with pytest.raises(ValueError, match="player must be 0 or 1, got 2"):
     method.bot(2)
   with pytest.raises(ValueError, match="keep_tables must be True or False, got 'yes'"):

@@ -9,6 +9,7 @@ import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
+import ps_cfr_spiel
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, load_policy, load_solver
 from ps_cfr_spiel.evaluation.matches import match, player
 
@@ -170,8 +171,10 @@ def test_exploitability_falls(estimate, updates):
     ({"exploration": 0}, "exploration must be a number above 0"),
     ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
     ({"decay": 0}, "decay=0 learns no values; estimate='learned' needs a decay above 0"),
-    ({"most_weight": 0.5}, "most_weight must be a finite number of at least 1, got 0.5"),
-    ({"batch": 0}, "batch must be an integer from 1"),
+    ({"most_weight": 0.5}, "most_weight must be a number from 1 to 1e+30, got 0.5"),
+    ({"most_weight": 10**400}, r"most_weight must be a number from 1 to 1e\+30"),
+    ({"batch": 0}, "batch must be an integer of at least 1"),
+    ({"batch": 2**31}, "batch must be at most 2147483647"),
     ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
     ({"gamma": 11}, "gamma must be a number from 0 to 10, got 11"),
     ({"decay_power": -0.5}, "decay_power must be a number from 0 to 1, got -0.5"),
@@ -187,6 +190,54 @@ def test_games_that_cannot_be_played():
     PlayedExternalSolver(pyspiel.load_game("kuhn_poker"))
   with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
     PlayedMCCFRSolver(pyspiel.load_game("cheat(players=3)"))
+  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got str 'kuhn_poker'"):
+    PlayedMCCFRSolver("kuhn_poker")
+
+
+def one_decision(unit):
+  """A coin is guessed: heads win a unit twice as often as tails."""
+  head = 'EFG 2 R "any" { "A" "B" } ""\nc "" 1 "" { "h" 0.66 "t" 0.34 } 0\n'
+  guess = 'p "" 1 1 "i" {{ "h" "t" }} 0\nt "" {} "" {{ {} {} }}\nt "" {} "" {{ {} {} }}\n'
+  heads, tails = guess.format(1, unit, -unit, 2, -unit, unit), guess.format(3, -unit, unit, 4, unit, -unit)
+  return pyspiel.load_efg_game(head + heads + tails)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_any_unit_of_utility_or_none(dtype):
+  """What is played does not depend on the unit, down to 1e-30; what is beyond is refused."""
+  found = []
+  for unit in (1.0, 1e-25, 1e25):
+    solver = PlayedMCCFRSolver(one_decision(unit), "corrected", batch=16, dtype=dtype)
+    solver.run(50)
+    state = solver.game.new_initial_state().child(0)
+    found.append(list(solver.average_policy().action_probabilities(state).values()))
+  np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-3)
+  assert found[0][0] > 0.7
+  for unit in (1e-40, 1e40):
+    with pytest.raises(ValueError, match=r"cannot be played here: its largest utility.*expected 1e-30 to 1e\+30"):
+      PlayedMCCFRSolver(one_decision(unit), dtype=dtype)
+
+
+def test_tables_that_do_not_fit_are_refused_at_once():
+  with pytest.raises(ValueError, match=r"2,147,483,647 cells needs about 52 GB of memory .*Fewer cells"):
+    PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), cells=2**31 - 1, dtype="float32")
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -1.0, "x", 1j])
+def test_an_agent_that_is_no_table(wrong):
+  game = pyspiel.load_game("kuhn_poker")
+  table = np.zeros(101).astype(type(wrong) if isinstance(wrong, str) else np.asarray(wrong).dtype)
+  table[3] = wrong
+  with pytest.raises(ValueError, match="against: expected an agent, or 101 weights of moves, none below 0 or nan"):
+    PlayedMCCFRSolver(game, cells=100, against=table)
+  with pytest.raises(FloatingPointError, match="against: numbers have left the range of float32"):
+    PlayedMCCFRSolver(game, cells=100, against=np.full(101, 1e300))
+
+
+def test_a_start_from_another_kind_of_solver():
+  game = pyspiel.load_game("kuhn_poker")
+  with pytest.raises(ValueError, match="start_from: expected a solver of a played game, got PSCFRSolver"):
+    PlayedMCCFRSolver(game).start_from(ps_cfr_spiel.PSCFRSolver(game))
 
 
 def test_there_is_no_exact_evaluation(trained):

@@ -49,3 +49,13 @@ def test_played():
     state = game.new_initial_state().child(0)
     policy = solver.average_policy()
     assert state.is_terminal() or sum(policy.action_probabilities(state).values()) == pytest.approx(1)
+
+
+def test_online_sampling_and_abstractions():
+  for text, count in ((NOBODY, 0), (ONE, 1)):
+    game = pyspiel.load_efg_game(text)
+    online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, public_states="none")
+    assert ps_cfr_spiel.exploitability(game, online.tabularise()) == pytest.approx(0, abs=0.05)
+    assert f"{count} sets of {count} infostates" in ps_cfr_spiel.abstract(game, "initial").summary()
+  with pytest.raises(ValueError, match="nobody decides: there are no infostates to follow runs at"):
+    ps_cfr_spiel.online_runs(ps_cfr_spiel.OnlineOutcomeSampling(pyspiel.load_efg_game(NOBODY), 20), [0], [10])
