@@ -8,6 +8,7 @@ it claims.
 
 import contextlib
 import dataclasses
+import errno
 import io
 import json
 import os
@@ -18,7 +19,7 @@ import time
 import weakref
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -176,18 +177,40 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   packed = io.BytesIO()  # an archive that fails halfway would try to write on when it is cleaned up
   content[HEADER] = np.array(json.dumps({**stamp, **header}))
   np.savez(packed, **content)
+  with replacing(path, "wb") as file:
+    file.write(packed.getbuffer())
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
+  """A file to write, which replaces an earlier one when it is complete on disk; else nothing is left of it.
+
+  Args:
+    path: where; its folder must exist.
+    mode: "w" or "wb".
+    **options: of `open`.
+
+  Raises:
+    OSError: the path cannot be written or the disk is full.
+  """
+  path, temporary = Path(path), None
   _sweep(path)
-  handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
   try:
-    with os.fdopen(handle, "wb") as file:
-      file.write(packed.getbuffer())
+    if path.is_dir():
+      raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    with os.fdopen(handle, mode, **options) as file:
+      yield file
       file.flush()
       os.fsync(file.fileno())
     os.chmod(temporary, 0o666 & ~_umask())
     os.replace(temporary, path)
-  except BaseException:
-    with contextlib.suppress(OSError):
-      os.unlink(temporary)
+  except BaseException as error:
+    if temporary is not None:
+      with contextlib.suppress(OSError):
+        os.unlink(temporary)
+    if isinstance(error, OSError):  # it would name the temporary file, or none
+      raise type(error)(error.errno, error.strerror, str(path)) from error
     raise
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, storage
+from ps_cfr_spiel.evaluation import read_points
 from ps_cfr_spiel.walking import LIMIT
 
 DELETED = object()
@@ -311,6 +312,41 @@ def test_a_file_that_is_replaced_while_it_is_read(solver, tmp_path):
   for _ in range(5):
     storage.read(path)
   assert len(os.listdir("/dev/fd")) <= descriptors
+
+
+def test_what_is_written_whole_or_not_at_all(tmp_path):
+  """Tables and pages too; an error names the file that was asked for."""
+  path = tmp_path / "table.csv"
+  path.write_text("before")
+  with pytest.raises(OSError, match=r"No space left.*table\.csv") as error, storage.replacing(path) as file:
+    file.write("half")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+  assert error.value.filename == str(path)
+  with pytest.raises(KeyboardInterrupt), storage.replacing(path) as file:
+    raise KeyboardInterrupt
+  assert path.read_text() == "before"
+  with storage.replacing(path) as file:
+    file.write("after")
+  assert path.read_text() == "after"
+  for wrong, kind in ((tmp_path, IsADirectoryError), (tmp_path / "none" / "x.csv", FileNotFoundError)):
+    with pytest.raises(kind) as error, storage.replacing(wrong) as file:
+      pass
+    assert error.value.filename == str(wrong)
+  assert os.listdir(tmp_path) == ["table.csv"]
+
+
+def test_a_file_of_another_kind_is_no_policy(tmp_path):
+  ps_cfr_spiel.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
+  with pytest.raises(ValueError, match=r"000000\.npz holds batch, not a policy or a run"):
+    ps_cfr_spiel.load_policy(tmp_path / "000000.npz")
+
+
+@pytest.mark.parametrize("row", ["1,-1,0.5,0", "1,1,-5,0", "1,nan,0.5,0", "1,1,inf,0", "-1,1,0.5,0"])
+def test_tables_of_measurements_that_cannot_be(tmp_path, row):
+  path = tmp_path / "exploitability.csv"
+  path.write_text(f"iteration,seconds,exploitability,value\n0,0,0.5,0\n{row}\n")
+  with pytest.raises(ValueError, match=r"exploitability\.csv is not a table of this program"):
+    read_points(path, 10)
 
 
 def test_files_of_killed_writers_are_swept(solver, tmp_path):

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pyspiel
 
 from . import cards
-from .situations import MOST
+from .situations import whole
 
 
 def river(
@@ -75,25 +74,30 @@ def _load(
   name: str, board: str, pot: int, stack: int, bets: str | Iterable[str], ranges: str | tuple[str, str]
 ) -> pyspiel.Game:
   """The game of this name; see `river`."""
-  sizes = [bets] if isinstance(bets, str) else list(bets)
+  if not isinstance(board, str):
+    raise ValueError(f"board={board!r}: must be a text such as 'Ks7d2c5h9s'.")
+  sizes, both = _texts("bets", bets), _texts("ranges", ranges)
   if not isinstance(bets, str) and any(mark in text for text in sizes for mark in "|/"):
     raise ValueError(f"bets={bets!r}: sizes for each player or street are one text, '50%, a; a | 33% / a'.")
-  both = [ranges] if isinstance(ranges, str) else list(ranges)
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
   texts = {"board": board, "bets": ";".join(sizes), "ranges": ";".join(map(_blanks, both))}
-  parameters = {**plain(texts), "pot": _chips("pot", pot), "stack": _chips("stack", stack)}
+  parameters = {**plain(texts), "pot": whole("pot", pot), "stack": whole("stack", stack)}
   try:
     return pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:
     raise ValueError(str(error)) from error
 
 
-def _chips(name: str, value: Any) -> int:
-  """A number of chips that OpenSpiel can take, or ValueError."""
-  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MOST:
-    raise ValueError(f"{name}={value!r}: must be a whole number of chips from 0 to {MOST}")
-  return int(value)
+def _texts(name: str, given: Any) -> list[str]:
+  """One text, or those that an iterable gives, or ValueError."""
+  try:
+    texts = [given] if isinstance(given, str) else list(given)
+  except TypeError:  # there is nothing to go through
+    texts = [given]
+  if not all(isinstance(text, str) for text in texts):
+    raise ValueError(f"{name}={given!r}: must be a text, or several in a list.")
+  return texts
 
 
 def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so that arrays 
 same shape.
 """
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +18,15 @@ from . import betting, cards
 from .ranking import strengths
 
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
+MOST_SEED = 2**32 - 1  # as of all solvers
+MOST_WEIGHT = 1e300  # all hands together weigh no more than a float can say
 FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
 class Situation(NamedTuple):
   """A river to be solved; its parameters are those of `river_subgame`.
+
+  Nothing is checked here: `situation` does that, and `solve_batch` with whatever it is given.
 
   Attributes:
     board: Five cards.
@@ -83,11 +88,7 @@ def situation(
     ValueError: Something is not as `river_subgame` wants it.
   """
   dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)))
-  sizes = {"pot": pot, "stack": stack}
-  for name, value in sizes.items():
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-      raise ValueError(f"{name} must be an integer, got {value!r}")
-  betting_tree(int(pot), int(stack), bets)  # fails for what it does not allow
+  betting_tree(pot, stack, bets)  # fails for what it does not allow
   if isinstance(ranges, str):
     weights = np.zeros((2, len(cards.ALL_HANDS)))
     for row, held in zip(weights, cards.parse_ranges(ranges, dealt)[0], strict=True):
@@ -97,8 +98,23 @@ def situation(
   return Situation(dealt, int(pot), int(stack), bets, weights)
 
 
+def whole(name: str, value: Any, most: int = MOST) -> int:
+  """A whole number from 0 to `most`, Python's or NumPy's, or ValueError."""
+  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= most:
+    raise ValueError(f"{name}={value!r}: must be a whole number from 0 to {most}")
+  return int(value)
+
+
+def _array(given: Any) -> np.ndarray:
+  """What was given as an array, without a shape if it has none."""
+  try:
+    return np.asarray(given)
+  except (ValueError, TypeError):
+    return np.array(None)
+
+
 def _card_list(board: Any) -> list[int]:
-  numbers = np.asarray(board)
+  numbers = _array(board)
   if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not np.isin(numbers, cards.WHOLE_DECK).all():
     raise ValueError(f"board={board!r}: must be five cards, as text or as numbers from 0 to 51")
   return numbers.tolist()
@@ -106,16 +122,15 @@ def _card_list(board: Any) -> list[int]:
 
 def _weights(ranges: Any, board: cards.Board) -> np.ndarray:
   """Checked weights, without the hands that cannot be dealt."""
-  weights = np.asarray(ranges)
+  weights = _array(ranges)
   shape = (2, len(cards.ALL_HANDS))
   if weights.shape != shape or weights.dtype.kind not in "fiu":
     raise ValueError(f"ranges: must be a text or numbers {list(shape)}, got {weights.dtype} {weights.shape}")
   weights = weights.astype(float)
-  if not (np.isfinite(weights).all() and (weights >= 0).all()):
-    raise ValueError("ranges: weights must be finite and not negative")
-  weights[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
-  beside = [compatible(other) > 0 for other in weights[::-1]]  # is there a hand of the other's beside it?
-  weights *= np.stack(beside)
+  if not ((weights >= 0) & (weights <= MOST_WEIGHT)).all():
+    raise ValueError(f"ranges: weights must be finite, not negative and at most {MOST_WEIGHT:g}")
+  weights[:, _HOLDS[:, board].any(1)] = 0
+  weights *= compatible(weights[::-1] > 0) > 0  # is there a hand of the other's beside it?
   if not weights.any(1).all():
     raise ValueError("ranges: no two hands of theirs can be dealt on this board")
   return weights
@@ -136,15 +151,19 @@ def of_game(game: pyspiel.Game) -> Situation:
   return situation(**{name: parameters[name] for name in FIELDS})
 
 
-@functools.lru_cache(maxsize=4096)
 def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, ...]:
   """The lines of betting on a river.
 
   Raises:
     ValueError: `river_subgame` does not allow it, or there are more than `MOST` chips.
   """
-  if max(pot, stack) > MOST:
-    raise ValueError(f"pot={pot}, stack={stack}: must be at most {MOST}")
+  if not isinstance(bets, str):
+    raise ValueError(f"bets={bets!r}: must be a text such as 'fcpa' or '0.5 1 a'")
+  return _betting_tree(whole("pot", pot), whole("stack", stack), bets)
+
+
+@functools.lru_cache(maxsize=4096)
+def _betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, ...]:
   return betting.public_tree(pot, stack, betting.parse_bets(bets))
 
 
@@ -202,6 +221,15 @@ KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.nda
 }
 
 
+def _ratios(given: Any) -> tuple[float, ...]:
+  """Checked ratios of `RandomRivers`."""
+  numbers = _array(given)
+  sound = numbers.dtype.kind in "fiu" and numbers.ndim == 1 and numbers.size > 0
+  if not (sound and ((numbers >= 0) & (numbers <= MOST)).all()):
+    raise ValueError(f"ratios={given!r}: must be one or more numbers from 0 to {MOST}")
+  return tuple(numbers.astype(float).tolist())
+
+
 @dataclasses.dataclass(frozen=True)
 class RandomRivers(Sequence):
   """So many random rivers, each drawn when asked for, by the seed and its number alone.
@@ -231,12 +259,17 @@ class RandomRivers(Sequence):
   kind: str = "halves"
 
   def __post_init__(self):
-    if self.kind not in KINDS:
+    """Raises ValueError for what is not as above."""
+    if self.kind not in tuple(KINDS):
       raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
-    if not 0 <= self.count <= MOST:
-      raise ValueError(f"count={self.count!r}: must be from 0 to {MOST}")
-    if not self.ratios or not all(0 <= ratio <= MOST for ratio in self.ratios):
-      raise ValueError(f"ratios={self.ratios!r}: must be one or more numbers from 0 to {MOST}")
+    read = {
+      "count": whole("count", self.count),
+      "seed": whole("seed", self.seed, MOST_SEED),
+      "pot": whole("pot", self.pot),
+      "ratios": _ratios(self.ratios),
+    }
+    for name, value in read.items():
+      object.__setattr__(self, name, value)
     for ratio in self.ratios:
       betting_tree(self.pot, self.stack(ratio), self.bets)
 
@@ -248,16 +281,22 @@ class RandomRivers(Sequence):
     return self.count
 
   def __getitem__(self, number: Any) -> Any:
-    """Situation of a number, whatever the others are."""
-    if isinstance(number, slice):
-      return [self[k] for k in range(self.count)[number]]
-    if not 0 <= number < self.count:
-      raise IndexError(f"situation {number} of {self.count}")
-    return self.draw(number)
+    """Situation of a number, whatever the others are, or those of a slice; IndexError if there are none."""
+    try:
+      found = range(self.count)[number]
+    except (IndexError, TypeError):
+      raise IndexError(
+        f"river {number!r} of {self.count}: no such one; give a whole number or a slice"
+      ) from None
+    return self.draw(found) if isinstance(found, int) else [self.draw(k) for k in found]
 
   def draw(self, number: int) -> Situation:
-    """The situation of a number; those beyond `count` too."""
-    rng = np.random.default_rng((self.seed, number))
+    """The situation of a number; those beyond `count` too.
+
+    Raises:
+      ValueError: The number is no whole number from 0.
+    """
+    rng = np.random.default_rng((self.seed, whole("number", number)))
     board = tuple(rng.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE, replace=False).tolist())
     ratio = self.ratios[rng.integers(len(self.ratios))]
     live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
@@ -274,15 +313,13 @@ def from_words(given: Mapping[str, Any]) -> Situation:
   Raises:
     ValueError: A field is unknown or missing, or not as it should be.
   """
-  unknown = sorted(set(given) - set(FIELDS))
-  if unknown or "board" not in given:
+  unknown = [name for name in given if name not in FIELDS]
+  fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}
+  if unknown or "board" not in fields:
     what = f"unknown field {unknown[0]!r}" if unknown else "no board"
     raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
-  fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}
   for name in ("pot", "stack"):
     if isinstance(text := fields.get(name), str):
-      try:
+      with contextlib.suppress(ValueError):  # `situation` tells what is no number
         fields[name] = int(text)
-      except ValueError:
-        raise ValueError(f"{name}={text!r}: must be an integer") from None
   return situation(**fields)

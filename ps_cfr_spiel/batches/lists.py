@@ -10,6 +10,7 @@ from ps_cfr_spiel.batches.solutions import Solution
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.river import plain  # pyright: ignore
 from ps_cfr_spiel.games.poker.situations import FIELDS, Situation, from_words  # pyright: ignore
+from ps_cfr_spiel.storage import replacing
 
 CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")
 FOUND = ("value", "best_response_0", "best_response_1", "exploitability", "percent_of_pot", "iterations")
@@ -30,12 +31,15 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   if reader is None:
     raise ValueError(f"{path}: must end in {', '.join((CSV, *JSON_LINES))}, which says how it is written.")
   situations, ranges = [], []
-  for line, given in reader(path):
-    try:
-      situations.append(from_words(plain(given)))
-    except ValueError as error:
-      raise ValueError(f"{path}, line {line}: {error}") from error
-    ranges.append(str(given.get("ranges") or "uniform"))
+  try:
+    for line, given in reader(path):
+      try:
+        situations.append(from_words(plain(given)))
+      except ValueError as error:
+        raise ValueError(f"line {line}: {error}") from error
+      ranges.append(str(given.get("ranges") or "uniform"))
+  except (ValueError, csv.Error) as error:
+    raise ValueError(f"{path}, {error}" if str(error).startswith("line ") else f"{path}: {error}") from error
   if not situations:
     raise ValueError(f"{path}: there is no situation in it.")
   return situations, ranges
@@ -47,7 +51,7 @@ def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = csv.DictReader(file, skipinitialspace=True)
     for row in rows:
       if None in row or None in row.values():
-        raise ValueError(f"{path}, line {rows.line_num}: has not as many fields as the first line.")
+        raise ValueError(f"line {rows.line_num}: has not as many fields as the first line.")
       yield rows.line_num, {name.strip(): text.strip() for name, text in row.items()}
 
 
@@ -59,10 +63,10 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         continue
       try:
         given = json.loads(text)
-      except json.JSONDecodeError as error:
-        raise ValueError(f"{path}, line {line}: not JSON: {error}") from error
+      except (ValueError, RecursionError) as error:
+        raise ValueError(f"line {line}: not JSON: {error}") from error
       if not isinstance(given, dict):
-        raise ValueError(f"{path}, line {line}: must be an object with fields {', '.join(FIELDS)}.")
+        raise ValueError(f"line {line}: must be an object with fields {', '.join(FIELDS)}.")
       yield line, given
 
 
@@ -74,7 +78,7 @@ def write_list(
   Raises:
     OSError: the file cannot be written.
   """
-  with open(path, "w", newline="", encoding="utf-8") as file:
+  with replacing(path, newline="", encoding="utf-8") as file:
     table = csv.writer(file)
     table.writerow([*FIELDS, *FOUND])
     for river, text, solution in zip(situations, ranges, found, strict=True):

@@ -99,7 +99,7 @@ class Solutions(Sequence):
     """The average strategies of a situation as an OpenSpiel policy.
 
     Raises:
-      ValueError: the strategies were not kept.
+      ValueError: the strategies were not kept, or their file is damaged.
     """
     solution, item = self[number], self._read(self.situations[number])
     if solution.strategies is None:
@@ -110,6 +110,11 @@ class Solutions(Sequence):
       dealt = [cards.hand_numbers(own.cards) for own in game.ranges]  # pyright: ignore[reportAttributeAccessIssue]
       columns = [np.searchsorted(has, wanted) for has, wanted in zip(solution.hands, dealt, strict=True)]
       strategies = [[s[:, :, at] for s in own] for own, at in zip(strategies, columns, strict=True)]
+    shapes = [player.block_shapes for player in tree.players]
+    if (given := [[block.shape for block in own] for own in strategies]) != shapes:
+      raise ValueError(
+        f"The strategies of situation {number} are damaged: blocks {given}, expected {shapes}."
+      )
     return TreePolicy(game, tree.names, strategies, {"iterations": solution.iterations})
 
 
@@ -128,6 +133,9 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
   if "values" in stored.shapes:
     expected["values"] = ((n, 2, len(cards.ALL_HANDS)), single)
   arrays = stored.arrays({**stored.shapes, **expected})
+  both = arrays["best_response"]
+  if not np.allclose(arrays["exploitability"], both.mean(1), 1e-3, 1e-3 * np.abs(both).max(initial=0)):
+    raise ValueError(f"{path} is damaged: exploitability is not the mean of best_response.")
   found = []
   for k, number in enumerate(numbers):
     strategies = [_numbered(arrays, f"strategy.{number}.{i}") for i in (0, 1)]

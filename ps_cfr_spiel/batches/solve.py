@@ -7,7 +7,7 @@ compiled program together.
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import pyspiel
 from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_flag, check_option
+from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, is_number
 from ps_cfr_spiel.batches.groups import HANDS, Group, groups
 from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, made_alike, write_chunk
@@ -25,7 +25,13 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import check_dtype, check_finite, meet, precision, to_device
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation, from_words, of_game  # pyright: ignore
+from ps_cfr_spiel.games.poker.situations import (  # pyright: ignore
+  RandomRivers,
+  Situation,
+  from_words,
+  of_game,
+  situation,
+)
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import PublicTree
 
@@ -49,7 +55,7 @@ class Method(NamedTuple):
 
 
 def solve_batch(
-  situations: Sequence[Any],
+  situations: Iterable[Any],
   *,
   rule: Rule | str | None = None,
   iterations: int = 500,
@@ -73,7 +79,8 @@ def solve_batch(
 
   Args:
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` (ranges may be
-      weights [2, 1326]), or as `RandomRivers`; games, or what `pyspiel.load_game` takes.
+      weights [2, 1326]), or as `RandomRivers`; games, or what `pyspiel.load_game` takes. Hands that
+      cannot be dealt are left out of ranges.
     rule: regret rule, or its name; `NRMPlus()` by default.
     iterations: of each situation, at most.
     target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
@@ -97,13 +104,15 @@ def solve_batch(
     ValueError: an argument or a situation is not as it should be (the message has its number, from 0), or the
       folder holds another batch.
     FloatingPointError: numbers leave the range of `dtype`.
-    OSError: a file cannot be written.
+    OSError: a file or the folder cannot be written.
   """
+  situations = _in_order(situations)
+  iterations = check_count("iterations", iterations, 1)
   every = check_count("every", every, 1)
   method = Method(
     rule=make_rule(NRMPlus() if rule is None else rule),
-    iterations=check_count("iterations", iterations, 1),
-    target=target,
+    iterations=iterations,
+    target=_check_target(target),
     every=iterations if target is None else every,
     skip=check_count("skip", skip, 0),
     alternating=check_flag("alternating", alternating),
@@ -116,11 +125,9 @@ def solve_batch(
   usual = CHUNKS[method.order]
   size = usual if chunk is None else check_count("chunk", chunk, 1)
   size = min(size, max(usual, 1 << (len(situations) - 1).bit_length()))  # no room for more than there are
-  folder = None if output is None else Path(output)
-  if jax.process_count() > 1 and folder is None:
+  if jax.process_count() > 1 and output is None:
     raise ValueError("Several processes meet in files: give a folder as output, the same for all.")
-  if folder is not None:
-    folder.mkdir(parents=True, exist_ok=True)
+  folder = _make_folder(output)
   chunks: list[Any] = []
   with progress_bar(progress, total=len(situations), unit="situation", desc="solving") as bar:
     for number, first in enumerate(range(0, len(situations), size)):
@@ -136,6 +143,44 @@ def solve_batch(
   return Solutions(situations, read, chunks, size)
 
 
+def _in_order(situations: Any) -> Sequence[Any]:
+  """Situations as a sequence, which may draw or read them when asked; ValueError if they are none."""
+  if isinstance(situations, Mapping | Situation):  # one of them, though it has items too
+    raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
+  is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
+  return situations if is_sequence else check_list("situations", situations)
+
+
+def _check_target(target: Any) -> float | str | None:
+  """A target as in `solve_batch`, or ValueError."""
+  if target is None:
+    return None
+  text = isinstance(target, str)
+  try:
+    number = float(target.removesuffix("%") if text else target) if text or is_number(target) else np.nan
+  except (OverflowError, ValueError):
+    number = np.nan
+  if not 0 <= number < np.inf:
+    raise ValueError(
+      f"target must be a number of at least 0, or a share of the pot ('0.1%'), got {target!r}."
+    )
+  return target
+
+
+def _make_folder(output: Any) -> Path | None:
+  """The folder of results, now there; ValueError if it is none, or a file is in its place."""
+  if output is None:
+    return None
+  try:
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+  except TypeError:
+    raise ValueError(f"output must be the path of a folder, got {output!r}.") from None
+  except (FileExistsError, NotADirectoryError) as error:
+    raise ValueError(f"output must be a folder, and a file is in the place of {str(output)!r}.") from error
+  return folder
+
+
 def read(given: Any) -> Item:
   """A situation from what a user gives: a river if it is one, else a game.
 
@@ -143,7 +188,7 @@ def read(given: Any) -> Item:
     ValueError: it is neither, or not as it should be.
   """
   if isinstance(given, Situation):
-    return given
+    return situation(*given)
   if isinstance(given, Mapping):
     return from_words(given)
   game = load_game(given) if isinstance(given, str) else given
@@ -154,6 +199,8 @@ def read(given: Any) -> Item:
 
 def _read_all(situations: Sequence[Any], part: range) -> list[Item]:
   """The situations of a chunk; an error says which it is about."""
+  if isinstance(situations, RandomRivers):
+    return [situations[number] for number in part]  # sound as they are drawn
   items = []
   for number in part:
     try:
@@ -216,19 +263,11 @@ def _target(target: float | str | None, item: Item) -> float:
   """The exploitability at which to stop, in the game's utility; minus infinity for never."""
   if target is None:
     return -np.inf
-  try:
-    number = float(target.removesuffix("%")) if isinstance(target, str) else float(target)
-  except ValueError:
-    number = np.nan
-  if not 0 <= number < np.inf:
-    raise ValueError(
-      f"target must be a number of at least 0, or a share of the pot ('0.1%'), got {target!r}."
-    )
   if not (isinstance(target, str) and target.endswith("%")):
-    return number
+    return float(target)
   if not isinstance(item, Situation):
     raise ValueError(f"target={target!r}: this game has no pot; give a number in its own unit.")
-  return number / 100 * item.pot
+  return float(target.removesuffix("%")) / 100 * item.pot
 
 
 def _solve_group(group: Group, targets: Sequence[float], method: Method, mesh: Mesh) -> list[Solution]:

@@ -10,7 +10,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
-from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, make_folder, user_errors
+from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, make_folder, refuse, user_errors
 from ps_cfr_spiel.dealing import (
   AWARE,
   CLUSTERS,
@@ -60,6 +60,10 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command; returns its exit code."""
   if not words:
     raise UserError("abstract needs a game, such as leduc_poker.")
+  if values.abstraction is not None:
+    refuse(values, ("clusters", "buckets", "aware", "seed", "output"), "is for a new abstraction")
+  if values.sizes:
+    refuse(values, ("hand", "board", "png", "output"), "needs an abstraction, and --sizes makes none")
   game = load_game(words)
   with user_errors():
     buckets = buckets_of(values)

@@ -5,6 +5,7 @@ from typing import Any
 
 from absl import flags
 
+from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, say
@@ -33,9 +34,13 @@ SOLVERS = {**comparison.OURS, **comparison.THEIRS}
 
 def compare(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  with user_errors():
+    check_number("--seconds", values.seconds, 0.001, 1e6)
   game = load_game(words, values)
   drawn = drawing(values.png)
   solvers = SOLVERS if values.solvers is None else {name: _maker(name) for name in values.solvers}
+  if not solvers:
+    raise UserError(f"--solvers names none; choose among {', '.join([*RULES, *SOLVERS])}.")
   with user_errors():
     runs = comparison.compare(game, values.seconds, solvers, progress=False if values.json else None)
   if drawn:

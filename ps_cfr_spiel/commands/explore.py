@@ -9,8 +9,9 @@ from absl import flags
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_limit
 from ps_cfr_spiel.commands.show import origin
-from ps_cfr_spiel.commands.user_input import UserError, load_saved_policy, user_errors
+from ps_cfr_spiel.commands.user_input import UserError, keep_apart, load_saved_policy, user_errors
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.storage import replacing
 from ps_cfr_spiel.views import explore_page
 
 
@@ -34,11 +35,13 @@ def explore(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if len(words) != 1:
     raise UserError(f"explore needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
+  file = Path(values.html or Path(words[0]).with_suffix(".html"))
+  keep_apart("html", file, words[0])
   policy = load_saved_policy(words[0], values.limit)
   with user_errors():
     text = explore_page(policy, origin(policy), values.part)
-  file = Path(values.html or Path(words[0]).with_suffix(".html"))
-  file.write_text(text, encoding="utf-8")
+  with replacing(file, encoding="utf-8") as page:
+    page.write(text)
   print(report({"saved": f"{file} ({len(text.encode()) / 1e6:.1f} MB)", "open it": file.resolve().as_uri()}))
   return 0
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyspiel
 from absl import flags
 
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.cfr import ALIASES, RULES
 from ps_cfr_spiel.compiler import LEAVES
 from ps_cfr_spiel.dealing import LOSSLESS
@@ -64,7 +65,7 @@ def buckets_of(values: flags.FlagValues) -> int | str:
     return text
   if not text.isdecimal() or int(text) < 1:
     raise ValueError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
-  return int(text)
+  return check_count("--buckets", int(text[:20]), 1)
 
 
 def define_processes(values: flags.FlagValues, alone: str) -> None:

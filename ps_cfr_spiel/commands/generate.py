@@ -78,7 +78,8 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
   if not leads():
     return 0
   pots = [values.pot] * len(rivers) if isinstance(rivers, RandomRivers) else [river.pot for river in rivers]
-  shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
+  with user_errors():  # of files that were there and are damaged
+    shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
   facts = {
     "rivers": len(rivers),
     "folder": str(folder),

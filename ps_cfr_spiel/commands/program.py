@@ -5,6 +5,7 @@ Every command has its own absl flags and knows no others, so that a misspelt one
 """
 
 import gc
+import io
 import os
 import sys
 import textwrap
@@ -184,6 +185,16 @@ def _run_and_leave(words: Sequence[str]) -> int:
   return code
 
 
+def _mend_streams() -> None:
+  """Closed streams are as empty as /dev/null, and what a terminal cannot show does not end the program."""
+  for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    if getattr(sys, name) is None:
+      setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (as long as the process)
+  for stream in (sys.stdout, sys.stderr):
+    if isinstance(stream, io.TextIOWrapper):
+      stream.reconfigure(errors="backslashreplace")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
   """The program: ends the process with its exit code.
 
@@ -191,4 +202,5 @@ def main(argv: Sequence[str] | None = None) -> None:
     argv: the program's name and the words after it; those of the process by default.
   """
   gc.freeze()  # what was imported stays: no collection need look at it
+  _mend_streams()
   app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

@@ -1,7 +1,9 @@
 """A run of the command solve: a solver at work, what is measured, told and saved of it."""
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -131,6 +133,23 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
 
 
 # --- What is saved ------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+  """Lets a Ctrl-C wait until this is done."""
+  pressed: list[bool] = []
+  try:
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+  except ValueError:  # not the main thread, where no Ctrl-C arrives
+    yield
+    return
+  try:
+    yield
+  finally:
+    signal.signal(signal.SIGINT, before)
+  if pressed:
+    raise KeyboardInterrupt
 
 
 def checkpoint(run: Run) -> None:

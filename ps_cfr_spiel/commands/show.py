@@ -9,7 +9,14 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, define_limit, say
-from ps_cfr_spiel.commands.user_input import UserError, drawing, load_saved_policy, user_errors
+from ps_cfr_spiel.commands.user_input import (
+  UserError,
+  drawing,
+  keep_apart,
+  load_saved_policy,
+  refuse,
+  user_errors,
+)
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
@@ -57,6 +64,10 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
     raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   if values.at and values.history:
     raise UserError("--at and --history both say where to look; give one of them.")
+  for name in ("csv", "save"):
+    keep_apart(name, values[name].value, words[0])
+  if values.csv or values.json or values.part or values.save:  # what these write is whole
+    refuse(values, ("player", "rows", "hand", "action", "png"), "is for what is printed as text")
   drawn = drawing(values.png)
   policy = load_saved_policy(words[0], values.limit)
   if values.part or values.save:

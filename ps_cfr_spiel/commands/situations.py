@@ -44,8 +44,9 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
     situations, ranges = read_list(path)
   folder = make_folder(Path(values.output) if values.output is not None else Path("runs") / path.stem)
   solutions, seconds = solve(values, situations, folder, {name: values[name].value for name in METHOD})
-  write_list(folder / TABLE, situations, ranges, solutions)
-  shares = [100 * s.exploitability / river.pot for s, river in zip(solutions, situations, strict=True)]
+  with user_errors():  # of files that were there and are damaged
+    write_list(folder / TABLE, situations, ranges, solutions)
+    shares = [100 * s.exploitability / river.pot for s, river in zip(solutions, situations, strict=True)]
   facts = {
     "situations": len(situations),
     "table": str(folder / TABLE),

@@ -26,6 +26,7 @@ from ps_cfr_spiel.commands.run import (
   save,
   table_head,
   table_row,
+  undisturbed,
 )
 from ps_cfr_spiel.commands.situations import define_sharing, refuse_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
@@ -109,7 +110,14 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
       checkpoint(run)
       kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
     raise UserError(f"{error}{kept}") from error
+  except BrokenPipeError:  # nobody reads what is told, as after `| head`
+    if run.solver.iteration > run.start:
+      checkpoint(run)
+    raise
   if interrupted:
+    if run.solver.iteration > run.start:
+      with undisturbed():  # by an impatient second Ctrl-C
+        checkpoint(run)
     print("\nInterrupted.", file=sys.stderr)
   if interrupted and run.solver.iteration == run.start:
     print("No iteration was finished, nothing is saved.", file=sys.stderr)

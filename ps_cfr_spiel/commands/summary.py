@@ -7,7 +7,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
-from ps_cfr_spiel.commands.user_input import drawing, load_game, user_errors
+from ps_cfr_spiel.commands.user_input import drawing, load_game, refuse, user_errors
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import certificate
@@ -27,6 +27,8 @@ def define(values: flags.FlagValues) -> None:
 
 def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+  if not values.tree:
+    refuse(values, ("infostates", *([] if values.png else ["depth"])), "is for --tree")
   game = load_game(words, values)
   with user_errors():
     drawn = drawing(values.png)

@@ -1,6 +1,7 @@
 """The command `ps-cfr-spiel train`: trains an agent by play, in a game too large to walk, and saves it."""
 
 import csv
+import math
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 from absl import flags
 from tqdm.auto import tqdm
 
+from ps_cfr_spiel.arguments import check_count, check_seconds
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
@@ -27,6 +29,7 @@ from ps_cfr_spiel.solvers import (
   PlayedSolver,
   load_solver,
 )
+from ps_cfr_spiel.storage import replacing
 
 RUN, MARKS = "run.npz", "training.csv"
 INTERRUPTED = 130  # exit code
@@ -105,6 +108,8 @@ def train(values: flags.FlagValues, words: Sequence[str]) -> int:
   folder = make_folder(_folder(values, solver))
   with user_errors():
     end = solver.end_of(values.iterations)
+    check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
+    check_count("--games", values.games, 1)
   opponents = _opponents(solver)
   quiet = values.quiet or values.json
   if not quiet:
@@ -257,19 +262,19 @@ def _read(path: Path, iteration: int) -> list[dict[str, Any]]:
   try:
     with open(path, newline="") as file:
       rows = list(csv.DictReader(file))
-    return [row for row in rows if int(row["iteration"]) <= iteration and float(row["seconds"]) >= 0]
+    if not all(0 <= float(row["seconds"]) < math.inf for row in rows):
+      raise ValueError("a time is negative or not finite")
+    return [row for row in rows if int(row["iteration"]) <= iteration]
   except (KeyError, TypeError, ValueError, csv.Error) as error:
     raise UserError(f"{path} is not a table of this program; move it away to resume.") from error
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
   """Writes the table; an earlier one is replaced only by a complete one."""
-  part = path.with_suffix(".part")
-  with open(part, "w", newline="") as file:
+  with replacing(path, newline="") as file:
     writer = csv.DictWriter(file, list(rows[-1]))
     writer.writeheader()
     writer.writerows(rows)
-  part.replace(path)
 
 
 COMMAND = Command(

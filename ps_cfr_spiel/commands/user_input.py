@@ -146,6 +146,19 @@ def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
   return load_pictures(), path
 
 
+def refuse(values: flags.FlagValues, names: Sequence[str], why: str) -> None:
+  """`UserError` if one of these flags is given, where it would have no effect; `why` follows its name."""
+  for name in names:
+    if values[name].present:
+      raise UserError(f"--{name} {why}; leave it out.")
+
+
+def keep_apart(flag: str, file: str | Path | None, source: str) -> None:
+  """`UserError` if a flag names the file that is read, which would be lost."""
+  if file and Path(file).exists() and Path(source).exists() and Path(file).samefile(source):
+    raise UserError(f"--{flag}={file} would replace the file that is read; name another one.")
+
+
 def make_folder(folder: Path) -> Path:
   """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
   try:

@@ -58,7 +58,7 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
   if not marks or sorted(set(marks)) != marks:
     raise ValueError(f"marks must ascend, from 1 or more, got {marks}.")
   table = method.runs.situation.tree
-  if not table.cells:
+  if not method.decisions:
     raise ValueError(f"In {method.game} nobody decides: there are no infostates to follow runs at.")
   numbers = (
     2 * len(seeds) * len(marks) * table.cells * table.actions * table.cells

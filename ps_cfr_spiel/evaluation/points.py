@@ -1,9 +1,12 @@
 """What is measured of a run, when, and the table exploitability.csv."""
 
 import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from ps_cfr_spiel.storage import replacing
 
 
 class Point(NamedTuple):
@@ -22,6 +25,7 @@ class Point(NamedTuple):
   value: float
 
 
+ROUNDING = 1e-3  # of what is measured in float32
 MANY = tuple(range(10, 100, 5))  # 1, 2, ..., 10, 15, 20, ..., 100, 150, 200, ..., 1000, 1500, ...
 ROUND = (10, 20, 50)  # 1, 2, 5, 10, 20, 50, ..., where measuring or showing is dear
 
@@ -47,12 +51,10 @@ def is_round(iteration: int) -> bool:
 
 def write_points(path: Path, points: Sequence[Point]) -> None:
   """Writes the table; an earlier one is replaced only by a complete one."""
-  part = path.with_suffix(".part")
-  with open(part, "w", newline="") as file:
+  with replacing(path, newline="") as file:
     writer = csv.writer(file)
     writer.writerow(Point._fields)
     writer.writerows((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
-  part.replace(path)
 
 
 def read_points(path: Path, iteration: int) -> list[Point]:
@@ -67,6 +69,18 @@ def read_points(path: Path, iteration: int) -> list[Point]:
     with open(path, newline="") as file:
       rows = [[float(row[name]) for name in Point._fields] for row in csv.DictReader(file)]
     points = [Point(int(row[0]), *row[1:]) for row in rows]
+    if not all(map(_is_possible, points)):
+      raise ValueError("a number is not finite, or what cannot be negative is")
   except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
     raise ValueError(f"{path} is not a table of this program; move it away to resume.") from error
   return [point for point in points if point.iteration <= iteration]
+
+
+def _is_possible(point: Point) -> bool:
+  """Whether something like this can have been measured; exploitability is negative by rounding alone."""
+  least = -ROUNDING * max(abs(point.value), 1)
+  return (
+    all(map(math.isfinite, point))
+    and min(point.iteration, point.seconds) >= 0
+    and point.exploitability >= least
+  )

@@ -15,6 +15,7 @@ from ps_cfr_spiel.policy.naming import action_names, line
 from ps_cfr_spiel.policy.reach import Reach
 from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.storage import replacing
 from ps_cfr_spiel.tree import Decision, Labels
 
 COLUMNS: tuple[str, ...] = (
@@ -90,7 +91,7 @@ def write_rows(path: str | os.PathLike, table: Iterable[Row]) -> int:
     OSError: the file cannot be written.
   """
   count = 0
-  with open(path, "w", encoding="utf-8", newline="") as file:
+  with replacing(path, encoding="utf-8", newline="") as file:
     writer = csv.DictWriter(file, COLUMNS)
     as_json = Path(path).suffix == ".jsonl"
     if not as_json:

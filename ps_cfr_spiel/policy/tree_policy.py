@@ -210,9 +210,12 @@ class TreePolicy(openspiel_policy.Policy):
     """The policy in a file that `storage.read` opened; see `load_policy`.
 
     Raises:
-      ValueError: the file does not fit its own game, which may have at most `limit` histories to walk.
+      ValueError: the file holds something else, or does not fit its own game, which may have at most `limit`
+        histories to walk.
     """
     header = file.header
+    if header["kind"] != "policy":
+      raise ValueError(f"{file.path} holds {header['kind']}, not a policy or a run.")
     options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
     options["limit"] = min(options.get("limit", limit), limit)
     game = game_of(file)
@@ -334,7 +337,10 @@ def _block_name(player: int, block: int) -> str:
 
 def _normalised(block: Any, name: str) -> np.ndarray:
   """The block in float64, summing to one over A; ValueError if it holds no probabilities."""
-  block = np.asarray(block, np.float64)
+  block = np.asarray(block)
+  if block.dtype.kind not in "biuf":
+    raise ValueError(f"The probabilities in {name} must be real numbers, got {block.dtype}.")
+  block = block.astype(np.float64)
   total = block.sum(0, keepdims=True)
   if not ((block >= 0).all() and (total > 0).all() and (total < np.inf).all()):  # NaN fails too
     raise ValueError(

@@ -180,7 +180,8 @@ def _agent_table(host: PlayedGame, agent: PlayedPolicy | np.ndarray, dtype: str)
     given = np.asarray(agent)
     if given.shape != table.shape or given.dtype.kind not in "iuf" or not (given >= 0).all():
       raise ValueError(
-        f"against: expected an agent, or {len(table):,} weights of moves, none below 0 or nan; got {agent!r}."
+        f"against: expected an agent, or {len(table):,} weights of moves, none below 0 or nan; got "
+        f"{given.dtype}{list(given.shape)}."
       )
     with np.errstate(over="ignore"):
       table[:] = given

@@ -248,6 +248,9 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
     (["kuhn_poker", "no_such_game"], "Situation 1: Unknown game"),
     ([5], "Situation 0: expected a Situation"),
     (["kuhn_poker(players=3)"], "player"),
+    ([{"board": None}], "Situation 0: no board"),
+    ([{"board": BOARDS[0], "bets": 5}], "Situation 0: bets=5: must be a text"),
+    ([{"board": BOARDS[0], "bets": ["a"]}], r"Situation 0: bets=\['a'\]: must be a text"),
   ],
 )
 def test_mistakes_are_named_by_number(given, message):
@@ -262,6 +265,10 @@ def test_mistakes_are_named_by_number(given, message):
     ({"target": "low"}, "target must be a number"),
     ({"target": -1}, "target must be a number"),
     ({"target": "1%"}, "this game has no pot"),
+    *[({"target": target}, "target must be a number") for target in ([1], 1j, True, "nan%", 10**400)],
+    ({"output": True}, "output must be the path of a folder, got True"),
+    ({"output": __file__}, "output must be a folder, and a file is in the place of"),
+    ({"output": f"{__file__}/found"}, "output must be a folder, and a file is in the place of"),
     ({"hands": "some"}, "Unknown hands 'some'"),
     ({"order": "zip"}, "Unknown order 'zip'"),
     ({"chunk": 0}, "chunk must be an integer of at least 1"),
@@ -271,6 +278,69 @@ def test_mistakes_are_named_by_number(given, message):
 def test_wrong_options(option, message):
   with pytest.raises(ValueError, match=message):
     solve_batch(["kuhn_poker"], **{"iterations": 1, "progress": False, **option})
+
+
+@pytest.mark.parametrize(
+  ("given", "message"),
+  [
+    ({"board": BOARDS[0]}, "put a single dict into a list"),
+    (some()[0], "put a single Situation into a list"),
+    (None, "situations must be a sequence, got None"),
+    ("kuhn_poker", "situations must be a sequence, got 'kuhn_poker'"),
+    (pyspiel.load_game("kuhn_poker"), "situations must be a sequence, got kuhn_poker"),
+  ],
+)
+def test_no_sequences(given, message):
+  with pytest.raises(ValueError, match=message):
+    solve_batch(given, progress=False)
+
+
+def test_a_generator_is_listed():
+  batch = solve_batch((river for river in some()[:2]), **FAST)
+  assert [found.iterations for found in batch] == [60, 60]
+
+
+def altered(rows, value):
+  """Ranges of the first of `some`, with a value in some places."""
+  ranges = some()[0].ranges.copy()
+  ranges[rows] = value
+  return ranges
+
+
+ON_BOARD = np.isin(cards.ALL_HANDS, some()[0].board).any(1)
+
+
+@pytest.mark.parametrize(
+  ("change", "message"),
+  [
+    ({"board": (1, 2, 3, 4)}, "4 cards, 4 of them different"),
+    ({"board": (1, 2, 3, 4, 4)}, "5 cards, 4 of them different"),
+    ({"board": (1, 2, 3, 4, 99)}, "five cards, as text or as numbers from 0 to 51"),
+    ({"board": None}, "five cards, as text or as numbers from 0 to 51"),
+    ({"pot": 21}, "positive even"),
+    ({"stack": None}, "stack=None: must be a whole number"),
+    ({"bets": None}, "bets=None: must be a text"),
+    ({"ranges": None}, r"ranges: must be a text or numbers \[2, 1326\]"),
+    ({"ranges": np.ones((2, 1325))}, r"ranges: must be a text or numbers \[2, 1326\]"),
+    *[({"ranges": altered((0, 7), x)}, "weights must be finite, not negative") for x in (-1, np.nan, np.inf)],
+    ({"ranges": np.full((2, 1326), 1e306)}, r"at most 1e\+300"),
+    ({"ranges": np.zeros((2, 1326))}, "no two hands of theirs can be dealt"),
+    ({"ranges": np.stack([ON_BOARD, ~ON_BOARD]) * 1.0}, "no two hands of theirs can be dealt"),
+  ],
+)
+def test_situations_made_by_hand_are_checked(change, message):
+  river, sound = some()[:2]
+  with pytest.raises(ValueError, match=rf"^Situation 1: .*{message}"):
+    solve_batch([sound, river._replace(**change)], iterations=1, progress=False)
+
+
+def test_hands_that_cannot_be_dealt_are_left_out():
+  """However a river was made: those of the board, as in words; and the board may be words, too."""
+  river = some()[0]
+  loose = river._replace(board=BOARDS[0], ranges=altered((slice(None), ON_BOARD), 0.5))
+  sound, found = solve_batch([river, loose], **FAST)
+  for mine, other in zip(sound[:5], found[:5], strict=True):
+    np.testing.assert_array_equal(mine, other)
 
 
 def test_no_situations():

@@ -85,11 +85,12 @@ def test_a_hand_is_found(folder, capsys):
     ([GAME, "--abstraction=nothing.npz"], "nothing.npz: No such file"),
   ],
 )
-def test_mistakes(words, message, capsys, tmp_path):
+def test_mistakes(words, message, capsys, tmp_path, monkeypatch):
   """And nothing is clustered before they are found."""
-  assert program.run(["abstract", *words, f"--output={tmp_path}", "--quiet"]) == 2
+  monkeypatch.chdir(tmp_path)
+  assert program.run(["abstract", *words, "--quiet"]) == 2
   assert message in capsys.readouterr().err
-  assert not list(tmp_path.iterdir())
+  assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 def test_an_abstraction_of_another_game(tmp_path, capsys):

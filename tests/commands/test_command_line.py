@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program as command_line
+from ps_cfr_spiel.commands import solve
 from ps_cfr_spiel.evaluation import points
 from ps_cfr_spiel.views import number_text
 
@@ -144,6 +146,42 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
   solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
   assert solver.iteration == rows(tmp_path)[-1][0] > 0
   assert (tmp_path / "exploitability.png").exists()
+
+
+def test_an_impatient_second_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys):
+  """It comes while the run is being saved, and waits until that is done."""
+  whole = solve.checkpoint
+
+  def some(run, _):
+    run.solver.run(7)
+    raise KeyboardInterrupt
+
+  def disturbed(run):
+    signal.raise_signal(signal.SIGINT)
+    whole(run)
+
+  monkeypatch.setattr(solve, "_iterate", some)
+  monkeypatch.setattr(solve, "checkpoint", disturbed)
+  assert command_line.run(["solve", "kuhn_poker", f"--output={tmp_path}", "--quiet"]) == 130
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration == 7
+  assert "interrupted" in capsys.readouterr().err
+
+
+def test_what_nobody_reads_is_saved(tmp_path):
+  """As after `| head -15`."""
+  command = [PROGRAM, "solve", "kuhn_poker", "--iterations=1000000000", f"--output={tmp_path}"]
+  with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    assert any(re.match(r" +\d+ +\d", line) for line in process.stdout)  # the table's first row
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration > 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_streams(closed):
+  command = shlex.join([PROGRAM, "play", "kuhn_poker", "--opponent=random"])
+  done = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True, timeout=PATIENCE)
+  assert "Traceback" not in done.stderr
 
 
 def test_without_matplotlib(tmp_path):
@@ -289,6 +327,24 @@ def spoil(folder):
     ("solve|kuhn_poker|--lock=pass=bet|--lock=pass=pass", "'pass' is locked twice"),
     ("solve|kuhn_poker|--solver=vr-mccfr|--lock=pass=bet", "--solver=vr-mccfr has no --lock"),
     ("show|{run}|--save={tmp}/part.npz", "--part and --save belong together"),
+    ("show|{run}|--json|--player=0", "--player is for what is printed as text; leave it out"),
+    ("show|{run}|--csv={tmp}/x.csv|--hand=AKs", "--hand is for what is printed as text"),
+    ("show|{run}|--csv={run}", "would replace the file that is read; name another one"),
+    ("explore|{run}|--html={run}", "would replace the file that is read; name another one"),
+    ("summary|kuhn_poker|--depth=2", "--depth is for --tree"),
+    ("summary|kuhn_poker|--infostates", "--infostates is for --tree"),
+    ("compare|kuhn_poker|--seconds=inf", "--seconds must be a number from 0.001 to 1e+06, got inf"),
+    ("compare|kuhn_poker|--solvers=", "--solvers names none; choose among"),
+    ("train|kuhn_poker|--checkpoint_seconds=nan|--output={tmp}/t", "--checkpoint_seconds must be a number"),
+    (
+      "train|kuhn_poker|--games=1000000000000000000000|--output={tmp}/t",
+      "--games must be at most 2147483647",
+    ),
+    ("train|kuhn_poker|--cells=2000000000|--output={tmp}/t", "Fewer cells"),
+    ("abstract|leduc_poker|--buckets=1000000000000000000000000", "--buckets must be at most 2147483647"),
+    ("abstract|leduc_poker|--abstraction=x.npz|--seed=1", "--seed is for a new abstraction"),
+    ("abstract|leduc_poker|--sizes|--hand=2c", "--hand needs an abstraction, and --sizes makes none"),
+    ("generate|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
     ("show|{run}|--part=limp|--save={tmp}/part.npz", "Unknown action 'limp' at the start"),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),

@@ -395,12 +395,14 @@ def test_wrong_abstractions_are_refused():
     DealtAbstraction.of(dealt, good.clusters, [apart, good.buckets[1]])
   large = good.buckets[1].copy()
   large[large >= 0] += 2**30
-  with pytest.raises(ValueError, match=r"buckets of round 1: a table \(3, 6\) has 18 buckets at most, from 0; got"):
+  with pytest.raises(
+    ValueError, match=r"buckets of round 1: a table \(3, 6\) has 18 buckets at most, from 0; got"
+  ):
     DealtAbstraction.of(dealt, good.clusters, [good.buckets[0], large])
   with pytest.raises(ValueError, match="buckets of round 0: expected integers, got float64"):
     DealtAbstraction.of(dealt, good.clusters, [good.buckets[0] + 0.5, good.buckets[1]])
   for clusters in ("x", 2.5, float("nan"), [1], [[0, 0, 1]], [0, 0, 10**9], [0.0, 1.0, 1.0], True):
-    with pytest.raises(ValueError, match="^clusters"):
+    with pytest.raises(ValueError, match=r"^clusters"):
       make_abstraction(dealt, clusters, "lossless")
   for seed in (None, -1, 2.5, "x"):
     with pytest.raises(ValueError, match="seed must be an integer from 0"):

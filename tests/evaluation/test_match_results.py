@@ -231,5 +231,5 @@ def test_a_game_that_the_agent_cannot_have_played():
   for wrong in (np.nan, np.inf, 1e308, None, "x", [1.0]):
     with pytest.raises(ValueError, match=r"values must give numbers up to 1e\+30; values\(1, '"):
       evaluate_match(game, [Played(0, played[0])], agent, values=lambda *_, wrong=wrong: wrong)
-  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+  with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     evaluate_match(None, [Played(0, played[0])])

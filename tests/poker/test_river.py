@@ -1,6 +1,7 @@
 """Spots as poker players write them, against the same game by its own string."""
 
 import json
+import re
 
 import numpy as np
 import pyspiel
@@ -66,9 +67,14 @@ def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
     ({"ranges": ("AA", "XX")}, "range token 'XX': not understood"),
     ({"bets": "50%, big"}, "unknown bet size 'big'"),
     ({"bets": ["50% | 33%", "a"]}, "sizes for each player or street are one text"),
+    *[
+      ({"bets": bets}, "bets=.*: must be a text, or several")
+      for bets in (None, 5, ["50%", None], np.array(1))
+    ],
+    *[({"ranges": ranges}, "ranges=.*: must be a text, or several") for ranges in (None, ["AA", 3], 5)],
     ({"board": "Kh, Kd"}, "a river board has 5"),
     ({"bets": ["50% / 33%", "a"]}, "sizes for each player or street are one text"),
-    ({"stack": 10**20}, "stack=100000000000000000000: must be a whole number of chips from 0 to 2147483647"),
+    ({"stack": 10**20}, "stack=100000000000000000000: must be a whole number from 0 to 2147483647"),
     ({"stack": 2**31}, "stack=2147483648: must be a whole number"),
     ({"pot": -(10**20)}, "pot=-100000000000000000000: must be a whole number"),
     ({"pot": 200.0}, "pot=200.0: must be a whole number"),
@@ -83,11 +89,19 @@ def test_mistakes(arguments, message):
 
 @pytest.mark.parametrize(
   ("board", "message"),
-  [("Kh, Kd", "a board has 3, 4 or 5"), ("Kh Kd 8c 4s 4s", "4 of them different"), (7, "got kInt with 7")],
+  [("Kh, Kd", "a board has 3, 4 or 5"), ("Kh Kd 8c 4s 4s", "4 of them different")],
 )
 def test_boards_of_other_lengths(board, message):
   with pytest.raises(ValueError, match=message):
     ps_cfr_spiel.holdem(board)
+
+
+@pytest.mark.parametrize("board", [None, 5, 10**30, ["AA", 3], np.arange(5), ("Ks", "7d", "2c", "5h", "9s")])
+@pytest.mark.parametrize("make", [ps_cfr_spiel.river, ps_cfr_spiel.holdem])
+def test_boards_that_are_no_text(make, board, capfd):
+  with pytest.raises(ValueError, match=f"^{re.escape(f'board={board!r}: must be a text')}"):
+    make(board)
+  assert capfd.readouterr() == ("", "")
 
 
 def test_a_comma_in_a_game_string_gets_a_hint(capfd):

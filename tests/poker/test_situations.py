@@ -1,5 +1,8 @@
 """River situations: read, drawn, and turned into games and back."""
 
+import math
+import re
+
 import numpy as np
 import pyspiel
 import pytest
@@ -44,8 +47,28 @@ def test_numbers_alone_say_what_is_drawn():
     assert mine.board == other.board and np.array_equal(mine.ranges, other.ranges)
   assert not np.array_equal(many[0].ranges, RandomRivers(20, seed=6)[0].ranges)
   assert {river.stack for river in many} == {1500, 3500, 10500}
-  with pytest.raises(IndexError):
-    one[3]
+
+
+def test_drawn_rivers_are_a_sequence():
+  rivers = RandomRivers(3, seed=5)
+  boards = [river.board for river in rivers]
+  assert len(boards) == 3 and [river.board for river in reversed(rivers)] == boards[::-1]
+  assert [rivers[k].board for k in (-1, -3, np.int64(2))] == [boards[2], boards[0], boards[2]]
+  assert [river.board for river in rivers[-2:]] == boards[1:] and rivers[3:] == []
+  assert rivers.draw(np.int64(1)).board == boards[1] != rivers.draw(3).board
+  for number in (3, -4, 1.5, None, "1"):
+    with pytest.raises(IndexError, match=rf"river {number!r} of 3: no such one"):
+      rivers[number]
+  for number in (-1, 1.5, None, True):
+    with pytest.raises(ValueError, match=rf"number={number!r}: must be a whole number from 0"):
+      rivers.draw(number)
+
+
+@pytest.mark.parametrize("ratios", [[1, 3.0], (np.float32(1), np.int64(3)), np.array([1.0, 3.0])])
+def test_generators_of_the_same_rivers_are_equal(ratios):
+  mine = RandomRivers(np.int64(3), np.uint8(7), np.int32(20), ratios, "a")
+  other = RandomRivers(3, 7, 20, (1.0, 3.0), "a")
+  assert mine == other and hash(mine) == hash(other) and repr(mine) == repr(other)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,18 +101,28 @@ def test_compatible_is_a_sum_over_disjoint_hands():
   ("given", "message"),
   [
     ({"pot": 20}, "no board"),
+    ({"board": None}, "no board"),
     ({"board": BOARD, "blinds": 3}, "unknown field 'blinds'.*board, pot, stack, bets, ranges"),
+    ({"board": BOARD, 3: 4, "blinds": 3}, "unknown field 3"),
     ({"board": "9s7c"}, "a river board has 5"),
     ({"board": [1, 2, 3, 4, 77]}, "numbers from 0 to 51"),
-    ({"board": BOARD, "pot": "ten"}, "pot='ten': must be an integer"),
+    ({"board": [[1, 2], 3]}, "numbers from 0 to 51"),
+    ({"board": [1, 2, 3, 4]}, "4 cards, 4 of them different"),
+    ({"board": [1, 2, 3, 4, 4]}, "5 cards, 4 of them different"),
+    ({"board": BOARD, "pot": "ten"}, "pot='ten': must be a whole number from 0 to 2147483647"),
     ({"board": BOARD, "pot": 21}, "positive even"),
     ({"board": BOARD, "pot": 20, "stack": 5}, "at least 10"),
-    ({"board": BOARD, "stack": 1.5}, "stack must be an integer"),
+    ({"board": BOARD, "stack": 1.5}, "stack=1.5: must be a whole number"),
+    ({"board": BOARD, "stack": True}, "stack=True: must be a whole number"),
+    ({"board": BOARD, "bets": 5}, "bets=5: must be a text"),
+    ({"board": BOARD, "bets": ["a"]}, r"bets=\['a'\]: must be a text"),
     ({"board": BOARD, "bets": "huge"}, "unknown bet size 'huge'"),
     ({"board": BOARD, "ranges": "AA"}, "must be 'uniform', or two ranges"),
     ({"board": BOARD, "ranges": "99 9s9h;ZZ"}, "range token 'ZZ'"),
     ({"board": BOARD, "ranges": np.ones((2, 1081))}, r"numbers \[2, 1326\]"),
+    ({"board": BOARD, "ranges": [[1, 2], [3]]}, r"numbers \[2, 1326\]"),
     ({"board": BOARD, "ranges": -np.ones((2, 1326))}, "not negative"),
+    ({"board": BOARD, "ranges": np.full((2, 1326), 1e306)}, r"at most 1e\+300"),
     ({"board": BOARD, "ranges": np.where(np.arange(1326) == 7, np.inf, np.ones((2, 1326)))}, "be finite"),
     ({"board": BOARD, "ranges": np.where(np.arange(1326) == 7, np.nan, np.ones((2, 1326)))}, "be finite"),
     ({"board": BOARD, "ranges": np.zeros((2, 1326))}, "no two hands"),
@@ -100,12 +133,37 @@ def test_mistakes(given, message):
     from_words(given)
 
 
-def test_bad_generators():
-  with pytest.raises(ValueError, match="kind='odd'"):
-    RandomRivers(1, kind="odd")
-  for ratios in ((), (-1.0,), (float("nan"),), (float("inf"),)):
-    with pytest.raises(ValueError, match=r"ratios=.*must be one or more numbers from 0"):
-      RandomRivers(1, ratios=ratios)
-  for more in ({"count": 10**20}, {"count": -1}, {"count": 1, "pot": 10**20}):
-    with pytest.raises(ValueError, match=r"must be (from 0|at most)"):
-      RandomRivers(**more)
+@pytest.mark.parametrize(
+  ("name", "allowed", "values"),
+  [
+    ("kind", "must be one of halves, even, betting", ("odd", None, ["even"])),
+    ("count", "must be a whole number from 0 to 2147483647", (True, 2.5, None, "x", -1, 10**20)),
+    ("seed", "must be a whole number from 0 to 4294967295", (None, 2.5, -1, "x", [], True, 2**32)),
+    ("pot", "must be a whole number from 0 to 2147483647", (None, math.inf, 20.0, "20", 10**20)),
+    ("pot", "must be a positive even number", (0, 21)),
+    ("ratios", "must be one or more numbers from 0", (1.0, b"x", "x", None, (), [True], [[1.0]], [1, "a"])),
+    ("ratios", "must be one or more numbers from 0", ((-1.0,), (math.nan,), (math.inf,), [[1.0], 2.0])),
+    ("bets", "must be a text", (5, None, ["a"])),
+  ],
+)
+def test_bad_generators(name, allowed, values):
+  for value in values:
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{name}={value!r}: {allowed}')}"):
+      RandomRivers(**{"count": 1, name: value})
+
+
+def test_stacks_have_an_end():
+  with pytest.raises(ValueError, match="stack=4000000001: must be a whole number"):
+    RandomRivers(1, pot=2, ratios=[2e9])
+
+
+def test_a_hand_beside_a_light_one_is_kept():
+  """Whether hands can be dealt together does not depend on how their weights round."""
+  aces, kings, other = (
+    cards.hand_numbers(np.array(cards.parse_cards(hand))) for hand in ("AdAc", "KdKc", "AhAd")
+  )
+  ranges = np.zeros((2, 1326))
+  ranges[0, [aces, kings]] = 1, 1e-20
+  ranges[1, other] = 1
+  np.testing.assert_array_equal(situation(BOARD, ranges=ranges[::-1]).ranges[0].nonzero(), [[other]])
+  assert situation(BOARD, ranges=ranges).ranges[0].nonzero()[0].tolist() == [kings]

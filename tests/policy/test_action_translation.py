@@ -166,11 +166,11 @@ def test_bad_input():
     TranslatedPolicy(kuhn.game, kuhn).action_probabilities(state)
   with pytest.raises(ValueError, match="Unknown mapping None"):
     TranslatedPolicy(policy.game, policy, None)
-  with pytest.raises(ValueError, match="sizes must be a function of a state, got {}"):
+  with pytest.raises(ValueError, match=r"sizes must be a function of a state, got {}"):
     TranslatedPolicy(policy.game, policy, sizes={})
   with pytest.raises(TypeError, match="Expected a Python policy of OpenSpiel's kind, got NoneType"):
     TranslatedPolicy(policy.game, None)
-  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+  with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     TranslatedPolicy(None, policy)
 
 

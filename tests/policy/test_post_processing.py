@@ -179,7 +179,8 @@ class Answering(openspiel_policy.Policy):
 
 
 @pytest.mark.parametrize(
-  "answer", [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 0.0, 1: 0.0}, {0: np.inf, 1: 1.0}, {0: None, 1: 1}, {}]
+  "answer",
+  [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 0.0, 1: 0.0}, {0: np.inf, 1: 1.0}, {0: None, 1: 1}, {}],
 )
 @pytest.mark.parametrize("how", ["purify", "threshold"])
 def test_answers_that_are_no_probabilities_are_not_rounded_to_some(answer, how):
@@ -193,12 +194,18 @@ def test_bad_input():
   policy, leduc = random_policy("kuhn_poker"), pyspiel.load_game("leduc_poker")
   with pytest.raises(ValueError, match=r"The policy is one of kuhn_poker\(\), not of leduc_poker\(\)"):
     post_process(leduc, policy, "purify")
-  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+  with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     post_process(None, policy, "purify")
   with pytest.raises(TypeError, match="Expected an OpenSpiel policy, got int"):
     post_process(leduc, 3, "purify")
   with pytest.raises(ValueError, match="how must be a PostProcessing or its name, got 5"):
     post_process(policy.game, policy, 5)
-  for options in ({"within": "x"}, {"between": None}, {"caution": 2}, {"first_action": "x"}, {"classes": "x"}):
+  for options in (
+    {"within": "x"},
+    {"between": None},
+    {"caution": 2},
+    {"first_action": "x"},
+    {"classes": "x"},
+  ):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
       PostProcessing(**options)

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from random_policies import random_policy
 from cuts import at_roots, levels, ranges_at, reaches, root_histories, rounded
+from random_policies import random_policy
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import LCFR, RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
@@ -188,7 +188,7 @@ def test_bad_rule_and_strategies():
   with pytest.raises(ValueError, match=r"strategies must have the blocks"):
     SolvedValues(other).bind(subgames, frontier_of(subgames))
   for wrong in (None, 5, random_policy("kuhn_poker")):
-    with pytest.raises(ValueError, match="strategies must be arrays .* as TreePolicy.strategies are, got"):
+    with pytest.raises(ValueError, match=r"strategies must be arrays .* as TreePolicy.strategies are, got"):
       SolvedValues(wrong)
   for number in (-1.0, 0.0, 7.0, np.nan, np.inf):
     with pytest.raises(ValueError, match="strategies must be probabilities that sum to one"):

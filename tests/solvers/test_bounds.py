@@ -157,7 +157,9 @@ def test_bad_arguments_elsewhere():
   for options in ("x", [1], {"seed": 3}):
     with pytest.raises(ValueError, match="options must be a mapping of the solver's options but seed"):
       ps_cfr_spiel.sampling_runs(game, options, seeds=[0])
-  with pytest.raises(ValueError, match="solver must be a class of sampling solvers, such as VRMCCFRSolver, got"):
+  with pytest.raises(
+    ValueError, match="solver must be a class of sampling solvers, such as VRMCCFRSolver, got"
+  ):
     ps_cfr_spiel.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.CFRPlusIRASolver)
   for coordinator, seconds, message in (
     (5, 1, "coordinator=5: expected an address and a port"),

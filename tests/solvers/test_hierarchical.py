@@ -143,9 +143,11 @@ def test_wrong_input(tmp_path):
     make(batch=0)
   with pytest.raises(ValueError, match="boards must be at most 2147483647"):
     make(boards=2**32 - 1)
-  with pytest.raises(ValueError, match="abstraction must be one of make_abstraction or load_abstraction, got 5"):
+  with pytest.raises(
+    ValueError, match="abstraction must be one of make_abstraction or load_abstraction, got 5"
+  ):
     make(abstraction=5)
-  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got NoneType"):
+  with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     HierarchicalMCCFRSolver(None)
   with pytest.raises(ValueError, match="printed must be True or False"):
     make(printed=1)

@@ -337,7 +337,9 @@ def test_an_answer_is_a_copy():
 
 def test_measured_runs_that_do_not_fit_are_refused():
   method = OnlineOutcomeSampling(pyspiel.load_game("leduc_poker"), 5)
-  with pytest.raises(ValueError, match="at 936 infostates and 600 marks needs about .* Fewer seeds or marks"):
+  with pytest.raises(
+    ValueError, match=r"at 936 infostates and 600 marks needs about .* Fewer seeds or marks"
+  ):
     online_runs(method, range(4000), range(1, 601))
   with pytest.raises(ValueError, match="mark must be at most 2147483647"):
     online_runs(method, [0], [2**31])
@@ -350,7 +352,7 @@ def test_bad_questions():
   state = kuhn().new_initial_state()
   with pytest.raises(ValueError, match="It is not the turn of player 0, but of -1"):
     method.bot(0).step(state)
-  with pytest.raises(TypeError, match="Expected a pyspiel.State, got NoneType"):
+  with pytest.raises(TypeError, match=r"Expected a pyspiel.State, got NoneType"):
     method.bot(0).step(None)
   with pytest.raises(ValueError, match="player must be 0 or 1, got 2"):
     method.bot(2)
@@ -365,7 +367,7 @@ def test_bad_questions():
     ((), (5,), "different seeds"),
     ((1,), (5, 3), "marks must ascend"),
     ((1,), (), "marks must ascend"),
-    ((1,), (0,), "mark must be an integer from 1"),
+    ((1,), (0,), "mark must be an integer of at least 1"),
   ):
     with pytest.raises(ValueError, match=message):
       online_runs(method, seeds, marks)

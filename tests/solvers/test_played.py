@@ -124,7 +124,7 @@ def test_agents_that_cannot_be_played_against(trained):
   kuhn.run(1)
   for game, options, message in (
     ("cheat(ranks=2,suits=2,hand_size=2)", {"against": agent}, "the agent plays cheat"),
-    (SMALL, {"against": agent.table[:5]}, r"weights of moves, none below 0, got \(5,\)"),
+    (SMALL, {"against": agent.table[:5]}, r"weights of moves, none below 0 or nan; got float32.5"),
     ("kuhn_poker", {"against": kuhn.average_policy(), "key": "observation"}, "has the key 'infostate'"),
     ("kuhn_poker", {"against": kuhn.average_policy(), "cells": 3}, "The tables are full"),
   ):
@@ -171,7 +171,7 @@ def test_exploitability_falls(estimate, updates):
     ({"exploration": 0}, "exploration must be a number above 0"),
     ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
     ({"decay": 0}, "decay=0 learns no values; estimate='learned' needs a decay above 0"),
-    ({"most_weight": 0.5}, "most_weight must be a number from 1 to 1e+30, got 0.5"),
+    ({"most_weight": 0.5}, "most_weight must be a number from 1 to 1e.30, got 0.5"),
     ({"most_weight": 10**400}, r"most_weight must be a number from 1 to 1e\+30"),
     ({"batch": 0}, "batch must be an integer of at least 1"),
     ({"batch": 2**31}, "batch must be at most 2147483647"),
@@ -190,7 +190,7 @@ def test_games_that_cannot_be_played():
     PlayedExternalSolver(pyspiel.load_game("kuhn_poker"))
   with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
     PlayedMCCFRSolver(pyspiel.load_game("cheat(players=3)"))
-  with pytest.raises(TypeError, match="game must be a pyspiel.Game, got str 'kuhn_poker'"):
+  with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got str 'kuhn_poker'"):
     PlayedMCCFRSolver("kuhn_poker")
 
 
@@ -214,7 +214,9 @@ def test_any_unit_of_utility_or_none(dtype):
   np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-3)
   assert found[0][0] > 0.7
   for unit in (1e-40, 1e40):
-    with pytest.raises(ValueError, match=r"cannot be played here: its largest utility.*expected 1e-30 to 1e\+30"):
+    with pytest.raises(
+      ValueError, match=r"cannot be played here: its largest utility.*expected 1e-30 to 1e\+30"
+    ):
       PlayedMCCFRSolver(one_decision(unit), dtype=dtype)
 
 
@@ -228,7 +230,9 @@ def test_an_agent_that_is_no_table(wrong):
   game = pyspiel.load_game("kuhn_poker")
   table = np.zeros(101).astype(type(wrong) if isinstance(wrong, str) else np.asarray(wrong).dtype)
   table[3] = wrong
-  with pytest.raises(ValueError, match="against: expected an agent, or 101 weights of moves, none below 0 or nan"):
+  with pytest.raises(
+    ValueError, match="against: expected an agent, or 101 weights of moves, none below 0 or nan"
+  ):
     PlayedMCCFRSolver(game, cells=100, against=table)
   with pytest.raises(FloatingPointError, match="against: numbers have left the range of float32"):
     PlayedMCCFRSolver(game, cells=100, against=np.full(101, 1e300))
