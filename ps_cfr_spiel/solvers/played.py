@@ -24,6 +24,7 @@ from ps_cfr_spiel.playing import (
   HostGame,
   PlayedGame,
   Sampler,
+  Trajectories,
   Traversals,
   table_size,
 )
@@ -31,7 +32,8 @@ from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 from ps_cfr_spiel.tree import Evaluation
 
-ADVICE = "Fewer cells, or where the game has its own, smaller parameters of the game, need less"
+ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
+STATE, STEP = 2_000, 12  # bytes of a play's state, measured in OpenSpiel's; numbers kept of each of its moves
 SAVED_KEYS = ("digests", "players", "counts")  # what files keep of the keys of a game on the host
 UPDATES = ("auto", "together", "at_once")
 FIXED = "against"  # likewise, the weights of a fixed opponent's moves
@@ -66,12 +68,21 @@ class PlayedSolver(IterativeSolver):
     self.game, self._host, self._sampler = game, host, sampler
     self.batch, self.seed = check_count("batch", batch, 1), check_integer("seed", seed, 0)
     self.dtype = check_dtype(dtype)
-    each = np.dtype(self.dtype).itemsize * len(jax.tree.leaves(sampler.tables(np.zeros(1))))
-    needs = {"for tables, before and after a part of a run": 2 * each * table_size(host)}
-    check_needs(f"{self.name} on {game} with {host.cells:,} cells", needs, None, ADVICE)
+    self._check_memory()
     with precision(self.dtype):
       self._played, self._opponent = to_device((self._host, self._fixed), self.dtype)
       self._state = playing.init(self._host, sampler, self.seed, self.dtype)
+
+  def _check_memory(self) -> None:
+    """TooLarge, a ValueError, if the tables or the plays of a batch would not fit into what is free."""
+    game, host = self.game, self._host
+    number = np.dtype(self.dtype).itemsize
+    tables = len(jax.tree.leaves(self._sampler.tables(np.zeros(1))))
+    needs = {"for tables, before and after a part of a run": 2 * tables * number * table_size(host)}
+    if isinstance(self._sampler, Trajectories):  # others play one after the other
+      needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * host.longest)
+    what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.batch:,}"
+    check_needs(what, needs, None, ADVICE)
 
   @property
   def plays(self) -> int:

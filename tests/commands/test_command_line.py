@@ -340,7 +340,7 @@ def spoil(folder):
       "train|kuhn_poker|--games=1000000000000000000000|--output={tmp}/t",
       "--games must be at most 2147483647",
     ),
-    ("train|kuhn_poker|--cells=2000000000|--output={tmp}/t", "Fewer cells"),
+    ("train|kuhn_poker|--batch=2000000000|--output={tmp}/t", "for the plays of a batch"),
     ("abstract|leduc_poker|--buckets=1000000000000000000000000", "--buckets must be at most 2147483647"),
     ("abstract|leduc_poker|--abstraction=x.npz|--seed=1", "--seed is for a new abstraction"),
     ("abstract|leduc_poker|--sizes|--hand=2c", "--hand needs an abstraction, and --sizes makes none"),

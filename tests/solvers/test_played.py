@@ -11,6 +11,7 @@ from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, load_policy, load_solver
+from ps_cfr_spiel.compiler import memory
 from ps_cfr_spiel.evaluation.matches import match, player
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -220,9 +221,13 @@ def test_any_unit_of_utility_or_none(dtype):
       PlayedMCCFRSolver(one_decision(unit), dtype=dtype)
 
 
-def test_tables_that_do_not_fit_are_refused_at_once():
-  with pytest.raises(ValueError, match=r"2,147,483,647 cells needs about 52 GB of memory .*Fewer cells"):
-    PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), cells=2**31 - 1, dtype="float32")
+def test_what_does_not_fit_is_refused_at_once(monkeypatch):
+  game = pyspiel.load_game("kuhn_poker")
+  monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
+  with pytest.raises(ValueError, match=r"100,000,000 cells and batch=256 needs about 2 GB.*1 GB are free"):
+    PlayedMCCFRSolver(game, cells=10**8)
+  with pytest.raises(ValueError, match=r"GB for the plays of a batch\).*a smaller batch need less"):
+    PlayedMCCFRSolver(game, batch=10**7)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, -1.0, "x", 1j])
