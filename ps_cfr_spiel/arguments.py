@@ -82,3 +82,18 @@ def check_exploration(value: Any) -> float:
   if not (is_number(value) and 0 < value <= 1):
     raise ValueError(f"exploration must be a number above 0 and at most 1, got {value!r}.")
   return value
+
+
+def check_instance(name: str, value: Any, *kinds: type) -> Any:
+  """An object of one of some classes, or ValueError."""
+  if not isinstance(value, kinds):
+    wanted = " or ".join(kind.__name__ for kind in kinds)
+    raise ValueError(f"{name} must be {wanted}, got {type(value).__name__}.")
+  return value
+
+
+def check_binds(name: str, value: Any, example: str) -> Any:
+  """An object, and no class, that has a method `bind`, or ValueError."""
+  if isinstance(value, type) or not hasattr(value, "bind"):
+    raise ValueError(f"{name} must have a bind(), as {example} has, got {value!r}.")
+  return value

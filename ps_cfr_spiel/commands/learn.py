@@ -132,9 +132,9 @@ def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progr
     if not file.exists():
       return learning.train(rivers, values.seed, checkpoint=file, progress=progress, **size)
     begun = learning.RiverValues.load(file)
-    wanted = {**size, "training_seed": values.seed}
-    found = {name: {**begun.card, **begun.card["training"]}[name] for name in wanted}
-    if found != wanted:
+    said = learning.Settings.said_by(begun.card)._asdict()
+    wanted = {**size, "seed": values.seed}
+    if (found := {name: said[name] for name in wanted}) != wanted:
       raise ValueError(f"{file} is of another call: {found}, not {wanted}; choose another --output.")
     return learning.resume(rivers, begun, file, progress=progress)
 

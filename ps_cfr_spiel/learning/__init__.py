@@ -3,8 +3,8 @@
 May use: search and what is below it. `places` says which public states a network knows and how it numbers
 the infostates there; `ranges` draws ranges, `listening` those that searches ask about, `turn_searches` the
 rivers that searches of turns do, and `teaching` solves these `situations`; `training` fits a `network` to the
-solutions (`fitting` is what it repeats), `self_play` does all of it in turns, and `learned_values` is what
-searches take.
+solutions, as its `settings` say (`fitting` is what it repeats), `self_play` does all of it in turns, and
+`learned_values` is what searches take.
 """
 
 try:
@@ -22,6 +22,7 @@ from ps_cfr_spiel.learning.ranges import Reaches
 from ps_cfr_spiel.learning.river_values import RiverValues
 from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.self_play import self_play
+from ps_cfr_spiel.learning.settings import Settings
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.learning.teaching import OneAhead, generate
 from ps_cfr_spiel.learning.training import load_values, resume, train
@@ -35,6 +36,7 @@ __all__ = [
   "RiverValues",
   "Rivers",
   "Searches",
+  "Settings",
   "Situations",
   "generate",
   "load_values",

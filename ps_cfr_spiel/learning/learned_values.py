@@ -17,7 +17,7 @@ from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.fitting import Tensors, tensors_of
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
-from ps_cfr_spiel.learning.places import Slots
+from ps_cfr_spiel.learning.places import Frontier, Slots
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.subgames import Fit, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
@@ -86,9 +86,8 @@ class LearnedValues:
   def untrained(cls, situations: Situations, seed: int, width: int, layers: int) -> "LearnedValues":
     """A network with random weights, whose values begin at the mean of those of each public state."""
     scale = _sizes(situations)
-    slots = (situations.possible[0].shape[1], situations.possible[1].shape[1])
     with precision("float32"):
-      network = ValueNetwork(len(scale), slots, width, layers, jax.random.key(seed))
+      network = ValueNetwork(*cls.extent(situations), width, layers, jax.random.key(seed))
     counts, means = np.maximum(np.bincount(situations.place, minlength=len(scale)), 1)[:, None], []
     for value in situations.values:
       total = np.zeros((len(scale), value.shape[1]))
@@ -96,6 +95,12 @@ class LearnedValues:
       means.append((total / counts / scale[:, None]).astype(np.float32))
     network = eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))
     return cls(network, scale, situations.public_states, {}, NOTHING)
+
+  @staticmethod
+  def extent(situations: Situations | Frontier) -> tuple[int, tuple[int, int]]:
+    """K, and M of each player, of a network for these."""
+    first, second = (p.shape[1] for p in situations.possible)
+    return len(situations.public_states), (first, second)
 
   def tensors(self, situations: Situations, rows: np.ndarray) -> Tensors:
     """The situations of some rows, as training takes them."""
@@ -105,7 +110,7 @@ class LearnedValues:
     """ValueError unless situations are of the same game and public states."""
     if self.card["game"] != situations.card["game"]:
       raise ValueError(f"The values are of {self.card['game']}, the situations of {situations.card['game']}.")
-    slots = tuple(p.shape[1] for p in situations.possible)
+    slots = self.extent(situations)[1]
     if not np.array_equal(self.places, situations.public_states) or self.network_slots != slots:
       raise ValueError(f"The values know other public states of {self.card['game']} than the situations.")
 

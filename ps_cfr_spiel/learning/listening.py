@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import check_binds, check_count
 from ps_cfr_spiel.cfr import NRMPlus, SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.places import Frontier
@@ -38,6 +38,7 @@ class Searches:
   overheard: int = 8
 
   def __post_init__(self):
+    check_binds("values", self.values, "CFRValues()")
     check_count("most", self.most, 10)
     check_count("overheard", self.overheard, 1)
 

@@ -57,6 +57,11 @@ class ValueNetwork(eqx.Module):
     return zero_sum((first, second), ranges)
 
 
+def count_parameters(places: int, slots: tuple[int, int], width: int, layers: int) -> int:
+  """How many numbers a `ValueNetwork` has."""
+  return places * width + layers * (width + 1) * width + sum(slots) * (2 * width + places)
+
+
 def _of(table: Array, place: Array) -> Array:
   """[n, ...]: rows of a table, or mixtures of them."""
   return table[place] if jnp.issubdtype(place.dtype, jnp.integer) else place @ table

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.learning.network import ValueNetwork
 
 KIND, SIZES = "values", ("places", "slots", "width", "layers")
@@ -71,12 +72,20 @@ def read_network(
   file = storage.read(path)
   header = dict(file.header)
   places, slots, width, layers = (header.pop(name) for name in SIZES)
+  if layers > len(file.shapes):  # each has arrays of its own
+    raise ValueError(f"{path} is damaged: {layers} layers, and {len(file.shapes)} arrays.")
   shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
   leaves, structure = jax.tree.flatten(shape)
   single, names = np.dtype(np.float32), [f"parameter{k}" for k in range(len(leaves))]
   expected: dict[str, Any] = {name: (leaf.shape, single) for name, leaf in zip(names, leaves, strict=True)}
   expected |= {**more(places), "losses": ((header.pop("measured"), 3), np.dtype(np.float64))}
   arrays = file.arrays(expected)
+  steps = arrays["losses"][:, 0]
+  if (np.diff(steps, prepend=0) < 1).any() or steps.max(initial=0) > MOST or (steps % 1).any():
+    raise ValueError(f"{path} is damaged: the steps of its losses do not ascend from 1 or more.")
+  if not (arrays.get("scale", np.ones(1)) > 0).all():
+    raise ValueError(f"{path} is damaged: its scale is not positive.")
   network = jax.tree.unflatten(structure, [arrays.pop(name) for name in names])
-  card = {key: x for key, x in header.items() if key not in ("format", "format_version", "kind", "features")}
+  stamp = ("format", "format_version", "version", "kind", "features")
+  card = {key: x for key, x in header.items() if key not in stamp}
   return network, card, arrays.pop("losses"), arrays

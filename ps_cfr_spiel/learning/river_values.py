@@ -55,8 +55,13 @@ class RiverValues:
     added = [v - c for v, c in zip(rivers.values, rivers.checked, strict=True)]
     scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
     with precision("float32"):
-      network = ValueNetwork(len(RATIOS), (PLACES, PLACES), width, layers, jax.random.key(seed))
+      network = ValueNetwork(*cls.extent(rivers), width, layers, jax.random.key(seed))
     return cls(network, np.asarray(scale, np.float32), {}, NOTHING)
+
+  @staticmethod
+  def extent(_: Rivers) -> tuple[int, tuple[int, int]]:
+    """How many stacks, and places of each player's hands, a network is told of, whatever the rivers."""
+    return len(RATIOS), (PLACES, PLACES)
 
   def tensors(self, rivers: Rivers, rows: np.ndarray) -> "RiverTensors":
     """Some of the rivers, as training takes them."""

@@ -21,6 +21,7 @@ from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.ranking import strengths  # pyright: ignore
 from ps_cfr_spiel.games.poker.situations import Situation  # pyright: ignore
+from ps_cfr_spiel.learning.situations import misshapen, unsound
 from ps_cfr_spiel.tree import Array
 
 PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
@@ -54,6 +55,18 @@ class Rivers:
   def __len__(self) -> int:
     """How many there are."""
     return len(self.board)
+
+  def obstacle(self) -> str | None:
+    """Why nobody could learn from these rivers."""
+    n, hands, single, whole = len(self), len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(int)
+    pairs = {"range": self.ranges, "value": self.values, "checked": self.checked}
+    arrays = {f"{name}{i}": pair[i] for name, pair in pairs.items() for i in (0, 1)}
+    expected: dict[str, storage.Shape] = dict.fromkeys(arrays, ((n, hands), single))
+    expected |= {"board": ((n, cards.BOARD_SIZE), whole), "ratio": ((n,), single), "draw": ((n,), whole)}
+    arrays |= {"board": self.board, "ratio": self.ratio, "draw": self.draw}
+    if wrong := misshapen(arrays, expected) or unsound(self.ranges, self.values, self.checked):
+      return wrong
+    return None if (self.ratio >= 0).all() else "a stack behind is negative"
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
@@ -110,9 +123,9 @@ def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
   if file.header["kind"] != "batch" or "board" not in file.shapes or "method" not in file.header:
     raise ValueError(f"{path} holds no solved rivers.")
   method = file.header["method"]
-  if method["hands"] != "all":
+  if not isinstance(method, dict) or method.get("hands") != "all":
     raise ValueError(f"{path}: values of all hands are needed, as generate finds them (hands='all').")
-  n = file.shapes["board"][0][0]
+  n = file.shapes["number"][0][0] if file.shapes.get("number", ((),))[0] else 0
   hands, single, whole = len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(np.int64)
   expected = {
     "board": ((n, cards.BOARD_SIZE), np.dtype(np.int8)), "pot": ((n,), whole), "stack": ((n,), whole),

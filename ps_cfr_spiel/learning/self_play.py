@@ -7,18 +7,22 @@ the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBe
 
 import functools
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.listening import Searches
-from ps_cfr_spiel.learning.ranges import RangeSampler, Reaches
+from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.ranges import Reaches
+from ps_cfr_spiel.learning.settings import Settings
 from ps_cfr_spiel.learning.situations import Situations
-from ps_cfr_spiel.learning.teaching import OneAhead, Teacher, generate
+from ps_cfr_spiel.learning.teaching import OneAhead, generate
 from ps_cfr_spiel.learning.training import resume, train
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.subgames import Subgames
@@ -53,11 +57,11 @@ def self_play(
     teacher: "solve" or "search"; see the file.
     seed: of all random numbers.
     iterations: of CFR by which situations are solved.
-    folder: keeps the data and values of each turn; what is there of the same call is not done again, and a
-      training that ended early goes on.
+    folder: keeps the data and values of each turn, made if it is not there; what is there of the same call
+      is not done again, and a training that ended early goes on.
     progress: show progress bars; None shows them to people who wait for more than two seconds.
     callback: called with the values after each turn.
-    training: further arguments of `train`.
+    training: further arguments of `train`, of those that say how it trains, and `checkpoint_seconds`.
     **options: of `build_tree`.
 
   Raises:
@@ -67,17 +71,36 @@ def self_play(
   """
   turns, chains = check_count("turns", turns, 0), check_count("chains", chains, 1)
   check_option("teacher", teacher, TEACHERS)
-  subgames, place = Subgames.of(game, **options), None if folder is None else Path(folder)
-  seed, sampler, parts, values = check_integer("seed", seed, 0), Reaches(), [], None
+  seed = check_integer("seed", seed, 0)
+  check_integer("seed + turns", seed + turns, 0)
+  if callback is not None and not callable(callback):
+    raise ValueError(f"callback must be a function of the values, got {callback!r}.")
+  training = {} if training is None else training
+  settings, subgames = Settings.of(seed, training), Subgames.of(game, **options)
+  frontier = Frontier.of(subgames)
+  settings.check_memory(*LearnedValues.extent(frontier))
+  every = {name: training[name] for name in ("checkpoint_seconds",) if name in training}
+  place = None if folder is None else _made(Path(folder))
+  sampler, parts, values = Reaches(), [], None
   for turn in range(turns + 1):
     beyond = OneAhead(iterations, values) if teacher == "search" else CFRValues(iterations)
     count, first = (draws, 0) if values is None else (chains, (turn - 1) * chains)
     make = functools.partial(generate, subgames, count, seed, first, iterations, sampler, beyond, progress)
-    parts.append(_kept(place and place / f"situations-{turn}.npz", make, seed, sampler, beyond))
+    wanted = {
+      "game": subgames.labels.game,
+      "seed": seed,
+      "ranges": repr(sampler),
+      "teacher": repr(beyond),
+      "draws": f"{first} to {first + count - 1}",
+      "public states": frontier.public_states.tolist(),
+    }
+    parts.append(_kept(place and place / f"situations-{turn}.npz", make, wanted))
     if teacher == "search":  # older values came from worse networks
       parts = [part for part in parts if part.card["teacher"] == repr(beyond)][-REMEMBERED:]
     file = place and place / f"values-{turn}.npz"
-    values = _trained(Situations.mixed(parts), values, file, seed + turn, progress, training or {})
+    values = _trained(
+      Situations.mixed(parts), values, file, settings._replace(seed=seed + turn), progress, every
+    )
     if callback is not None:
       callback(values)
     if not values.card["finished"]:
@@ -87,20 +110,26 @@ def self_play(
   return values
 
 
-def _kept(
-  file: Path | None, make: Callable[[], Situations], seed: int, sampler: RangeSampler, teacher: Teacher
-) -> Situations:
-  """The situations of a turn: from their file if it is there, else made and kept."""
+def _made(folder: Path) -> Path:
+  """A folder, made if it is not there; OSError if no file can be written to it."""
+  folder.mkdir(parents=True, exist_ok=True)
+  with tempfile.TemporaryFile(dir=folder):
+    return folder
+
+
+def _kept(file: Path | None, make: Callable[[], Situations], wanted: dict[str, Any]) -> Situations:
+  """The situations of a turn: from their file if it is there and says what is wanted, else made and kept."""
   if file is None or not file.exists():
     made = make()
     if file is not None:
       made.save(file)
     return made
   found = Situations.load(file)
-  wanted = {"seed": seed, "ranges": repr(sampler), "teacher": repr(teacher)}
+  numbers = np.unique(found.draw)
+  draws = f"{numbers.min(initial=0)} to {numbers.max(initial=-1)}"
   given = {name: found.card.get(name) for name in wanted}
-  if given != wanted:
-    raise ValueError(f"{file} is of another call: {given}, not {wanted}; choose another folder.")
+  given |= {"draws": draws, "public states": found.public_states.tolist()}
+  _same_call(file, given, wanted)
   return found
 
 
@@ -108,15 +137,23 @@ def _trained(
   situations: Situations,
   start: LearnedValues | None,
   file: Path | None,
-  seed: int,
+  settings: Settings,
   progress: bool | None,
-  training: dict[str, Any],
+  every: dict[str, Any],
 ) -> LearnedValues:
   """The values of a turn: from their file as far as it goes."""
-  if file is not None and file.exists():
-    values = resume(situations, LearnedValues.load(file), file, progress=progress)
-  else:
-    values = train(situations, seed, start=start, checkpoint=file, progress=progress, **training)
-  if file is not None:
-    values.save(file)
-  return values
+  if start is not None:
+    width, layers = start.network.size
+    settings = settings._replace(width=width, layers=layers)
+  if file is None or not file.exists():
+    return train(situations, start=start, checkpoint=file, progress=progress, **settings._asdict(), **every)
+  found = LearnedValues.load(file)
+  _same_call(file, Settings.said_by(found.card)._asdict(), settings._asdict())
+  return resume(situations, found, file, progress=progress, **every)
+
+
+def _same_call(file: Path, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+  """ValueError, naming what differs, unless a file was made as is wanted."""
+  if differ := [name for name, value in wanted.items() if given[name] != value]:
+    text = ({name: facts[name] for name in differ} for facts in (given, wanted))
+    raise ValueError("{} is of another call: {}, not {}; choose another folder.".format(file, *text))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_count, check_integer
+from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.places import Frontier
@@ -44,6 +44,8 @@ class OneAhead:
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)
+    if self.beyond is not None:
+      check_binds("beyond", self.beyond, "CFRValues()")
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundCFR:
     """See `search.ValueFunction`; the public states are of one level (`Levels`)."""
@@ -91,12 +93,14 @@ def generate(
   """
   check_count("draws", draws, 1)
   seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
-  sampler: RangeSampler = Reaches() if ranges is None else ranges
+  sampler: RangeSampler = Reaches() if ranges is None else check_binds("ranges", ranges, "Reaches()")
+  method: Teacher = (
+    CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
+  )
   frontier = Frontier.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
-  teacher = CFRValues(iterations) if teacher is None else teacher
   name = frontier.subgames.labels.game
-  card = {"game": name, "teacher": repr(teacher), "seed": seed, "ranges": repr(sampler)}
-  solver, draw = _Teacher(frontier, teacher, card), sampler.bind(frontier, seed)
+  card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
+  solver, draw = _Teacher(frontier, method, card), sampler.bind(frontier, seed)
   parts: list[Situations] = []
   waiting: list[tuple[int, Drawn]] = []
   with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
@@ -114,7 +118,8 @@ class _Teacher:
 
   def __init__(self, frontier: Frontier, teacher: Teacher, card: dict[str, Any]):
     self.frontier, self.card = frontier, card
-    self.bound = [teacher.bind(frontier.subgames, group) for group in frontier.groups]
+    bound = [teacher.bind(frontier.subgames, group) for group in frontier.groups]
+    self.bound = [check_instance(f"What {teacher} binds", one, BoundCFR) for one in bound]
 
   def solve(self, given: Sequence[tuple[int, Drawn]]) -> Situations:
     """Situations of ranges with the numbers of their draws, at most `CHUNK`.

@@ -4,8 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,17 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_number, check_seconds
+from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning.fitting import measure, take_steps
 from ps_cfr_spiel.learning.learned_values import NOTHING, LearnedValues
 from ps_cfr_spiel.learning.network_files import features_of
 from ps_cfr_spiel.learning.river_values import RiverValues
 from ps_cfr_spiel.learning.rivers import Rivers
+from ps_cfr_spiel.learning.settings import CHECK, Settings
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.reports import progress_bar
 
-CHECK = 200  # steps between looks at the validation loss
 HELD_OUT = 20  # one draw in so many is for validation
 KINDS: dict[type, Any] = {Situations: LearnedValues, Rivers: RiverValues}  # what is learned from which data
 
@@ -56,8 +55,9 @@ def train(
     learning_rate: the first.
     patience: stop if the validation loss has not fallen for so many looks at it, one every 200 steps.
     start: what was learned before, whose network is trained further; it sets `width` and `layers`.
-    checkpoint: file for the best so far, which `resume` goes on from.
-    checkpoint_seconds: about how often it is written.
+    checkpoint: file for the best so far, which `resume` goes on from; written at once, regularly and at the
+      end.
+    checkpoint_seconds: least time between two saves.
     progress: show a progress bar with losses; None shows it to people who wait for more than two seconds.
 
   Returns:
@@ -65,25 +65,18 @@ def train(
 
   Raises:
     OSError: the checkpoint cannot be written.
-    ValueError: an argument is not one of the allowed, or there are too few draws, a value is not finite, or
-      `start` is of other public states.
+    ValueError: an argument is not one of the allowed, there are too few draws, a range or a value is not
+      sound, `start` is of other public states, or more memory is needed than is free.
   """
   _check(situations)
-  if start is not None:
-    start.check(situations)
-    width, layers = start.network.size
-  settings = _Settings(
-    seed=check_integer("seed", seed, 0),
-    steps=check_count("steps", steps, 1),
-    batch=check_count("batch", batch, 1),
-    width=check_count("width", width, 1),
-    layers=check_count("layers", layers, 1),
-    learning_rate=check_number("learning_rate", learning_rate, 0, 1),
-    patience=check_count("patience", patience, 1),
-  )
   kind: Any = KINDS[type(situations)]
-  begun = start or kind.untrained(situations, settings.seed, settings.width, settings.layers)
+  if start is not None:
+    check_instance("start", start, *KINDS.values()).check(situations)
+    width, layers = start.network.size
+  settings = Settings(seed, steps, batch, width, layers, learning_rate, patience).checked()
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
+  settings.check_memory(*kind.extent(situations))
+  begun = start or kind.untrained(situations, settings.seed, settings.width, settings.layers)
   return _fit(situations, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
 
 
@@ -107,14 +100,14 @@ def resume(
 
   Raises:
     OSError: the checkpoint cannot be written.
-    ValueError: the values were trained on other situations.
+    ValueError: an argument is not one of the allowed, or the values were trained on other situations.
   """
   _check(situations)
-  values.check(situations)
+  check_instance("values", values, *KINDS.values()).check(situations)
   known = {name: values.card.get(name) for name in situations.card}
-  if known != situations.card or values.card["learned_from"] != len(situations):
+  if known != situations.card or values.card.get("learned_from") != len(situations):
     raise ValueError(f"These values have learned from other situations: {known}, not {situations.card}.")
-  settings = _Settings(seed=values.card["training_seed"], **values.card["training"])
+  settings = Settings.said_by(values.card)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   return _fit(situations, values, settings, saving, progress)
 
@@ -133,31 +126,23 @@ def load_values(path: str | os.PathLike) -> Values:
   return known[features].load(path)
 
 
-class _Settings(NamedTuple):
-  """How a network is trained; see `train`."""
-
-  seed: int
-  steps: int
-  batch: int
-  width: int
-  layers: int
-  learning_rate: float
-  patience: int
-
-
 class _Saving:
-  """Writes the best so far, every now and then."""
+  """Writes the best so far to a checkpoint, if there is one."""
 
   def __init__(self, path: str | os.PathLike | None, seconds: float):
     self.path, self.seconds, self.last = path, seconds, time.monotonic()
 
-  def __call__(self, make: Callable[[], Values]) -> None:
-    if self.path is not None and time.monotonic() - self.last >= self.seconds:
-      make().save(self.path)
+  def due(self) -> bool:
+    """Whether the last time was long ago."""
+    return self.path is not None and time.monotonic() - self.last >= self.seconds
+
+  def __call__(self, values: Values) -> None:
+    if self.path is not None:
+      values.save(self.path)
       self.last = time.monotonic()
 
 
-def _fit(situations: Any, start: Any, settings: _Settings, saving: _Saving, progress: bool | None) -> Any:
+def _fit(situations: Any, start: Any, settings: Settings, saving: _Saving, progress: bool | None) -> Any:
   """Trains from the last step among the losses of `start`."""
   held = held_out(situations)
   if held.all() or not held.any():
@@ -185,6 +170,7 @@ def _fit(situations: Any, start: Any, settings: _Settings, saving: _Saving, prog
 
     bar = progress_bar(progress, total=steps, initial=begun, unit=" steps", desc="Training")
     with bar, contextlib.suppress(KeyboardInterrupt):
+      saving(result())  # fails now rather than after a long run
       for done in range(begun, steps, CHECK):
         if _waited(losses) >= settings.patience:
           break
@@ -196,8 +182,11 @@ def _fit(situations: Any, start: Any, settings: _Settings, saving: _Saving, prog
         bar.set_postfix_str(f"loss {loss:.5f}, validation {found.loss:.5f}")
         if found.loss < least:
           best, least = network, float(found.loss)
-        saving(result)
-    return result()
+        if saving.due():
+          saving(result())
+    found = result()
+    saving(found)
+    return found
 
 
 def held_out(situations: Any) -> np.ndarray:
@@ -222,9 +211,6 @@ def _at_step(state: Any, step: int) -> Any:
 
 
 def _check(situations: Any) -> None:
-  """ValueError if a number is not finite."""
-  for name, pair in (("range", situations.ranges), ("value", situations.values)):
-    for i, array in enumerate(pair):
-      wrong = np.flatnonzero(~np.isfinite(array).all(1))
-      if len(wrong):
-        raise ValueError(f"Situation {wrong[0]}: a {name} of player {i} is not finite.")
+  """ValueError unless these are situations to learn from."""
+  if wrong := check_instance("situations", situations, *KINDS).obstacle():
+    raise ValueError(f"situations must be sound: {wrong}.")

@@ -5,11 +5,21 @@ betting leaves. So turns are drawn, searched with what was learned so far, and a
 lookahead are taken as they were asked about, to be solved and learned from.
 """
 
+from typing import Any
+
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_count, check_integer
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.arguments import (
+  MOST,
+  check_binds,
+  check_count,
+  check_instance,
+  check_integer,
+  check_list,
+  check_number,
+)
+from ps_cfr_spiel.games.poker import betting, cards  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.situations import Situation, left_by_betting, range_text  # pyright: ignore
 from ps_cfr_spiel.learning.listening import Listener, drawn_marks
 from ps_cfr_spiel.learning.river_values import turn_of
@@ -54,16 +64,29 @@ def rivers_met(
   for name, value, least in (("turns", turns, 1), ("each", each, 1), ("most", most, 10)):
     check_count(name, value, least)
   check_integer("seed", seed, 0)
-  found = []
+  check_binds("values", values, "RiverValues")
+  stacks, found = _stacks(pot, ratios, bets), []
   for number in progress_bar(progress, iterable=range(turns), unit="turn", desc="Searching"):
     random = np.random.default_rng([seed, number])
-    stack = pot // 2 + round(float(random.choice(ratios)) * pot)
-    game = _drawn(random, pot, stack, bets)
+    game = _drawn(random, pot, int(random.choice(stacks)), bets)
     searcher = Listener(Subgames.of(game), values, "round")
     searcher.marks = drawn_marks(random, most, OVERHEARD)
     searcher.start(number % 2)
     found += _taken(searcher, random, bets, each)
   return found
+
+
+def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
+  """Chips that each player began with, by ratio; ValueError where `holdem_subgame` does not allow them."""
+  check_count("pot", pot, 2)
+  if not (ratios := check_list("ratios", ratios)):
+    raise ValueError("ratios must have at least one number, got none.")
+  sizes = betting.parse_bets(check_instance("bets", bets, str), 2)
+  stacks = [pot // 2 + round(check_number("ratios", ratio, 0, MOST) * pot) for ratio in ratios]
+  for stack in stacks:
+    check_count("pot x (1 + 2 x ratio)", 2 * stack, pot)
+    betting.public_tree(pot, stack, sizes)
+  return stacks
 
 
 def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pyspiel.Game:

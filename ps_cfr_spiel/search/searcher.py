@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_binds
 from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.device import check_finite, precision, to_device
 from ps_cfr_spiel.search.levels import OWN, Fits, Levels, Lookahead, by_row, count_fits
@@ -170,9 +171,9 @@ class Searcher:
     """The settings' value function, bound to the frontier of a subgame; ValueError if that is no pytree."""
     if not subgame.limited:
       return None
-    assert self.settings.value_function is not None
+    function = check_binds("value_function", self.settings.value_function, "CFRValues()")
     states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
-    bound = self.settings.value_function.bind(self.subgames, states, fit)
+    bound = function.bind(self.subgames, states, fit)
     if any(leaf is bound for leaf in jax.tree.leaves(bound)):
-      raise ValueError(f"What {self.settings.value_function} binds must be a JAX pytree, got {bound!r}.")
+      raise ValueError(f"What {function} binds must be a JAX pytree, got {bound!r}.")
     return bound

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 from typing import Any
 
 import jax
@@ -13,8 +14,8 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, SolvedValues, Subgames, storage
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.learning import LearnedValues, Situations, generate, train
-from ps_cfr_spiel.learning.network import ValueNetwork, normalised, zero_sum
+from ps_cfr_spiel.learning import LearnedValues, OneAhead, Situations, generate, resume, train
+from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
 from ps_cfr_spiel.learning.places import Frontier, Slots, frontier_states
 
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
@@ -40,6 +41,11 @@ def test_values_sum_to_zero_whatever_the_weights():
   total = sum((r * v).sum(1) for r, v in zip(ranges, values, strict=True))
   assert float(jnp.abs(values[0]).max()) > 1
   assert float(jnp.abs(total).max()) < 1e-9
+
+
+def test_parameters_are_counted():
+  network = ValueNetwork(5, (3, 4), 16, 2, jax.random.key(1))
+  assert count_parameters(5, (3, 4), 16, 2) == sum(x.size for x in jax.tree.leaves(network))
 
 
 def test_the_last_layer_leaves_solutions_alone():
@@ -104,7 +110,7 @@ def test_a_file_holds_all_of_it(tmp_path):
   again, shard = LearnedValues.load(tmp_path / "values.npz"), Situations.load(tmp_path / "shard.npz")
   for a, b in zip(jax.tree.leaves(values.network), jax.tree.leaves(again.network), strict=True):
     np.testing.assert_array_equal(a, b)
-  assert again.card["error"] == values.card["error"] and shard.card == situations.card
+  assert again.card == values.card and shard.card == situations.card
   np.testing.assert_array_equal(shard.values[1], situations.values[1])
 
 
@@ -144,14 +150,63 @@ def test_bad_input(tmp_path):
   other.save(tmp_path / "other.npz")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):
     Situations.load(path, tmp_path / "other.npz")
-  situations.values[0][3, 1], kept = np.nan, situations.values[0][3, 1]
-  try:
-    with pytest.raises(ValueError, match="Situation 3: a value of player 0 is not finite"):
-      train(situations)
-  finally:
-    situations.values[0][3, 1] = kept
   with pytest.raises(ValueError, match="too few draws"):
     train(generate(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False))
+
+
+def with_row(x, row):
+  """A copy with another row number 3."""
+  return np.concatenate([x[:3], np.full_like(x[3:4], row), x[4:]])
+
+
+@pytest.mark.parametrize(
+  ("name", "change", "message"),
+  [
+    ("values", lambda x: with_row(x, np.nan), "in situation 3 player 1's values are not all within 1e"),
+    ("values", lambda x: with_row(x, -1e30), "in situation 3 player 1's values are not all within 1e"),
+    ("values", lambda x: x[1:], r"value1 is float32\[\d+, 3\], expected float32"),
+    ("ranges", np.negative, "in situation 0 player 1's range is no distribution"),
+    ("ranges", lambda x: 2 * x, "in situation 0 player 1's range is no distribution"),
+    ("ranges", lambda x: with_row(x, np.nan), "in situation 3 player 1's range is no distribution"),
+    ("ranges", lambda x: x[:, :1], r"range1 is float32\[\d+, 1\], expected float32"),
+    ("ranges", lambda x: x > 0, r"range1 is bool\[\d+, 3\], expected float32"),
+    ("possible", np.logical_not, "ranges of player 1 have infostates where chance"),
+    ("place", lambda x: with_row(x, 99), "place names public states that it does not have"),
+    ("place", lambda x: with_row(x, -1), "place names public states that it does not have"),
+    ("draw", lambda x: x[:3], r"draw is int32\[3\], expected int32"),
+    ("public_states", np.negative, "its public states do not ascend"),
+  ],
+)
+def test_situations_nobody_can_learn_from(name, change, message):
+  """The fault is in a player's part, or in what both share."""
+  situations = solved("kuhn_poker")
+  given = getattr(situations, name)
+  wrong = (given[0], change(given[1])) if isinstance(given, tuple) else change(given)
+  with pytest.raises(ValueError, match=f"situations must be sound: .*{message}"):
+    train(dataclasses.replace(situations, **{name: wrong}), steps=1, progress=False)
+
+
+@pytest.mark.parametrize(
+  ("call", "message"),
+  [
+    (lambda: Situations.join("x"), "shards must be a sequence, got 'x'"),
+    (lambda: Situations.join(["x"]), "Each of shards must be Situations, got str"),
+    (lambda: Situations.mixed(True), "sets must be a sequence, got True"),
+    (lambda: Situations.mixed([solved("kuhn_poker"), None]), "sets must be Situations, got None"),
+    (lambda: OneAhead(10, "x"), r"beyond must have a bind\(\), as CFRValues\(\) has, got 'x'"),
+    (lambda: taught(ranges="x"), r"ranges must have a bind\(\), as Reaches\(\) has, got 'x'"),
+    (lambda: taught(teacher=5), r"teacher must have a bind\(\), as CFRValues\(\) has, got 5"),
+    (lambda: taught(teacher=CFRValues), "teacher must have a bind.*got <class"),
+    (lambda: taught(teacher=learned("kuhn_poker")), "binds must be BoundCFR, got BoundNetwork"),
+  ],
+)
+def test_wrong_kinds(call, message):
+  with pytest.raises(ValueError, match=message):
+    call()
+
+
+def taught(**options):
+  return generate(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False, **options)
 
 
 @jax.tree_util.register_dataclass
@@ -228,4 +283,39 @@ def test_another_feature_set(tmp_path):
   arrays["scale"][0] = np.nan
   storage.write(path, "values", file.header, arrays)
   with pytest.raises(ValueError, match="scale holds numbers that are not finite"):
+    LearnedValues.load(path)
+
+
+@pytest.mark.parametrize(
+  ("name", "value", "message"),
+  [
+    ("training", None, "do not say how they were trained; their card is damaged"),
+    ("training", {"steps": 3, "depth": 1}, "do not say how they were trained; .*depth"),
+    ("training", {"steps": -3}, "do not say how they were trained; .*steps must be"),
+    ("training_seed", "x", "do not say how they were trained; .*seed must be"),
+    ("learned_from", None, "have learned from other situations"),
+  ],
+)
+def test_a_damaged_card_is_not_resumed(name, value, message):
+  values, situations = learned("kuhn_poker"), solved("kuhn_poker")
+  with pytest.raises(ValueError, match=message):
+    resume(situations, dataclasses.replace(values, card={**values.card, name: value}), progress=False)
+
+
+def test_files_that_no_training_can_have_written(tmp_path):
+  path, values = tmp_path / "values.npz", learned("kuhn_poker")
+  for change, message in (
+    ({"scale": -values.scale}, "its scale is not positive"),
+    ({"losses": values.losses * 1e30}, "the steps of its losses do not ascend"),
+    ({"losses": values.losses[::-1]}, "the steps of its losses do not ascend"),
+  ):
+    dataclasses.replace(values, **change).save(path)
+    with pytest.raises(ValueError, match=message):
+      LearnedValues.load(path)
+  values.save(path)
+  with np.load(path) as file:
+    content = {name: file[name] for name in file.files}
+  header = json.loads(str(content.pop("header"))) | {"layers": 2**31 - 1}
+  np.savez(path, header=np.array(json.dumps(header)), **content)
+  with pytest.raises(ValueError, match=r"is damaged: 2147483647 layers, and \d+ arrays"):
     LearnedValues.load(path)

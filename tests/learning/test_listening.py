@@ -86,6 +86,14 @@ def test_situations_of_searches():
   assert sorted(set(situations.draw.tolist())) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("values", [None, "x", CFRValues])
+def test_what_is_no_value_function(values):
+  with pytest.raises(ValueError, match=r"values must have a bind\(\), as CFRValues\(\) has, got"):
+    Searches(values)
+  with pytest.raises(ValueError, match=r"value_function must have a bind\(\), as CFRValues\(\) has, got"):
+    Listener(subgames_of("kuhn_poker"), values).start(0)
+
+
 @pytest.mark.parametrize("options", [{"most": 9}, {"overheard": 0}])
 def test_bad_input(options):
   with pytest.raises(ValueError, match="must be an integer of at least"):

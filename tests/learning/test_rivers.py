@@ -143,7 +143,7 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
   assert learned.losses[-1, 1] < learned.losses[0, 1] and learned.card["learned_from"] == len(data)
   learned.save(tmp_path / "rivers.npz")
   again = load_values(tmp_path / "rivers.npz")
-  assert isinstance(again, RiverValues) and again.card["teacher"] == learned.card["teacher"]
+  assert isinstance(again, RiverValues) and again.card == learned.card
   subgames, states = rivers_of(TURN)
   ranges = tuple(np.ones((len(states), player.types)) for player in subgames.tree.players)
   for mine, other in zip(*(both(v.bind(subgames, states), ranges) for v in (learned, again)), strict=True):
@@ -164,10 +164,6 @@ def test_bad_input(data, learned, tmp_path):
     Rivers.load(tmp_path / "few", tmp_path / "more")
   with pytest.raises(ValueError, match="too few draws"):
     train(Rivers.load(tmp_path / "few"), **SMALL)
-  with pytest.raises(ValueError, match="Situation 3: a value of player 1 is not finite"):
-    wrong = data.values[1].copy()
-    wrong[3, 7] = np.nan
-    train(dataclasses.replace(data, values=(data.values[0], wrong)), **SMALL)
   learned.save(tmp_path / "values.npz")
   with pytest.raises(ValueError, match=r"wants the features .*; these values have 'public states'"):
     LearnedValues.load(tmp_path / "values.npz")
@@ -178,6 +174,25 @@ def test_bad_input(data, learned, tmp_path):
   kuhn = generate(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
   with pytest.raises(ValueError, match="The values are of rivers, the situations of kuhn_poker"):
     train(kuhn, start=learned)
+
+
+@pytest.mark.parametrize(
+  ("name", "change", "message"),
+  [
+    (
+      "values",
+      lambda x: np.where(np.arange(1326) == 7, np.nan, x),
+      "player 1's values are not all within 1e",
+    ),
+    ("checked", lambda x: x + 1e30, "in situation 0 player 1's values are not all within 1e"),
+    ("ranges", lambda x: -x, "in situation 0 player 1's range is no distribution"),
+    ("ranges", lambda x: x[:, :9], r"range1 is float32\[24, 9\], expected float32\[24, 1326\]"),
+  ],
+)
+def test_rivers_nobody_can_learn_from(data, name, change, message):
+  pair = getattr(data, name)
+  with pytest.raises(ValueError, match=message):
+    train(dataclasses.replace(data, **{name: (pair[0], change(pair[1]))}), **SMALL)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Learning in turns, interrupted and taken up again; teachers that look one decision ahead."""
 
 import functools
+import importlib
 
 import jax
 import numpy as np
@@ -20,6 +21,7 @@ from ps_cfr_spiel.learning import (
   training,
 )
 
+TURNS = importlib.import_module("ps_cfr_spiel.learning.self_play")  # the function hides it
 DICE = "liars_dice(dice_sides=2)"
 SMALL = {"steps": 800, "batch": 64, "width": 16, "layers": 1, "patience": 50}
 
@@ -62,6 +64,35 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
   np.testing.assert_array_equal(done.losses[:2], found.losses)
   assert done.card["loss"] == pytest.approx(done.losses[:, 2].min(), rel=1e-5)
   assert same(resume(situations(), done, progress=False), done)  # nothing is left to do
+
+
+def test_the_checkpoint_is_written_at_once_and_at_the_end(monkeypatch, tmp_path):
+  file, call = tmp_path / "values.npz", functools.partial(train, situations(), progress=False, **SMALL)
+  with monkeypatch.context() as patch:
+    original, kept = training.take_steps, []
+    looked = lambda *args: kept.append(LearnedValues.load(file)) or original(*args)  # noqa: E731
+    patch.setattr(training, "take_steps", looked)
+    done = call(checkpoint=file)  # faster than checkpoint_seconds
+  assert [len(values.losses) for values in kept] == [0] * 4  # what it began with
+  again = LearnedValues.load(file)
+  assert same(again, done) and again.card == done.card
+  assert same(resume(situations(), kept[0], progress=False), done)
+  with monkeypatch.context() as patch:
+    interrupt(patch, 2)
+    found = call(checkpoint=file)
+  again = LearnedValues.load(file)
+  assert same(again, found) and again.losses[:, 0].tolist() == [200, 400]
+  done = resume(situations(), again, file, progress=False)
+  assert same(LearnedValues.load(file), done) and done.card["finished"]
+
+
+@pytest.mark.parametrize("name", ["train", "resume"])
+def test_a_checkpoint_that_cannot_be_written_fails_at_once(monkeypatch, tmp_path, name):
+  values = train(situations(), progress=False, **{**SMALL, "steps": 200})
+  monkeypatch.setattr(training, "take_steps", None)  # nobody trains
+  call = {"train": train, "resume": functools.partial(resume, values=values)}[name]
+  with pytest.raises(FileNotFoundError):
+    call(situations(), progress=False, checkpoint=tmp_path / "none" / "values.npz")
 
 
 def test_what_can_not_be_resumed():
@@ -123,8 +154,21 @@ def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
   with monkeypatch.context() as patch:
     patch.setattr(training, "take_steps", None)  # nobody trains
     assert same(call(), values)
-  with pytest.raises(ValueError, match=r"situations-0.npz is of another call: .*'seed': 0"):
-    call(seed=1)
+  leduc = pyspiel.load_game("leduc_poker")
+  for others, message in (
+    ({"seed": 1}, r"situations-0.npz is of another call: {'seed': 0}, not {'seed': 1}"),
+    ({"draws": 40}, r"situations-0.npz is of another call: {'draws': '0 to 19'}, not {'draws': '0 to 39'}"),
+    (
+      {"training": {**SMALL, "steps": 7}},
+      r"values-0.npz is of another call: {'steps': \d+}, not {'steps': 7}",
+    ),
+    ({"chains": 4}, r"situations-1.npz is of another call: {'draws': '0 to 2'}, not {'draws': '0 to 3'}"),
+  ):
+    options = {"turns": 1, "draws": 20, "chains": 3, "training": SMALL, **others}
+    with pytest.raises(ValueError, match=message):
+      self_play(game, folder=tmp_path, iterations=10, progress=False, **options)
+  with pytest.raises(ValueError, match=r"situations-0.npz is of another call: {'game': 'kuhn_poker\(\)'"):
+    self_play(leduc, 1, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL)
 
 
 def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
@@ -156,14 +200,75 @@ def test_searches_teach_upwards():
   assert len(errors) == 3 and errors[0] > errors[1] > errors[2] and errors[2] < 0.9 * errors[0], errors
 
 
+def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
+  game, quick = pyspiel.load_game("kuhn_poker"), {"iterations": 5, "progress": False, "training": SMALL}
+  self_play(game, 0, 20, folder=tmp_path / "a" / "b", **quick)
+  assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {"situations-0.npz", "values-0.npz"}
+  monkeypatch.setattr(TURNS, "generate", None)  # nobody solves
+  (tmp_path / "file").touch()
+  with pytest.raises(OSError, match="file"):
+    self_play(game, 0, 20, folder=tmp_path / "file", **quick)
+
+
 @pytest.mark.parametrize(
   ("options", "message"),
   [
+    (
+      {"width": 30_000},
+      "Training with width=30000, layers=3 and batch=1000 needs about .* GB of memory .* are",
+    ),
+    ({"layers": 10**9}, "Training with width=192, layers=1000000000 and batch=1000 needs"),
+    ({"batch": 2 * 10**9}, "layers=3 and batch=2000000000 needs about .* for batches.* A smaller width"),
+  ],
+)
+def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
+  monkeypatch.setattr("ps_cfr_spiel.compiler.memory.free_memory", lambda: 16e9)
+  monkeypatch.setattr(LearnedValues, "untrained", None)  # nothing is allocated
+  with pytest.raises(ValueError, match=message):
+    train(situations(), **options)
+  monkeypatch.setattr(TURNS, "generate", None)
+  with pytest.raises(ValueError, match=message):
+    self_play(pyspiel.load_game("kuhn_poker"), training=options)
+
+
+@pytest.mark.parametrize(
+  ("call", "message"),
+  [
+    (lambda: train("x"), "situations must be Situations or Rivers, got str"),
+    (lambda: train(situations(), start="x"), "start must be LearnedValues or RiverValues, got str"),
+    (lambda: train(situations(), start=situations()), "start must be .*, got Situations"),
+    (
+      lambda: resume(situations(), None),
+      "values must be LearnedValues or RiverValues, got NoneType",
+    ),
+    (lambda: train(situations(), checkpoint_seconds=-1), "checkpoint_seconds must be a number of at least 0"),
+    (lambda: train(situations(), width=0), "width must be an integer of at least 1, got 0"),
+  ],
+)
+def test_wrong_kinds(call, message):
+  with pytest.raises(ValueError, match=message):
+    call()
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"callback": "x"}, "callback must be a function of the values, got 'x'"),
+    ({"training": "x"}, "training must be dict, got str"),
+    *[
+      ({"training": {n: 1}}, f"entry of training '{n}'; choose") for n in ("foo", "seed", "progress", "start")
+    ],
+    ({"training": {"checkpoint": "x"}}, "entry of training 'checkpoint'; choose one of 'steps', 'batch'"),
+    ({"training": {"steps": "x"}}, "steps must be an integer of at least 1, got 'x'"),
+    ({"training": {"learning_rate": 2}}, "learning_rate must be a number from 0 to 1, got 2"),
+    ({"training": {"checkpoint_seconds": "x"}}, "checkpoint_seconds must be a number"),
+    ({"seed": 2**32 - 1, "turns": 1}, r"seed \+ turns must be an integer from 0 to"),
     ({"turns": -1}, "turns must be an integer of at least 0"),
     ({"chains": 0}, "chains must be an integer of at least 1"),
     ({"teacher": "guess"}, "Unknown teacher 'guess'"),
   ],
 )
-def test_bad_input(options, message):
+def test_bad_input(monkeypatch, options, message):
+  monkeypatch.setattr(TURNS, "generate", None)  # nobody solves
   with pytest.raises(ValueError, match=message):
     self_play(pyspiel.load_game("kuhn_poker"), **options)

@@ -75,8 +75,19 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
     ({"each": 0}, "each must be"),
     ({"most": 9}, "most must be"),
     ({"bets": "big"}, "big"),
+    ({"bets": 5}, "bets must be str, got int"),
+    ({"pot": 10**30}, "pot must be at most 2147483647, got 1000"),
+    ({"pot": None}, "pot must be an integer of at least 2, got None"),
+    ({"pot": 3}, "pot=3: must be a positive even number"),
+    ({"ratios": ()}, "ratios must have at least one number"),
+    ({"ratios": None}, "ratios must be a sequence, got None"),
+    ({"ratios": (1.0, "2")}, "ratios must be a number from 0 to .*, got '2'"),
+    ({"ratios": (1.0, 1e30)}, r"ratios must be a number from 0 to .*, got 1e\+30"),
+    ({"ratios": (1.0, 1e9)}, r"pot x \(1 \+ 2 x ratio\) must be at most 2147483647, got 400000000200"),
+    ({"values": None}, r"values must have a bind\(\), as RiverValues has, got None"),
+    ({"values": "x"}, r"values must have a bind\(\), as RiverValues has, got 'x'"),
   ],
 )
 def test_bad_input(values, given, words):
-  with pytest.raises((ValueError, pyspiel.SpielError), match=words):
-    rivers_met(values, **{"turns": 1, **OPTIONS, **given})
+  with pytest.raises(ValueError, match=words):
+    rivers_met(**{"values": values, "turns": 1, **OPTIONS, **given})

@@ -1,0 +1,83 @@
+"""How a network is trained: what users may choose, and how much memory that takes."""
+
+from typing import Any, NamedTuple
+
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_instance,
+  check_integer,
+  check_number,
+  check_option,
+  check_seconds,
+)
+from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.learning.network import count_parameters
+
+CHECK = 200  # steps between looks at the validation loss
+SINGLE, NUMBER = 4, 8  # bytes of a parameter, and of the number of a situation
+COPIES = 9  # of the parameters at the peak: weights, both moments, gradients, the best so far; measured
+
+
+class Settings(NamedTuple):
+  """How a network is trained; see `train`."""
+
+  seed: int = 0
+  steps: int = 6000
+  batch: int = 1000
+  width: int = 192
+  layers: int = 3
+  learning_rate: float = 1e-3
+  patience: int = 20
+
+  @classmethod
+  def of(cls, seed: int, training: Any) -> "Settings":
+    """Of further arguments of `train`, as `self_play` takes them: those that it does not set itself.
+
+    Raises:
+      ValueError: it is no dict, one is not among those, or has a value that `train` does not allow.
+    """
+    for name in check_instance("training", training, dict):
+      check_option("entry of training", name, (*cls._fields[1:], "checkpoint_seconds"))
+    check_seconds("checkpoint_seconds", training.get("checkpoint_seconds", 0))
+    return cls(seed, **{name: training[name] for name in cls._fields if name in training}).checked()
+
+  @classmethod
+  def said_by(cls, card: Any) -> "Settings":
+    """With which values were trained, by their card; ValueError if it does not say so."""
+    try:
+      return cls(seed=card["training_seed"], **card["training"]).checked()
+    except (KeyError, TypeError, ValueError) as error:
+      raise ValueError(
+        f"The values do not say how they were trained; their card is damaged: {error}."
+      ) from error
+
+  def checked(self) -> "Settings":
+    """The same, as plain numbers; ValueError if one is not allowed."""
+    counts = ("steps", "batch", "width", "layers", "patience")
+    return self._replace(
+      seed=check_integer("seed", self.seed, 0),
+      learning_rate=check_number("learning_rate", self.learning_rate, 0, 1),
+      **{name: check_count(name, getattr(self, name), 1) for name in counts},
+    )
+
+  def check_memory(self, places: int, slots: tuple[int, int]) -> None:
+    """Refuses a training that does not fit into the memory that is free.
+
+    Args:
+      places: of the network.
+      slots: of the network, for each player.
+
+    Raises:
+      TooLarge: a ValueError; says how much memory is needed, and how to need less.
+    """
+    parameters = count_parameters(places, slots, self.width, self.layers)
+    of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and what layers say
+    check_needs(
+      f"Training with width={self.width}, layers={self.layers} and batch={self.batch}",
+      {
+        "for weights, gradients and the optimiser": COPIES * SINGLE * parameters,
+        "for batches": self.batch * of_each,
+      },
+      None,
+      "A smaller width, fewer layers or a smaller batch take less",
+    )
