@@ -107,9 +107,9 @@ class CFRPlusIRASolver(SplittingSolver):
     return cfr.from_version_1(kept, cfr_ira.RULE)
 
   def _obstacle(self):
+    infostates = [set(np.flatnonzero(own.sets >= 0).tolist()) for own in self._parts()]
     for player, cell in np.asarray(self._state.tracked).tolist():
-      sets = self._parts()[player].sets if player in (0, 1) else ()
-      if (player, cell) != (-1, -1) and not (0 <= cell < len(sets) and sets[cell] >= 0):
+      if (player, cell) != (-1, -1) and not (player in (0, 1) and cell in infostates[player]):
         return f"it watches cell {cell} of player {player}, which is no infostate"
     return None
 

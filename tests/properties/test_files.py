@@ -23,6 +23,7 @@ from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.commands import show
 from ps_cfr_spiel.dealing import DealtGame, load_abstraction, make_abstraction, save_abstraction
 from ps_cfr_spiel.evaluation import points
+from ps_cfr_spiel.solvers import LimitReachedError
 
 many = settings(max_examples=10 * settings().max_examples)  # for a file takes milliseconds
 json_values = st.recursive(
@@ -81,7 +82,7 @@ def use_policy(path):
 
 
 def use_run(path):
-  """A run goes on, or says that its numbers leave its dtype; what it plays is sound, before and after."""
+  """A run goes on, or says why it cannot; what it plays is sound, before and after."""
   solver = ps_cfr_spiel.load_solver(path)
   sound(solver.average_policy())
   if solver.iteration == MOST_ITERATIONS or getattr(
@@ -90,7 +91,7 @@ def use_run(path):
     return
   try:
     solver.run(1)
-  except FloatingPointError:
+  except (FloatingPointError, LimitReachedError):  # of its dtype, and its own
     return
   sound(solver.average_policy())
 
