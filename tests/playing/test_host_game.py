@@ -202,5 +202,5 @@ def test_a_file_whose_keys_are_gone(kuhn, tmp_path):
     arrays = dict(file)
   arrays["counts"] = arrays["counts"][:-1]
   np.savez(tmp_path / "damaged.npz", **arrays)
-  with pytest.raises(ValueError, match="is damaged: it holds no keys of a game"):
+  with pytest.raises(ValueError, match=r"damaged.npz is damaged or of another game: .* of counts it has"):
     ps_cfr_spiel.load_solver(tmp_path / "damaged.npz")
