@@ -35,11 +35,11 @@ def explore(values: flags.FlagValues, words: Sequence[str]) -> int:
   """Runs the command from its parsed flags and the words besides them; returns the exit code."""
   if len(words) != 1:
     raise UserError(f"explore needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
-  file = Path(values.html or Path(words[0]).with_suffix(".html"))
-  keep_apart("html", file, words[0])
+  keep_apart("html", values.html, words[0])
   policy = load_saved_policy(words[0], values.limit)
   with user_errors():
     text = explore_page(policy, origin(policy), values.part)
+  file = Path(values.html or Path(words[0]).with_suffix(".html"))
   with replacing(file, encoding="utf-8") as page:
     page.write(text)
   print(report({"saved": f"{file} ({len(text.encode()) / 1e6:.1f} MB)", "open it": file.resolve().as_uri()}))

@@ -330,6 +330,7 @@ def spoil(folder):
     ("show|{run}|--json|--player=0", "--player is for what is printed as text; leave it out"),
     ("show|{run}|--csv={tmp}/x.csv|--hand=AKs", "--hand is for what is printed as text"),
     ("show|{run}|--csv={run}", "would replace the file that is read; name another one"),
+    ("explore|", "Is a directory"),
     ("explore|{run}|--html={run}", "would replace the file that is read; name another one"),
     ("summary|kuhn_poker|--depth=2", "--depth is for --tree"),
     ("summary|kuhn_poker|--infostates", "--infostates is for --tree"),
