@@ -34,7 +34,7 @@ SMALL = {  # values that keep a run short
   "module": ("", "no_such_module", "./no_such_file.py"),
 }
 SHORT = {  # of commands that take minutes by themselves; what is drawn comes later, and counts
-  "learn": ("--draws=2", "--steps=3", "--width=8"),
+  "learn": ("--draws=2", "--chains=1", "--steps=3", "--width=8"),
   "train": ("--iterations=1", "--games=2"),
 }
 
