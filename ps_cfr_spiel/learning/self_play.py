@@ -8,6 +8,7 @@ the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBe
 import functools
 import os
 import tempfile
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.subgames import Subgames
 
 TEACHERS = ("solve", "search")
+MOST_TEXT = 80  # characters of what differs
 REMEMBERED = 4  # turns whose data are trained on if searches teach: older values came from worse networks
 
 
@@ -153,7 +155,8 @@ def _trained(
 
 
 def _same_call(file: Path, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-  """ValueError, naming what differs, unless a file was made as is wanted."""
-  if differ := [name for name, value in wanted.items() if given[name] != value]:
-    text = ({name: facts[name] for name in differ} for facts in (given, wanted))
-    raise ValueError("{} is of another call: {}, not {}; choose another folder.".format(file, *text))
+  """ValueError, naming the first that differs, unless a file was made as is wanted."""
+  for name, value in wanted.items():
+    if given[name] != value:
+      found, asked = (textwrap.shorten(str(x), MOST_TEXT) for x in (given[name], value))
+      raise ValueError(f"{file} is of another call: its {name}: {found}, not {asked}; choose another folder.")

@@ -156,18 +156,20 @@ def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
     assert same(call(), values)
   leduc = pyspiel.load_game("leduc_poker")
   for others, message in (
-    ({"seed": 1}, r"situations-0.npz is of another call: {'seed': 0}, not {'seed': 1}"),
-    ({"draws": 40}, r"situations-0.npz is of another call: {'draws': '0 to 19'}, not {'draws': '0 to 39'}"),
+    ({"seed": 1}, r"situations-0.npz is of another call: its seed: 0, not 1;"),
+    ({"draws": 40}, r"situations-0.npz is of another call: its draws: 0 to 19, not 0 to 39"),
     (
       {"training": {**SMALL, "steps": 7}},
-      r"values-0.npz is of another call: {'steps': \d+}, not {'steps': 7}",
+      r"values-0.npz is of another call: its steps: \d+, not 7;",
     ),
-    ({"chains": 4}, r"situations-1.npz is of another call: {'draws': '0 to 2'}, not {'draws': '0 to 3'}"),
+    ({"chains": 4}, r"situations-1.npz is of another call: its draws: 0 to 2, not 0 to 3"),
   ):
     options = {"turns": 1, "draws": 20, "chains": 3, "training": SMALL, **others}
     with pytest.raises(ValueError, match=message):
       self_play(game, folder=tmp_path, iterations=10, progress=False, **options)
-  with pytest.raises(ValueError, match=r"situations-0.npz is of another call: {'game': 'kuhn_poker\(\)'"):
+  with pytest.raises(
+    ValueError, match=r"situations-0.npz is of another call: its game: kuhn_poker\(\), not leduc"
+  ):
     self_play(leduc, 1, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL)
 
 
