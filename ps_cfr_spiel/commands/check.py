@@ -6,7 +6,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_game, define_json, define_walk, say
-from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, UserError, load_game
+from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, UserError, load_game, user_errors
 from ps_cfr_spiel.compiler import check_game
 
 FIT, UNFIT = 0, 1  # exit codes
@@ -24,7 +24,8 @@ def check(values: flags.FlagValues, words: Sequence[str]) -> int:
   if not words and not any(values[name].present for name in SPOT_FLAGS):
     raise UserError("check needs a game, such as kuhn_poker, or your own with --module.")
   game = load_game(words, values)
-  report = check_game(game, values.public_states, values.limit, True, values.memory)
+  with user_errors():
+    report = check_game(game, values.public_states, values.limit, True, values.memory)
   if values.json:
     say(values, report.facts())
   else:
