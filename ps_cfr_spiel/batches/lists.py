@@ -31,18 +31,23 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   if reader is None:
     raise ValueError(f"{path}: must end in {', '.join((CSV, *JSON_LINES))}, which says how it is written.")
   situations, ranges = [], []
-  try:
-    for line, given in reader(path):
-      try:
-        situations.append(from_words(plain(given)))
-      except ValueError as error:
-        raise ValueError(f"line {line}: {error}") from error
-      ranges.append(str(given.get("ranges") or "uniform"))
-  except (ValueError, csv.Error) as error:
-    raise ValueError(f"{path}, {error}" if str(error).startswith("line ") else f"{path}: {error}") from error
+  for line, given in _told(path, reader(path)):
+    try:
+      situations.append(from_words(plain(given)))
+    except ValueError as error:
+      raise ValueError(f"{path}, line {line}: {error}") from error
+    ranges.append(str(given.get("ranges") or "uniform"))
   if not situations:
     raise ValueError(f"{path}: there is no situation in it.")
   return situations, ranges
+
+
+def _told(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
+  """The same; what is wrong with the text itself becomes a ValueError that names the file."""
+  try:
+    yield from rows
+  except (csv.Error, UnicodeDecodeError) as error:
+    raise ValueError(f"{path}: {error}") from error
 
 
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -51,7 +56,7 @@ def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = csv.DictReader(file, skipinitialspace=True)
     for row in rows:
       if None in row or None in row.values():
-        raise ValueError(f"line {rows.line_num}: has not as many fields as the first line.")
+        raise ValueError(f"{path}, line {rows.line_num}: has not as many fields as the first line.")
       yield rows.line_num, {name.strip(): text.strip() for name, text in row.items()}
 
 
@@ -64,9 +69,9 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
       try:
         given = json.loads(text)
       except (ValueError, RecursionError) as error:
-        raise ValueError(f"line {line}: not JSON: {error}") from error
+        raise ValueError(f"{path}, line {line}: not JSON: {error}") from error
       if not isinstance(given, dict):
-        raise ValueError(f"line {line}: must be an object with fields {', '.join(FIELDS)}.")
+        raise ValueError(f"{path}, line {line}: must be an object with fields {', '.join(FIELDS)}.")
       yield line, given
 
 

@@ -65,7 +65,7 @@ def buckets_of(values: flags.FlagValues) -> int | str:
     return text
   if not text.isdecimal() or int(text) < 1:
     raise ValueError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
-  return check_count("--buckets", int(text[:20]), 1)
+  return check_count("--buckets", int(text), 1)
 
 
 def define_processes(values: flags.FlagValues, alone: str) -> None:

@@ -19,16 +19,8 @@ from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import HierarchicalPolicy, PlayedPolicy, load_policy
 
 DEFAULT_GAME = "river_subgame"
-PICTURES = (
-  ".png",
-  ".svg",
-  ".pdf",
-  ".jpg",
-  ".jpeg",
-  ".webp",
-  ".tif",
-  ".eps",
-)  # what matplotlib draws by itself
+# What matplotlib draws by itself.
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".eps")
 
 
 class UserError(Exception):

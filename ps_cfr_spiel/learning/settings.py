@@ -15,7 +15,7 @@ from ps_cfr_spiel.learning.network import count_parameters
 
 CHECK = 200  # steps between looks at the validation loss
 SINGLE, NUMBER = 4, 8  # bytes of a parameter, and of the number of a situation
-COPIES = 9  # of the parameters at the peak: weights, both moments, gradients, the best so far; measured
+COPIES = 9  # of the parameters at the peak: weights, both moments, gradients, the best so far; roughly
 
 
 class Settings(NamedTuple):

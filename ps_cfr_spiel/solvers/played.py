@@ -33,7 +33,7 @@ from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 from ps_cfr_spiel.tree import Evaluation
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
-STATE, STEP = 2_000, 12  # bytes of a play's state, measured in OpenSpiel's; numbers kept of each of its moves
+STATE, STEP = 2_000, 12  # bytes of a play's state, roughly; numbers kept of each of its moves
 SAVED_KEYS = ("digests", "players", "counts")  # what files keep of the keys of a game on the host
 UPDATES = ("auto", "together", "at_once")
 FIXED = "against"  # likewise, the weights of a fixed opponent's moves
