@@ -214,6 +214,18 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
     raise
 
 
+def try_folder(folder: Path) -> Path:
+  """The folder, if files can be written to it; else OSError: now rather than after long work."""
+  with tempfile.TemporaryFile(dir=folder):
+    return folder
+
+
+def make_folder(folder: Path) -> Path:
+  """The same, made if it is not there."""
+  folder.mkdir(parents=True, exist_ok=True)
+  return try_folder(folder)
+
+
 def _sweep(path: Path) -> None:
   """Deletes what killed writers of the same file left beside it."""
   with contextlib.suppress(OSError), os.scandir(path.parent) as entries:

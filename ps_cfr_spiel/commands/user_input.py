@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +11,7 @@ from typing import Any
 import pyspiel
 from absl import flags
 
-from ps_cfr_spiel import compiler
+from ps_cfr_spiel import compiler, storage
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.games.poker import holdem, river  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.policy import TreePolicy
@@ -134,7 +133,8 @@ def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
   path = path if path.suffix else path.with_suffix(".png")
   if path.suffix.lower() not in PICTURES:
     raise UserError(f"--png={text}: pictures end in one of {', '.join(PICTURES)}; {path.suffix} is none.")
-  _try(path.parent)
+  with _unwritable(path.parent):
+    storage.try_folder(path.parent)
   return load_pictures(), path
 
 
@@ -153,18 +153,14 @@ def keep_apart(flag: str, file: str | Path | None, source: str) -> None:
 
 def make_folder(folder: Path) -> Path:
   """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
-  try:
-    folder.mkdir(parents=True, exist_ok=True)
-  except OSError as error:
-    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
-  _try(folder)
-  return folder
+  with _unwritable(folder):
+    return storage.make_folder(folder)
 
 
-def _try(folder: Path) -> None:
-  """`UserError` unless files can be written to a folder."""
+@contextlib.contextmanager
+def _unwritable(folder: Path) -> Iterator[None]:
+  """Turns the error of a folder where nothing can be written into `UserError`."""
   try:
-    with tempfile.TemporaryFile(dir=folder):
-      pass
+    yield
   except OSError as error:
     raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error

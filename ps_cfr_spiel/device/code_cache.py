@@ -8,11 +8,12 @@ what was used longest ago goes first, and JAX locks it, so that two processes ca
 import contextlib
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import jax
+
+from ps_cfr_spiel.storage import make_folder
 
 SWITCH = "PS_CFR_SPIEL_CACHE"  # in the environment: a folder, or "off"
 MOST_BYTES = 512 * 2**20
@@ -47,9 +48,7 @@ def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:
   if chosen is None:
     return None
   try:
-    chosen.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=chosen):
-      pass
+    make_folder(chosen)
   except OSError:
     return None
   _sweep(chosen)

@@ -7,7 +7,6 @@ the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBe
 
 import functools
 import os
-import tempfile
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +25,7 @@ from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.learning.teaching import OneAhead, generate
 from ps_cfr_spiel.learning.training import resume, train
 from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.storage import make_folder
 from ps_cfr_spiel.subgames import Subgames
 
 TEACHERS = ("solve", "search")
@@ -82,7 +82,7 @@ def self_play(
   frontier = Frontier.of(subgames)
   settings.check_memory(*LearnedValues.extent(frontier))
   every = {name: training[name] for name in ("checkpoint_seconds",) if name in training}
-  place = None if folder is None else _made(Path(folder))
+  place = None if folder is None else make_folder(Path(folder))
   sampler, parts, values = Reaches(), [], None
   for turn in range(turns + 1):
     beyond = OneAhead(iterations, values) if teacher == "search" else CFRValues(iterations)
@@ -110,13 +110,6 @@ def self_play(
     sampler = Searches(values)
   assert values is not None
   return values
-
-
-def _made(folder: Path) -> Path:
-  """A folder, made if it is not there; OSError if no file can be written to it."""
-  folder.mkdir(parents=True, exist_ok=True)
-  with tempfile.TemporaryFile(dir=folder):
-    return folder
 
 
 def _kept(file: Path | None, make: Callable[[], Situations], wanted: dict[str, Any]) -> Situations:

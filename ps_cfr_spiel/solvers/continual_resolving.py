@@ -13,6 +13,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import (
+  check_binds,
   check_count,
   check_flag,
   check_integer,
@@ -94,9 +95,8 @@ class ContinualResolving:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
     if lookahead is not None and lookahead != ROUND:
       lookahead = check_count("lookahead", lookahead, 1)
-    given = value_function is not None
-    if given and (isinstance(value_function, type) or not hasattr(value_function, "bind")):
-      raise ValueError(f"value_function must have a bind(), as CFRValues() has, got {value_function!r}.")
+    if value_function is not None:
+      check_binds("value_function", value_function, "CFRValues()")
     if skip >= iterations:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
     self.settings = Settings(

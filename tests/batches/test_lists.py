@@ -48,6 +48,10 @@ def test_only_the_board_is_needed(tmp_path):
     ("x.jsonl", '{"board": "9s7c5s4h3c"}\n{"board": ', r"line 2: not JSON"),
     ("x.jsonl", "[1]", r"line 1: must be an object"),
     ("x.jsonl", '{"board": "9s7c5s4h3c", "pot": "x"}', r"line 1: pot='x'"),
+    ("x.jsonl", "[" * 100_000, r"x\.jsonl, line 1: not JSON: maximum recursion"),
+    ("x.jsonl", '{"board": null}', r"x\.jsonl, line 1: no board"),
+    ("x.jsonl", '{"board": "9s7c5s4h3c", "bets": 0.5}', r"x\.jsonl, line 1: bets=0\.5"),
+    ("x.csv", "board\n" + "9" * 200_000, r"x\.csv: field larger than"),
     ("x.txt", "", r"must end in \.csv"),
   ],
 )
