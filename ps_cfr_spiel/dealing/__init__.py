@@ -3,7 +3,8 @@
 May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards,
 and `parts` cuts the lines in two; `hierarchy` is the abstraction and `clustering` makes it; `lines` is
 external sampling over lines, `turns` is Algorithm 4 over clusters, and `loop` runs it on all devices;
-`evaluation` tells what a strategy is worth in the whole game, and `sizes` how large that game is.
+`evaluation` tells what a strategy is worth in the whole game, `sizes` how large that game is, and `memory`
+what it would take.
 """
 
 from ps_cfr_spiel.dealing.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
@@ -25,6 +26,7 @@ from ps_cfr_spiel.dealing.loop import (
   init,
   on_mesh,
   placed,
+  run_needs,
   solve,
 )
 from ps_cfr_spiel.dealing.parts import first_cells
@@ -58,6 +60,7 @@ __all__ = [
   "measure",
   "on_mesh",
   "placed",
+  "run_needs",
   "sampled",
   "save_abstraction",
   "solve",

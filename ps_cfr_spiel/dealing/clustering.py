@@ -22,9 +22,12 @@ from ps_cfr_spiel.abstraction import (
   squared,
 )
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
+from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction, check_clusters, clusters_of
-from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.dealing.memory import bucket_needs
+from ps_cfr_spiel.dealing.sizes import measure
+from ps_cfr_spiel.reports import progress_bar, waiting
 
 CLUSTERS = 60  # after Brown et al. 2015
 GROUPS = 8  # clusters of the opponent's hands, after Johanson et al. 2013
@@ -95,7 +98,7 @@ def make_abstraction(
       2014), or "distribution", a histogram of what they beat at the end.
 
   Raises:
-    ValueError: an argument is not one of the allowed.
+    ValueError: an argument is not one of the allowed, or the buckets need more memory than is free.
   """
   check_option("aware", aware, AWARE)
   if buckets != LOSSLESS:
@@ -103,10 +106,14 @@ def make_abstraction(
   seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
-  equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
+  if counted and check_count("clusters", clusters, 1) > boards:
+    raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
+  if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
+    every = measure(game.form).hand_classes[SPECIAL:]
+    _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
+  with waiting("Comparing hands", progress):
+    equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
   if counted:
-    if check_count("clusters", clusters, 1) > boards:
-      raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
     assert equities is not None
     table = board_transitions(game, equities, seed, progress)
     clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
@@ -118,12 +125,33 @@ def make_abstraction(
     return DealtAbstraction.of(game, clusters, tables)
   assert equities is not None
   own = [clusters_of(game, clusters, number) for number in range(SPECIAL, game.rounds)]
+  hands = [classes.max(1) + 1 for classes in game.classes[SPECIAL:]]  # of each board
+  rows = [float(np.bincount(where, sizes).max()) for where, sizes in zip(own, hands, strict=True)]
+  _check_memory(game, rows, int(buckets), aware)
   with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
     for cluster in range(int(clusters.max()) + 1):
       members = [np.flatnonzero(numbers == cluster) for numbers in own]
       _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
   return DealtAbstraction.of(game, clusters, tables)
+
+
+def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str) -> None:
+  """TooLarge, a ValueError, if the buckets of a cluster cannot be made in what is free.
+
+  Args:
+    game: the game.
+    rows: its hands up to suits, in the special round and each later one.
+    count: of buckets for a round.
+    aware: as in `make_abstraction`.
+  """
+  columns, sums = [GROUPS], [0]  # the last round first
+  for number in reversed(range(SPECIAL + 1, game.rounds)):  # see `_expected` for the round before
+    columns.append(int(min(count, rows[number - SPECIAL])) if aware == POTENTIAL else BINS)
+    sums.append(game.runouts[number].index.shape[1] * len(game.hands))
+  histograms = BINS * rows[-1] if aware == DISTRIBUTION and len(rows) > 1 else 0
+  needs = bucket_needs(rows[::-1], columns, sums, histograms)
+  check_needs(game.name, needs, None, "More clusters or fewer buckets take less")
 
 
 def _fill_buckets(

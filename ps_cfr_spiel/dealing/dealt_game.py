@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.dealing.memory import SCORED, card_needs
 from ps_cfr_spiel.games.poker.dealt import DealtForm, dealt_form  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.games.poker.suits import (  # pyright: ignore
   Runouts,
@@ -39,8 +41,9 @@ class DealtGame:
 
   @classmethod
   def of(cls, game: pyspiel.Game) -> "DealtGame":
-    """From `universal_poker` or `leduc_poker`; ValueError for another game."""
+    """From `universal_poker` or `leduc_poker`; ValueError for another game, or one with too many cards."""
     form = dealt_form(game)
+    check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
     return cls(str(game), form, runouts(form.deck, form.public[1:]))
 
   @property
@@ -73,7 +76,9 @@ class DealtGame:
   def strength(self) -> np.ndarray:
     """int32[K, H]: of all hands on the classes of the last round; of dead hands anything."""
     boards = self.runouts[-1].cards
-    return np.concatenate([self.form.strengths(boards[k : k + 512]) for k in range(0, len(boards), 512)])
+    return np.concatenate(
+      [self.form.strengths(boards[k : k + SCORED]) for k in range(0, len(boards), SCORED)]
+    )
 
   @functools.cached_property
   def classes(self) -> tuple[np.ndarray, ...]:

@@ -19,6 +19,11 @@ from ps_cfr_spiel.dealing.turns import Cards, HierarchicalState, Sampled, deal, 
 from ps_cfr_spiel.device import jit, to_device
 
 AXIS = "clusters"
+# These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
+RUN = 5  # copies of regrets and averages: before and after a part of a run, and in between
+LINE = 8  # numbers of each line in a traversal, beside two for each of its actions
+PLACE = 8  # bytes of each hand or board from which one is drawn
+CODE = 260 * 2**20  # what compiling takes, whatever the tables' size
 WHOLE, CUT = PartitionSpec(), PartitionSpec(AXIS)
 
 
@@ -31,6 +36,29 @@ def boards_of(game: DealtGame, abstraction: DealtAbstraction, devices: int) -> n
   for number in range(abstraction.count):
     found[number, : sizes[number]] = np.flatnonzero(cluster == number)
   return found
+
+
+def run_needs(game: Sampled, boards: np.ndarray, mesh: Mesh, deals: int, dtype: str) -> dict[str, int]:
+  """Estimated bytes of this process's part of a run, by purpose.
+
+  Args:
+    game: of `sampled`.
+    boards: of `boards_of`.
+    mesh: the devices.
+    deals: pairs of hands and boards that a cluster plays at once, n B.
+    dtype: of the tables.
+  """
+  number, head, child = np.dtype(dtype).itemsize, game.head, game.child
+  clusters = len(boards) * len(mesh.local_devices) // mesh.size
+  cells = head.actions * head.cells + clusters * child.actions * child.cells
+  lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in (head, child))
+  drawn = (game.cards.hand_masks, boards.T, *game.cards.set_masks[1:])  # one of the first, and so on
+  each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
+  return {
+    "for compiling": CODE,
+    "for regrets and averages": RUN * 2 * number * cells,
+    "for the deals of a batch": deals * each,
+  }
 
 
 def all_devices() -> Mesh:

@@ -7,6 +7,7 @@ import pyspiel
 
 from ps_cfr_spiel import dealing
 from ps_cfr_spiel.arguments import check_count, check_flag, check_integer
+from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.dealing import (
   DealtAbstraction,
   DealtGame,
@@ -17,11 +18,13 @@ from ps_cfr_spiel.dealing import (
   make_abstraction,
 )
 from ps_cfr_spiel.device import added_up, agreed, check_dtype, check_finite, leads, precision, processes
-from ps_cfr_spiel.reports import report, waiting
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import Evaluation
 from ps_cfr_spiel.walking import check_is_game
+
+ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards at a time take less"
 
 
 class HierarchicalMCCFRSolver(IterativeSolver):
@@ -73,7 +76,8 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       abstraction: one that there is already, instead of `clusters` and `buckets`.
 
     Raises:
-      ValueError: an argument is not one of the allowed, or the game is not one of dealt cards.
+      ValueError: an argument is not one of the allowed, the game is not one of dealt cards, or its cards,
+        the tables or the deals of a batch need more memory than is free.
       TypeError: `game` is not a game.
     """
     self.game, self.dtype = game, check_dtype(dtype)
@@ -87,8 +91,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       )
     self._dealt = DealtGame.of(game)
     if abstraction is None:
-      with waiting("Making the abstraction"):
-        abstraction = make_abstraction(self._dealt, clusters, buckets, seed)
+      abstraction = make_abstraction(self._dealt, clusters, buckets, seed)
     if abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
@@ -96,6 +99,9 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     with precision(self.dtype):
       own = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
       sampled = dealing.sampled(self._dealt, self.abstraction)
+      needs = dealing.run_needs(sampled, own, self._mesh, self.batch * self.boards, self.dtype)
+      what = f"{self.name} on {game} with batch={self.batch:,} and boards={self.boards:,}"
+      check_needs(what, needs, None, ADVICE)
       self._boards = dealing.placed(self._mesh, own, cut=True)
       self._sampled = dealing.device_game(sampled, self.dtype, self._mesh)
       self._state = dealing.init(sampled, len(own), self.seed, self.dtype, self._mesh)

@@ -1,0 +1,58 @@
+"""How much memory dealt cards take, estimated before they are dealt (`loop` says what a run takes).
+
+Boards multiply with each round: whole hold'em has 2.4 million classes of runouts to the river, and a number
+for each hand on each of them fills half of a common machine.
+"""
+
+import math
+from collections.abc import Sequence
+
+from ps_cfr_spiel.games.poker.dealt import DealtForm  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.suits import CHUNK, count_classes  # pyright: ignore
+
+# These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
+TABLES = 10  # numbers of 4 bytes for each hand on each class of runouts, here and on the device
+SCORE, SCORED = 150, 512  # bytes of each hand while its strength is found, on so many boards at once
+SET = 200  # bytes of a set of cards while all of them are listed
+INDEX = 30  # bytes of where a set leads from a class
+ROWS = 5  # copies of the numbers that describe hands while they are put into buckets
+
+
+def card_needs(form: DealtForm) -> dict[str, int]:
+  """Estimated bytes of a form's classes of boards and hands, and of an abstraction of them, by purpose."""
+  deck, hands = form.deck, math.comb(form.deck.size, form.hole)
+  classes = [count_classes(deck, form.public[1 : number + 1]) for number in range(len(form.public))]
+  renamed = math.factorial(deck.suits)
+
+  def naming(below: int, size: int) -> int:
+    """Bytes of the sets of so many cards under all renamings, and of the least of them on these boards."""
+    sets = math.comb(deck.size, size)
+    return sets * (SET + renamed * (8 * size + 24 + 4 * min(below, CHUNK)))
+
+  boards = [
+    naming(below, size) + INDEX * below * math.comb(deck.size, size)
+    for below, size in zip(classes, form.public[1:], strict=False)
+  ]
+  found = max(naming(max(classes), form.hole), SCORE * hands * min(classes[-1], SCORED))
+  return {
+    f"for {classes[-1]:,} classes of boards": max(boards),
+    f"for {hands:,} hands on them": found + 4 * TABLES * hands * sum(classes),
+  }
+
+
+def bucket_needs(
+  rows: Sequence[float], columns: Sequence[int], sums: Sequence[int], histograms: float
+) -> dict[str, int]:
+  """Estimated bytes that making the buckets of one cluster takes, by purpose.
+
+  Args:
+    rows: for each round how many hands the cluster has, up to suits.
+    columns: for each round how many numbers describe one.
+    sums: for each round how many hands' numbers are added up at once.
+    histograms: numbers that describe what hands of a later round may become.
+  """
+  of_each = [8 * n * (ROWS * m + k) for m, n, k in zip(rows, columns, sums, strict=True)]
+  return {
+    "for the hands of one cluster": int(max(of_each) + 16 * histograms),
+    "for distances": 24 * max(columns) ** 2,
+  }
