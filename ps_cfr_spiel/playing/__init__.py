@@ -7,7 +7,7 @@ one that is played; `loop` runs it all, and `warm_start` says with what it may b
 """
 
 from ps_cfr_spiel.playing.estimates import Corrected, Estimate, Learned
-from ps_cfr_spiel.playing.host_game import CELLS, DIGEST, KEYS, HostGame
+from ps_cfr_spiel.playing.host_game import CELLS, DIGEST, KEYS, HostGame, check_keys
 from ps_cfr_spiel.playing.loop import PlayingState, init, solve
 from ps_cfr_spiel.playing.played_game import PlayedGame
 from ps_cfr_spiel.playing.samplers import MILLION, Sampler, table_size
@@ -31,6 +31,7 @@ __all__ = [
   "Sampler",
   "Trajectories",
   "Traversals",
+  "check_keys",
   "init",
   "solve",
   "table_size",

@@ -42,6 +42,22 @@ class Plays(NamedTuple):
   full: jax.Array
 
 
+def check_keys(saved: Sequence[np.ndarray]) -> None:
+  """ValueError if these cannot be the arrays of a table of keys; see `KeyTable.arrays`."""
+  arrays = list(saved) if isinstance(saved, Sequence) else []
+  if [type(array) for array in arrays] == [np.ndarray] * 3:
+    digests, players, counts = arrays
+    kinds = digests.dtype == np.uint8 and all(
+      np.issubdtype(x.dtype, np.integer) and x.shape == digests.shape[:1] for x in (players, counts)
+    )
+    if kinds and digests.shape[1:] == (DIGEST,) and np.isin(players, (0, 1)).all() and (counts >= 1).all():
+      return
+  raise ValueError(
+    f"keys: expected those of an earlier run: digests uint8[n, {DIGEST}], players 0 or 1, and numbers of "
+    f"moves of at least 1, int[n] each."
+  )
+
+
 class KeyTable:
   """The cells of keys, in the order in which they were met.
 
@@ -52,10 +68,16 @@ class KeyTable:
   """
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
-    """An empty table, or that of `arrays`; OverflowError if that has more cells."""
+    """An empty table, or that of `arrays`.
+
+    Raises:
+      OverflowError: that has more cells.
+      ValueError: it cannot be one.
+    """
     self.cells, self.used = cells, 0
     self.known: dict[bytes, tuple[int, int, int]] = {}
     if saved is not None:
+      check_keys(saved)
       digests, players, counts = saved
       for digest, player, count in zip(digests, players.tolist(), counts.tolist(), strict=True):
         self.add(digest.tobytes(), player, count)
@@ -100,7 +122,7 @@ class HostGame:
 
     Raises:
       ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys, or
-        utilities out of range; or what is saved does not fit in.
+        utilities out of range; or what is saved are no keys, or too many.
       TypeError: `game` is not a game.
     """
     check_is_game(game)

@@ -19,6 +19,7 @@ from ps_cfr_spiel.playing import (
   PlayedGame,
   Trajectories,
   Traversals,
+  check_keys,
   table_size,
 )
 from ps_cfr_spiel.solvers.played import (
@@ -156,6 +157,8 @@ def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> PlayedGam
     return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
   if key is not None or cells is not None:
     raise ValueError(f"{game} has its own keys and cells; leave out key={key!r} and cells={cells!r}.")
+  if keys is not None:
+    raise ValueError(f"{game} has its own keys; leave out those of another game.")
   return played_form(game)
 
 
@@ -196,7 +199,9 @@ def _saved_keys(file: storage.Stored) -> list[np.ndarray]:
     SAVED_KEYS, (((*count, DIGEST), np.dtype(np.uint8)), (count, whole), (count, whole)), strict=True
   )
   arrays = file.arrays({**file.shapes, **dict(wanted)})
-  _, players, counts = keys = [arrays[name] for name in SAVED_KEYS]
-  if not (np.isin(players, (0, 1)).all() and (counts >= 1).all()):
-    raise ValueError(f"{file.path} is damaged: it holds no keys of a game.")
+  keys = [arrays[name] for name in SAVED_KEYS]
+  try:
+    check_keys(keys)
+  except ValueError as error:
+    raise ValueError(f"{file.path} is damaged: {error}") from error
   return keys

@@ -243,6 +243,31 @@ def test_an_agent_that_is_no_table(wrong):
     PlayedMCCFRSolver(game, cells=100, against=np.full(101, 1e300))
 
 
+def test_keys_that_no_run_can_have():
+  """Those of a run are taken, and say where its table's weights belong; nothing else is."""
+  game = pyspiel.load_game("kuhn_poker")
+  earlier = PlayedMCCFRSolver(game, cells=24)
+  earlier.run(20, progress=False)
+  keys = earlier._host.table.arrays()
+  assert PlayedMCCFRSolver(game, cells=24, keys=keys)._host.table.known == earlier._host.table.known
+  digests, players, counts = keys
+  wrong = (
+    3,
+    (digests, players),
+    (digests[:, :8], players, counts),
+    (digests, players[:-1], counts),
+    (digests, players + 2, counts),
+    (digests, players, counts - 9),
+    (digests, players, counts / 2),
+    (digests.tolist(), players, counts),
+  )
+  for keys in wrong:
+    with pytest.raises(ValueError, match=r"keys: expected those of an earlier run: digests uint8\[n, 16\]"):
+      PlayedMCCFRSolver(game, cells=24, keys=keys)
+  with pytest.raises(ValueError, match="has its own keys; leave out those of another game"):
+    PlayedMCCFRSolver(pyspiel.load_game(SMALL), keys=(digests, players, counts))
+
+
 def test_a_start_from_another_kind_of_solver():
   game = pyspiel.load_game("kuhn_poker")
   with pytest.raises(ValueError, match="start_from: expected a solver of a played game, got PSCFRSolver"):

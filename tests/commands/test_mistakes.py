@@ -1,0 +1,149 @@
+"""Mistakes on the command line: each is told in one line that names what was given and what is allowed."""
+
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel.commands import program
+
+RIVER = "river_subgame(ranges=AA KQs;TT 87s)"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+  """A saved run, of one iteration."""
+  path = tmp_path_factory.mktemp("saved") / "run.npz"
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(RIVER))
+  solver.run(1, progress=False)
+  solver.save(path)
+  return path
+
+
+def spoil(folder, run):
+  """A run that is cut off, a file that is none, one of Kuhn poker, with NaN in it, of many histories."""
+  (folder / "truncated.npz").write_bytes(run.read_bytes()[:5000])
+  (folder / "foreign.npz").write_text("not ours")
+  ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker")).save(folder / "kuhn.npz")
+  with np.load(folder / "kuhn.npz") as file:
+    content = {name: file[name] for name in file.files}
+  np.savez(folder / "nan.npz", **{**content, "state1": content["state1"] * np.nan})
+  header = str(content.pop("header")).replace("kuhn_poker()", "hex(board_size=4)")
+  np.savez(folder / "wide.npz", header=np.array(header.replace(": 5000000", ": 10000000000")), **content)
+
+
+@pytest.mark.parametrize(
+  ("text", "message"),
+  [
+    ("slove", "Unknown command 'slove'; choose one of solve, train, show, explore, evaluate, compare"),
+    ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
+    ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
+    ("solve|river_subgame(", "Missing closing bracket"),
+    ("solve|river_subgame(pot=3)", "pot=3"),
+    ("solve|river_subgame(ranges=AA)", "ranges='AA'"),
+    ("solve|kuhn_poker(players=3)", "two-player zero-sum"),
+    ("solve|one|two", "Expected one game, got 'one' and 'two'"),
+    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm|nrm+|cfr|cfr+>"),
+    ("solve|--dtype=float16", "value should be one of <float32|float64>"),
+    ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
+    ("solve|--iterations=-1", "-1 is not a non-negative integer"),
+    (f"solve|kuhn_poker|--output={{tmp}}|--iterations={10**30}", "iterations must be at most 2147483647"),
+    ("solve|--resume={run}|--output={tmp}|--iterations=2000000000", "a run has at most 2,000,000,000; this"),
+    ("solve|kuhn_poker|--output={tmp}|--checkpoint_seconds=nan", "--checkpoint_seconds must be a number of"),
+    ("solve|--iterations=many", "--iterations=many"),
+    ("solve|--itertions=3", "Did you mean: iterations"),
+    ("solve|--skip=-1", "-1 is not a non-negative integer"),
+    ("solve|--solver=mcts", "value should be one of <ps-cfr|cfr+ira|fpira|fictitious-play|vr-mccfr|"),
+    ("solve|kuhn_poker|--solver=outcome-sampling|--rule=rm", "--solver=outcome-sampling has no --rule"),
+    ("solve|kuhn_poker|--solver=fictitious-play|--rule=rm", "no --rule; it has no flags of its own"),
+    ("solve|kuhn_poker|--abstraction=suits", "value should be one of <observation|initial|identity>"),
+    ("solve|kuhn_poker|--limit=10", "more than 10 histories"),
+    ("solve|dark_hex(num_rows=2,num_cols=2)", "has no public states"),
+    ("solve|--target=nan", "--target=nan: expected a number such as 0.2 or a share of the pot such as 0.1%"),
+    ("solve|kuhn_poker|--target=1%", "this game has no pot"),
+    ("solve|--output={run}", "Cannot write to the folder"),
+    ("solve|--output={run}/below", "Cannot write to the folder"),
+    ("solve|--resume={tmp}/none.npz", "none.npz: No such file or directory"),
+    ("solve|--resume={tmp}/truncated.npz", "truncated"),
+    ("solve|--resume={tmp}/foreign.npz", "not a file of ps_cfr_spiel"),
+    ("solve|--resume={run}|--rule=rm", "leave out --rule"),
+    ("solve|--resume={run}|kuhn_poker", "leave out 'kuhn_poker'"),
+    ("evaluate", "evaluate needs a file"),
+    ("evaluate|{run}|--lbr_actions=0,1", "--lbr_actions is for --lbr"),
+    ("evaluate|{run}|--lbr|--lbr_actions=0,call", "--lbr_actions must be numbers of actions"),
+    ("evaluate|{tmp}", "Is a directory"),
+    ("evaluate|{run}|{tmp}/none.npz", "none.npz: No such file or directory"),
+    ("show", "show needs one file"),
+    ("show|{tmp}/truncated.npz", "truncated"),
+    ("show|{run}|--at=x, b7", "Unknown action 'b7' after Check; choose one of"),
+    ("show|{run}|--at=x x", "The game is over after Check, Check"),
+    ("show|{run}|--hand=22", "Player 0 never holds '22'"),
+    ("show|{run}|--action=sleep", "Unknown action 'sleep'"),
+    ("show|{run}|--png={tmp}/none/chart.png", "Cannot write to the folder"),
+    ("show|{run}|--png={tmp}", "is a folder; name a file in it, such as"),
+    ("summary|kuhn_poker|--png={tmp}", "is a folder; name a file in it, such as"),
+    ("show|{tmp}/nan.npz", "nan.npz is damaged"),
+    ("evaluate|{tmp}/nan.npz", "nan.npz is damaged"),
+    ("play|kuhn_poker|--opponent={tmp}/nan.npz", "nan.npz is damaged"),
+    ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
+    ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
+    ("show|{run}|--png={tmp}/chart.txt", "pictures end in one of .png, .svg,"),
+    ("compare|kuhn_poker|--png={run}", "pictures end in one of"),
+    (
+      "resolve|kuhn_poker|--lookahead=0",
+      "--lookahead=0: expected a number of decisions, 1 or more, or round",
+    ),
+    ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead; without it"),
+    ("solve|kuhn_poker|--lock=raise", "--lock=raise: expected LINE=FILE or LINE=ACTION"),
+    ("solve|kuhn_poker|--lock=raise=bet", "Unknown action 'raise' at the start"),
+    ("solve|kuhn_poker|--lock=pass=bet|--lock=pass=pass", "'pass' is locked twice"),
+    ("solve|kuhn_poker|--solver=vr-mccfr|--lock=pass=bet", "--solver=vr-mccfr has no --lock"),
+    ("show|{run}|--save={tmp}/part.npz", "--part and --save belong together"),
+    ("show|{run}|--json|--player=0", "--player is for what is printed as text; leave it out"),
+    ("show|{run}|--csv={tmp}/x.csv|--hand=AKs", "--hand is for what is printed as text"),
+    ("show|{run}|--csv={run}", "would replace the file that is read; name another one"),
+    ("explore|", "Is a directory"),
+    ("explore|{run}|--html={run}", "would replace the file that is read; name another one"),
+    ("check|kuhn_poker|--memory=nan", "memory must be a number of at least 1"),
+    ("summary|kuhn_poker|--memory=nan", "memory must be a number of at least 1"),
+    ("solve|kuhn_poker|--memory=nan", "memory must be a number of at least 1"),
+    ("summary|kuhn_poker|--depth=2", "--depth is for --tree"),
+    ("summary|kuhn_poker|--infostates", "--infostates is for --tree"),
+    ("compare|kuhn_poker|--seconds=inf", "--seconds must be a number from 0.001 to 1e+06, got inf"),
+    ("compare|kuhn_poker|--solvers=", "--solvers names none; choose among"),
+    ("train|kuhn_poker|--checkpoint_seconds=nan|--output={tmp}/t", "--checkpoint_seconds must be a number"),
+    (
+      "train|kuhn_poker|--games=1000000000000000000000|--output={tmp}/t",
+      "--games must be at most 2147483647",
+    ),
+    ("train|kuhn_poker|--batch=2000000000|--output={tmp}/t", "for the plays of a batch"),
+    (
+      "solve|leduc_poker|--solver=hierarchical|--batch=2000000000|--output={tmp}/h",
+      "for the deals of a batch",
+    ),
+    ("abstract|leduc_poker|--buckets=1000000000000000000000000", "--buckets must be at most 2147483647"),
+    ("abstract|leduc_poker|--abstraction=x.npz|--seed=1", "--seed is for a new abstraction"),
+    ("abstract|leduc_poker|--sizes|--hand=2c", "--hand needs an abstraction, and --sizes makes none"),
+    ("generate|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
+    ("show|{run}|--part=limp|--save={tmp}/part.npz", "Unknown action 'limp' at the start"),
+    ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
+    ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
+    ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
+    ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
+    ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
+    ("play", "play needs a game"),
+    ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967295]"),
+    (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967295]"),
+    ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, search, or"),
+    ("play|backgammon", "cannot be played here: it has no strings for what players know"),
+    ("play|blotto", "cannot be played here: its players move at the same time"),
+    ("summary|--quiet", "Unknown command line flag 'quiet'"),
+  ],
+)
+def test_mistakes_are_answered_in_one_line(text, message, run, tmp_path, capfd):
+  spoil(tmp_path, run)
+  assert program.run([word.format(run=run, tmp=tmp_path) for word in text.split("|")]) == 2
+  error = capfd.readouterr().err  # what C++ writes included
+  assert error.startswith("ps-cfr-spiel: error: ")
+  assert error.count("\n") == 1
+  assert message in error
