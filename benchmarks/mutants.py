@@ -41,7 +41,8 @@ ROOMS = {  # folder, and the tests that are meant for it, those first that find 
   "playing": ("ps_cfr_spiel/playing", ["playing", "solvers/test_played.py"]),
   "batches": ("ps_cfr_spiel/batches", ["batches"]),
   "learning": ("ps_cfr_spiel/learning", ["learning"]),
-  "dealing": ("ps_cfr_spiel/dealing", ["dealing", "solvers/test_hierarchical.py"]),
+  "dealing": ("ps_cfr_spiel/dealing", ["dealing", "solvers/test_hierarchical.py",
+                                       "pictures/test_cluster_pictures.py"]),
 }  # fmt: skip
 OPERATORS = {
   ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.Pow: ("**", "*"),

@@ -1,6 +1,6 @@
 """How much memory dealt cards take, estimated before they are dealt (`loop` says what a run takes).
 
-Boards multiply with each round: whole hold'em has 2.4 million classes of runouts to the river, and a number
+Boards multiply with each round: whole hold'em has 2.6 million classes of runouts to the river, and a number
 for each hand on each of them fills half of a common machine.
 """
 

@@ -447,6 +447,7 @@ def test_sizes_are_counted_without_making_anything():
   sizes = measure(dealt.form)
   assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
   assert len(list(build_tree(game).names.infostates())) == 936
+  assert sizes.bytes == 8 * openspiel_policy.TabularPolicy(game).legal_actions_mask.sum()
   abstraction = make_abstraction(dealt, 2, 3)
   cells = sampled(dealt, abstraction)
   assert sizes.abstract_infostates(2, 3) == cells.head.cells + 2 * cells.child.cells

@@ -72,7 +72,7 @@ def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
 
 
 def test_whole_holdem_is_refused_before_anything_is_dealt(free):
-  """With 32 GB, more than most machines have; 2.4 million classes of runouts come to the river."""
+  """With 32 GB, more than most machines have; 2.6 million classes of runouts come to the river."""
   free(32e9)
   game = holdem(13, 4, "0 3 1 1")
 
