@@ -57,10 +57,12 @@ def test_a_killed_process_changes_nothing(tmp_path):
   assert running.returncode == 0, complaints
   assert "process 1 was killed by SIGKILL; what it said is in" in complaints
   assert "All begin again after iteration" in complaints
-  assert json.loads(told.splitlines()[-1])["iterations"] == ITERATIONS
-  one, two = (load_solver(tmp_path / name / "run.npz")._kept() for name in ("one", "two"))
-  for x, y in zip(one, two, strict=True):
+  facts = json.loads(told.splitlines()[-1])
+  assert facts["iterations"] == ITERATIONS
+  one, two = (load_solver(tmp_path / name / "run.npz") for name in ("one", "two"))
+  for x, y in zip(one._kept(), two._kept(), strict=True):
     np.testing.assert_array_equal(x, y)
+  assert facts["exploitability"] == pytest.approx(one.exploitability())  # though each evaluated a half
 
 
 def test_a_run_is_told_and_resumed(saved, capsys):

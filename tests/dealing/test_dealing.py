@@ -396,7 +396,7 @@ def test_wrong_abstractions_are_refused():
   large = good.buckets[1].copy()
   large[large >= 0] += 2**30
   with pytest.raises(
-    ValueError, match=r"buckets of round 1: a table \(3, 6\) has 18 buckets at most, from 0; got"
+    ValueError, match=r"buckets of round 1: a table \(3, 6\) has 18 buckets at most, from 0; got number 1,073"
   ):
     DealtAbstraction.of(dealt, good.clusters, [good.buckets[0], large])
   with pytest.raises(ValueError, match="buckets of round 0: expected integers, got float64"):
