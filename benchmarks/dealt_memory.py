@@ -5,7 +5,7 @@
 Each row is a process of its own: the most memory in use, in MB beyond what the process held before, next to
 the estimate. `cards` numbers boards and hands and puts all hands of a round into one bucket; `buckets`
 makes some; `run` compiles a solver and runs it for two iterations. Boards are dealt out to the clusters in
-turn, since comparing them takes no memory.
+turn, without being compared.
 """
 
 import os

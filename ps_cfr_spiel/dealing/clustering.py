@@ -25,7 +25,7 @@ from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction, check_clusters, clusters_of
-from ps_cfr_spiel.dealing.memory import bucket_needs
+from ps_cfr_spiel.dealing.memory import board_needs, bucket_needs
 from ps_cfr_spiel.dealing.sizes import measure
 from ps_cfr_spiel.reports import progress_bar, waiting
 
@@ -98,7 +98,7 @@ def make_abstraction(
       2014), or "distribution", a histogram of what they beat at the end.
 
   Raises:
-    ValueError: an argument is not one of the allowed, or the buckets need more memory than is free.
+    ValueError: an argument is not one of the allowed, or clusters or buckets need more memory than is free.
   """
   check_option("aware", aware, AWARE)
   if buckets != LOSSLESS:
@@ -106,8 +106,10 @@ def make_abstraction(
   seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
-  if counted and check_count("clusters", clusters, 1) > boards:
-    raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
+  if counted:
+    if check_count("clusters", clusters, 1) > boards:
+      raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
+    check_needs(game.name, board_needs(boards), None, "Fewer public cards at first, ranks or suits take less")
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
     every = measure(game.form).hand_classes[SPECIAL:]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)

@@ -15,6 +15,7 @@ TABLES = 10  # numbers of 4 bytes for each hand on each class of runouts, here a
 SCORE, SCORED = 150, 512  # bytes of each hand while its strength is found, on so many boards at once
 SET = 200  # bytes of a set of cards while all of them are listed
 INDEX = 30  # bytes of where a set leads from a class
+PAIR = 13  # bytes of each pair of boards while they are compared and clustered
 ROWS = 5  # copies of the numbers that describe hands while they are put into buckets
 
 
@@ -38,6 +39,11 @@ def card_needs(form: DealtForm) -> dict[str, int]:
     f"for {classes[-1]:,} classes of boards": max(boards),
     f"for {hands:,} hands on them": found + 4 * TABLES * hands * sum(classes),
   }
+
+
+def board_needs(boards: int) -> dict[str, int]:
+  """Estimated bytes that clustering so many boards takes, by purpose."""
+  return {f"for the distances of {boards:,} boards": PAIR * boards**2}
 
 
 def bucket_needs(

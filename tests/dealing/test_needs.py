@@ -7,8 +7,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import HierarchicalMCCFRSolver
+from ps_cfr_spiel.abstraction import board_distances, public_clusters
 from ps_cfr_spiel.compiler import memory
 from ps_cfr_spiel.dealing import SPECIAL, DealtAbstraction, DealtGame, make_abstraction
+from ps_cfr_spiel.dealing.memory import board_needs
 from ps_cfr_spiel.walking import TooLarge
 
 
@@ -81,6 +83,21 @@ def test_whole_holdem_is_refused_before_anything_is_dealt(free):
       HierarchicalMCCFRSolver(game)
 
   assert peak(refused) < 1e8
+
+
+def test_boards_are_refused_where_their_distances_would_not_fit(free):
+  """Hold'em with five public cards at once has 134,459 classes of boards."""
+  shares = np.random.default_rng(0).random((600, 20))
+  public_clusters(board_distances(shares[:9]), 5, restarts=1)  # so that SciPy is there
+  taken = peak(lambda: public_clusters(board_distances(shares), 5, restarts=1))
+  [estimate] = board_needs(600).values()
+  assert estimate / 2 < taken < estimate
+  free(32e9)
+  dealt = DealtGame.of(holdem(13, 4, "0 5"))
+  for buckets in (50, "lossless"):
+    with pytest.raises(TooLarge, match=r"needs about 240 GB .* for the distances of 134,459 boards"):
+      make_abstraction(dealt, 60, buckets)
+  assert "classes" not in vars(dealt)  # nobody has looked at hands
 
 
 def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
