@@ -91,10 +91,11 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       )
     self._dealt = DealtGame.of(game)
     if abstraction is None:
-      abstraction = make_abstraction(self._dealt, clusters, buckets, seed)
-    if abstraction.game != str(game):
+      self.abstraction = make_abstraction(self._dealt, clusters, buckets, seed)
+    elif abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
-    self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
+    else:
+      self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
     self._mesh = dealing.all_devices()
     with precision(self.dtype):
       own = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
