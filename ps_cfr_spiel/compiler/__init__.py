@@ -10,12 +10,14 @@ from ps_cfr_spiel.compiler.form_labels import Deals
 from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
-from ps_cfr_spiel.compiler.memory import check_memory, check_needs
+from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
 from ps_cfr_spiel.compiler.report import Report
 from ps_cfr_spiel.compiler.suits import FoldedTree, fold_suits
 
 __all__ = [
+  "COMPILING",
   "LEAVES",
+  "MORE_CODE",
   "BayesianForm",
   "Deals",
   "FoldedTree",

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from ps_cfr_spiel.compiler import COMPILING, MORE_CODE
 from ps_cfr_spiel.dealing.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.dealing.hierarchy import DealtAbstraction
 from ps_cfr_spiel.dealing.lines import Lines
@@ -23,7 +24,6 @@ AXIS = "clusters"
 RUN = 5  # copies of regrets and averages: before and after a part of a run, and in between
 LINE = 8  # numbers of each line in a traversal, beside two for each of its actions
 PLACE = 8  # bytes of each hand or board from which one is drawn
-CODE = 260 * 2**20  # what compiling takes, whatever the tables' size
 WHOLE, CUT = PartitionSpec(), PartitionSpec(AXIS)
 
 
@@ -55,7 +55,7 @@ def run_needs(game: Sampled, boards: np.ndarray, mesh: Mesh, deals: int, dtype: 
   drawn = (game.cards.hand_masks, boards.T, *game.cards.set_masks[1:])  # one of the first, and so on
   each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
   return {
-    "for compiling": CODE,
+    "for compiling": COMPILING + MORE_CODE,
     "for regrets and averages": RUN * 2 * number * cells,
     "for the deals of a batch": deals * each,
   }
