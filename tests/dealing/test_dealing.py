@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from dealt_games import poker
 from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.poker.dealt import dealt_form
 from ps_cfr_spiel.games.poker.suits import set_numbers
@@ -34,17 +35,6 @@ from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.tree import obstacle
 
 LEDUC = "leduc_poker"
-
-
-def poker(ranks, suits, hole, board, raises=2, bets="limit"):
-  """A small game of OpenSpiel's `universal_poker`."""
-  rounds = len(board.split())
-  sizes, first, most = (" ".join(map(str, x[:rounds])) for x in ((2, 4, 4), (1, 1, 1), (raises,) * 3))
-  return (
-    f"universal_poker(betting={bets},numPlayers=2,numRounds={rounds},blind=1 2,raiseSize={sizes},"
-    f"firstPlayer={first},maxRaises={most},numSuits={suits},numRanks={ranks},numHoleCards={hole},"
-    f"numBoardCards={board},stack=20 20)"
-  )
 
 
 SMALL = poker(3, 2, 1, "0 1")

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pyspiel
 import pytest
+from dealt_games import poker
 
 from ps_cfr_spiel import HierarchicalMCCFRSolver
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
@@ -14,15 +15,9 @@ from ps_cfr_spiel.dealing.memory import board_needs
 from ps_cfr_spiel.walking import TooLarge
 
 
-def holdem(ranks, suits, public, stack=20):
+def holdem(ranks, suits, public):
   """Limit hold'em with hands of two cards and one raise a round."""
-  rounds = len(public.split())
-  ones = " ".join("1" * rounds)
-  return pyspiel.load_game(
-    f"universal_poker(betting=limit,numPlayers=2,numRounds={rounds},blind=1 2,raiseSize={ones},"
-    f"firstPlayer={ones},maxRaises={ones},numSuits={suits},numRanks={ranks},numHoleCards=2,"
-    f"numBoardCards={public},stack={stack} {stack})"
-  )
+  return pyspiel.load_game(poker(ranks, suits, 2, public, raises=1))
 
 
 def peak(work):
