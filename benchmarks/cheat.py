@@ -35,7 +35,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
-from ps_cfr_spiel.playing import PRUNINGS
+from ps_cfr_spiel.simulated import PRUNINGS
 from ps_cfr_spiel.views import behaviour_text
 
 MARKS = 4

@@ -21,8 +21,8 @@ from machine import describe
 from ps_cfr_spiel.games.poker.dealt import dealt_form
 from table1 import PeakMemory
 
-from ps_cfr_spiel import HierarchicalMCCFRSolver, dealing
-from ps_cfr_spiel.dealing import DealtAbstraction, DealtGame, clustering, memory, sampled
+from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical
+from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory, sampled
 
 
 class Row(NamedTuple):
@@ -68,17 +68,19 @@ def measured(row: Row) -> tuple[float, float]:
   used = PeakMemory()
   dealt = DealtGame.of(game)
   classes = dealt.classes
-  own = np.arange(len(classes[dealing.SPECIAL])) % row.clusters
+  own = np.arange(len(classes[hierarchical.SPECIAL])) % row.clusters
   if row.what == "buckets":
-    dealing.make_abstraction(dealt, own, row.buckets, restarts=1, progress=False, aware=row.aware)
+    hierarchical.make_abstraction(dealt, own, row.buckets, restarts=1, progress=False, aware=row.aware)
     return used(), sum(needs.values()) / 2**20
-  numbers = [np.where(table < 0, -1, table % max(row.buckets, 1)) for table in classes[dealing.SPECIAL :]]
+  numbers = [
+    np.where(table < 0, -1, table % max(row.buckets, 1)) for table in classes[hierarchical.SPECIAL :]
+  ]
   abstraction = DealtAbstraction.of(dealt, own, [classes[0], *numbers])
   if row.what == "run":
     solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=row.batch)
     solver.run(2, progress=False)
-    parts, boards = sampled(dealt, abstraction), dealing.boards_of(dealt, abstraction, 1)
-    needs |= dealing.run_needs(parts, boards, dealing.all_devices(), row.batch, solver.dtype)
+    parts, boards = sampled(dealt, abstraction), hierarchical.boards_of(dealt, abstraction, 1)
+    needs |= hierarchical.run_needs(parts, boards, hierarchical.all_devices(), row.batch, solver.dtype)
   return used(), sum(needs.values()) / 2**20
 
 

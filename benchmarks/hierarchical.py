@@ -30,7 +30,7 @@ import pyspiel
 from machine import describe
 
 import ps_cfr_spiel
-from ps_cfr_spiel.dealing import SPECIAL, DealtGame, make_abstraction, measure
+from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, make_abstraction, measure
 
 LIMIT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"

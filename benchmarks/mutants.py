@@ -36,12 +36,12 @@ ROOMS = {  # folder, and the tests that are meant for it, those first that find 
   "search": ("ps_cfr_spiel/search", ["search", "solvers/test_resolve.py"]),
   "games": ("games", ["poker", "pursuit", "cheat"]),
   "abstraction": ("ps_cfr_spiel/abstraction", ["abstraction"]),
-  "walking": ("ps_cfr_spiel/walking", ["walking", "compiler"]),
+  "walking": ("ps_cfr_spiel/histories", ["walking", "compiler"]),
   "policy": ("ps_cfr_spiel/policy", ["policy", "solvers/test_solver.py"]),
-  "playing": ("ps_cfr_spiel/playing", ["playing", "solvers/test_played.py"]),
+  "playing": ("ps_cfr_spiel/simulated", ["playing", "solvers/test_played.py"]),
   "batches": ("ps_cfr_spiel/batches", ["batches"]),
   "learning": ("ps_cfr_spiel/learning", ["learning"]),
-  "dealing": ("ps_cfr_spiel/dealing", ["dealing", "solvers/test_hierarchical.py",
+  "dealing": ("ps_cfr_spiel/hierarchical", ["dealing", "solvers/test_hierarchical.py",
                                        "pictures/test_cluster_pictures.py"]),
 }  # fmt: skip
 OPERATORS = {

@@ -69,7 +69,7 @@ def vanilla_cfr() -> dict:
   from open_spiel.python.algorithms import cfr as openspiel
   from vanilla_cfr import VanillaCFR
 
-  from ps_cfr_spiel.walking.walker import walk
+  from ps_cfr_spiel.histories.walker import walk
 
   _check_against(openspiel.CFRSolver(pyspiel.load_game("leduc_poker")), VanillaCFR, walk)
   game = pyspiel.load_game(REDUCED_DECK)

@@ -6,7 +6,7 @@ depth at a time (their Algorithm 2). Alternating updates, regret matching, unifo
 
 import numpy as np
 
-from ps_cfr_spiel.walking import Histories
+from ps_cfr_spiel.histories import Histories
 
 
 class VanillaCFR:

@@ -35,9 +35,9 @@ class LinearValues:
 
   samples: int = 200
 
-  def bind(self, subgames, public_states, fit=None):
+  def bind(self, subgames, public_states, pad_to=None):
     """Solves all public states at once for each sample, then fits."""
-    teacher = ps_cfr_spiel.CFRValues(100).bind(subgames, public_states, fit)
+    teacher = ps_cfr_spiel.CFRValues(100).bind(subgames, public_states, pad_to)
     rng, weights = np.random.default_rng(0), []
     ranges = [rng.dirichlet(np.ones(p.types), (self.samples, p.roots)) for p in teacher.tree.players]
     x = jax.vmap(beliefs)(tuple(ranges)).swapaxes(0, 1)

@@ -10,9 +10,9 @@ from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import Subgames, build_tree
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.histories import Walked
 from ps_cfr_spiel.subgames import Shape, unsafe
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
-from ps_cfr_spiel.walking import Walked
 
 TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
@@ -146,7 +146,7 @@ def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
 
 
 def rounded(shape):
-  """All sizes rounded up to powers of two: a `fit`."""
+  """All sizes rounded up to powers of two: a `pad_to`."""
 
   def up(sizes):
     return tuple(1 << (n - 1).bit_length() if n else 0 for n in sizes)
@@ -156,7 +156,7 @@ def rounded(shape):
 
 
 def common_shape(subgames, groups, **options):
-  """The least shape that holds the subgames of all of these groups of public states: a `fit`."""
+  """The least shape that holds the subgames of all of these groups of public states: a `pad_to`."""
   shapes = [subgames.cut(group, **options).shape for group in groups]
   shape = shapes[0]
   for other in shapes[1:]:
@@ -184,13 +184,13 @@ def played(name, leaves="auto", seed=1):
   return profile, tables, reaches(subgames_of(name, leaves).tree, tables)
 
 
-def check_values(name, leaves, public_states, fit=None, best=False):
+def check_values(name, leaves, public_states, pad_to=None, best=False):
   """Values at each of these roots, cut alone, against plain Python."""
   subgames, game = subgames_of(name, leaves), whole(name)
   profile, tables, reach = played(name, leaves)
   truth = [game.responses(profile, i) for i in (0, 1)] if best else game.values(profile)
   for s in public_states:
-    subgame = subgames.cut([s], fit=fit)
+    subgame = subgames.cut([s], pad_to=pad_to)
     found = values_at_roots(subgame, tables, ranges_at(subgame, reach), best=best)
     for i in (0, 1):
       expected = at_roots(game, subgames, i, subgame.roots[i], truth[i])

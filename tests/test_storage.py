@@ -18,7 +18,7 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, storage
 from ps_cfr_spiel.evaluation import read_points
-from ps_cfr_spiel.walking import LIMIT
+from ps_cfr_spiel.histories import LIMIT
 
 DELETED = object()
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"

@@ -1,7 +1,6 @@
 """Traversals of Cheat for two in C++ (`traversals.cc`), on a CPU: loaded, handed to XLA and called.
 
-The library is built when the package is installed and a C++ compiler is at hand; `obstacle` says what is in
-its way.
+The library is built on installation where there is a C++ compiler; `why_unavailable` says why not.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ HANDLER = "CheatTraversals"
 BITS = {"float32": "32", "float64": "64"}  # at the end of the handler's name
 
 
-def obstacle() -> str:
+def why_unavailable() -> str:
   """Why the library cannot be used here, "" if it can."""
   if jax.default_backend() != "cpu":
     return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"

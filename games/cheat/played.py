@@ -1,6 +1,6 @@
-"""Cheat for two as a game that is played rather than walked: the rules of `arrays` over the keys of `keys`.
+"""Cheat for two as a game that is simulated, not enumerated: the rules of `arrays` over the keys of `keys`.
 
-It has the methods that the solver's room `playing` asks of such a game (`PlayedGame` there is the contract).
+It has the methods that the room `simulated` asks of such a game (`PlayedGame` there is the contract).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -99,9 +99,9 @@ class PlayedCheat:
     code = (weights * hand.T).sum(1, dtype=jnp.int32)
     return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
 
-  def obstacle(self) -> str:
+  def why_unavailable(self) -> str:
     """Why the game cannot be traversed here, "" if it can; see `native`."""
-    return native.obstacle()
+    return native.why_unavailable()
 
   def traverse(
     self,

@@ -98,7 +98,7 @@ struct Random {
   double uniform() { return double(bits() >> 11) * 0x1p-53; }
 };
 
-// Tables by cell; see `playing.traversals.Tables`. The opponent plays by `fixed`, if that is there.
+// Tables by cell; see `simulated.traversals.Tables`. The opponent plays by `fixed`, if that is there.
 template <typename T>
 struct Tables {
   T *regrets, *average, *values, *visits, *skipped;
@@ -114,7 +114,7 @@ struct Lesson {
 template <typename T>
 struct Options {
   int64_t sampling, pruning, at_once, depth, corrected;
-  T weight, exploration, decay, most_weight;  // of the average, and as in `playing.Traversals`
+  T weight, exploration, decay, most_weight;  // of the average, and as in `simulated.Traversals`
 };
 
 template <typename T>
@@ -231,8 +231,8 @@ struct Traversal {
     return tables.regrets[cell] + options.weight * (lessons[cell].regret + 2 * kBest) <= 0;
   }
 
-  // One play in which the traverser explores; on the way back values and regrets are learned (`playing.Learned`,
-  // or `playing.Corrected`), at once. The average is of the opponent's policies, of the traverser's if that is
+  // One play in which the traverser explores; on the way back values and regrets are learned (`simulated.Learned`,
+  // or `simulated.Corrected`), at once. The average is of the opponent's policies, of the traverser's if that is
   // fixed.
   T play(Game game) {
     T weight = 1, reach = 1;

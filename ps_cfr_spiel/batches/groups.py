@@ -29,9 +29,9 @@ from ps_cfr_spiel.tree import (
   NativeLeaves,
   PlayerTree,
   PublicTree,
-  obstacle,
   pad_types,
   padded_size,
+  why_unavailable,
 )
 
 HANDS = ("all", "ranges")
@@ -218,7 +218,7 @@ def _decisions(river: Situation, types: tuple[int, int]) -> Players:
 def _evaluator(leaves: str, types: tuple[int, int]) -> Any:
   """What makes all boards' evaluators on the device: `_native` or `_dense`."""
   if leaves == "auto":
-    leaves = "dense" if types[0] * types[1] <= FEW_PAIRS or obstacle() else "native"
+    leaves = "dense" if types[0] * types[1] <= FEW_PAIRS or why_unavailable() else "native"
   return {"native": _native, "dense": _dense}[leaves]
 
 

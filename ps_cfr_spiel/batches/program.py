@@ -48,7 +48,7 @@ class Spots(NamedTuple):
   target: Array
 
 
-class Findings(NamedTuple):
+class BatchResult(NamedTuple):
   """What is found of each spot; in the game's utility, with an axis in front, the spots.
 
   Attributes:
@@ -86,7 +86,7 @@ def solve_spots(
   alternating: bool,
   order: str,
   mesh: Mesh,
-) -> tuple[Findings, Array, list[cfr.Blocks]]:
+) -> tuple[BatchResult, Array, list[cfr.Blocks]]:
   """Solves each spot of a stack until its target is met, or its iterations are done.
 
   Args:
@@ -101,7 +101,7 @@ def solve_spots(
     mesh: of `local_mesh`.
 
   Returns:
-    Findings, iterations done int32[N], and the average strategies, [N, A, rows, H] for each player and block.
+    BatchResult, iterations int32[N], and average strategies, [N, A, rows, H] for each player and block.
   """
 
   def of_device(players, start, skip, every, spots):
@@ -139,12 +139,12 @@ def _averages(state: SolverState) -> list[cfr.Blocks]:
   return [cfr.average_strategy(player) for player in state.players]
 
 
-def _examine(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> Findings:
+def _examine(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:
   """What average strategies are worth; `tree.evaluation` with weights at the roots."""
   reach = [sequence_reach(own, strategy) for own, strategy in zip(tree.players, strategies, strict=True)]
   first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
   best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]
-  return Findings(
+  return BatchResult(
     value=(weights[0] * first).sum(),
     best_response=jnp.stack(best),
     exploitability=(best[0] + best[1]) / 2,

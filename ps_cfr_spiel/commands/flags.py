@@ -10,11 +10,11 @@ from absl import flags
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.cfr import ALIASES, RULES
 from ps_cfr_spiel.compiler import LEAVES
-from ps_cfr_spiel.dealing import LOSSLESS
 from ps_cfr_spiel.device import join
+from ps_cfr_spiel.hierarchical import LOSSLESS
+from ps_cfr_spiel.histories import LIMIT, SOURCES
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import pot_of, unit_of
-from ps_cfr_spiel.walking import LIMIT, SOURCES
 
 
 def define_tree(values: flags.FlagValues) -> None:

@@ -9,8 +9,8 @@ from absl import flags
 from ps_cfr_spiel.abstraction import PRESETS
 from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_processes, define_rule
 from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
-from ps_cfr_spiel.dealing import DealtGame, load_abstraction
 from ps_cfr_spiel.device import DTYPES
+from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction
 from ps_cfr_spiel.solvers import (
   BASELINES,
   CFRPlusIRASolver,

@@ -20,9 +20,9 @@ from ps_cfr_spiel.commands.user_input import (
 )
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import BOTS, Played, evaluate_match, matches, table
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
-from ps_cfr_spiel.walking import LIMIT
 
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")

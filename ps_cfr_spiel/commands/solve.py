@@ -38,7 +38,7 @@ from ps_cfr_spiel.commands.user_input import (
   user_errors,
 )
 from ps_cfr_spiel.compiler import quiet_stderr
-from ps_cfr_spiel.device import agreed, asked_to_stop, heed_the_watcher, log_of, processes, run_together
+from ps_cfr_spiel.device import agreed, asked_to_stop, exit_with_parent, log_of, processes, run_together
 from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
@@ -93,7 +93,7 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
   if values.processes is not None and values.coordinator is None and values.process is None:
     return _together(values, words)
   with user_errors():
-    heed_the_watcher()
+    exit_with_parent()
     join_others(values)
   run = _set_up(values, words)
   run.say(run.solver.summary(), report({"method": run.solver.description}), "")

@@ -17,8 +17,8 @@ from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.evaluation import Score, matches
-from ps_cfr_spiel.playing import KEYS, PRUNINGS
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.simulated import KEYS, PRUNINGS
 from ps_cfr_spiel.solvers import (
   ESTIMATES,
   UPDATES,

@@ -7,9 +7,7 @@ from ps_cfr_spiel.compiler.forms import Form
 from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.compiler.memory import check_memory
-from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.tree import PublicTree
-from ps_cfr_spiel.walking import (
+from ps_cfr_spiel.histories import (
   LIMIT,
   SOURCES,
   Limits,
@@ -19,6 +17,8 @@ from ps_cfr_spiel.walking import (
   public_observer,
   walk,
 )
+from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.tree import PublicTree
 
 LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 

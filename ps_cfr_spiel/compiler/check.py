@@ -18,8 +18,7 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
-from ps_cfr_spiel.tree import PublicTree
-from ps_cfr_spiel.walking import (
+from ps_cfr_spiel.histories import (
   KIND_LAWS,
   LIMIT,
   SOURCES,
@@ -38,6 +37,7 @@ from ps_cfr_spiel.walking import (
   timing_fault,
   walk,
 )
+from ps_cfr_spiel.tree import PublicTree
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
   Labels,
-  Made,
+  LazySequence,
   PublicState,
   deal_weights,
 )
@@ -203,8 +203,8 @@ class FormLabels(Labels):
     histories = 1 + pairs * sum(lines.orders(street) for street in lines.street.tolist())
     return cls(
       game=name,
-      public_states=Made(int(lines.starts[-1]), public_state),
-      decisions=Made(int(rows[-1]), decision),
+      public_states=LazySequence(int(lines.starts[-1]), public_state),
+      decisions=LazySequence(int(rows[-1]), decision),
       types=form.types,
       histories=histories,
       source=Deals(lines),
@@ -230,7 +230,7 @@ class FormLabels(Labels):
         found += range(start, start + each)
       return found
 
-    return Made(len(self.public_states), below)
+    return LazySequence(len(self.public_states), below)
 
   def num_public_states(self, players: Sequence[int]) -> int:
     """See `Labels`."""
@@ -275,4 +275,4 @@ def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
   def name(h: int) -> str | None:
     return form.infostate(line, cards, h) if alive[h] else None
 
-  return Made(len(form.types[player]), name)
+  return LazySequence(len(form.types[player]), name)

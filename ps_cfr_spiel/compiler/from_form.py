@@ -13,6 +13,7 @@ import numpy as np
 
 from ps_cfr_spiel.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.histories import scale_fault
 from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
@@ -24,9 +25,8 @@ from ps_cfr_spiel.tree import (
   ShowdownLeaves,
   deal_weights,
   make_forest,
-  obstacle,
+  why_unavailable,
 )
-from ps_cfr_spiel.walking import scale_fault
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
 LEAVES: dict[str, type[FormLeaves]] = {
@@ -172,6 +172,6 @@ def leaves_of(lines: Lines, kind: str) -> str:
   one_board = len(lines.boards) == 1  # many boards would want many matrices
   if pairs <= 400 or (jax.default_backend() != "cpu" and one_board):
     return "dense"
-  if not obstacle():
+  if not why_unavailable():
     return "native"
   return "dense" if pairs <= 150_000 and one_board else "showdown"

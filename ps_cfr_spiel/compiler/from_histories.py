@@ -12,17 +12,7 @@ import math
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.tree import (
-  TERMINAL,
-  BlockLeaves,
-  Decision,
-  Labels,
-  PublicState,
-  PublicTree,
-  SparseLeaves,
-  make_forest,
-)
-from ps_cfr_spiel.walking import (
+from ps_cfr_spiel.histories import (
   Histories,
   Partition,
   TooLarge,
@@ -40,6 +30,16 @@ from ps_cfr_spiel.walking import (
   recall_fault,
   scale_fault,
   walked,
+)
+from ps_cfr_spiel.tree import (
+  TERMINAL,
+  BlockLeaves,
+  Decision,
+  Labels,
+  PublicState,
+  PublicTree,
+  SparseLeaves,
+  make_forest,
 )
 
 LEAST_FILL = 1 / 3  # dense leaf blocks and rows must be at least this full, else infostates stand alone

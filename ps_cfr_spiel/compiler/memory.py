@@ -11,9 +11,9 @@ import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.compiler.from_form import leaves_of
-from ps_cfr_spiel.compiler.suits import stands
-from ps_cfr_spiel.tree import TERMINAL, obstacle
-from ps_cfr_spiel.walking import Limits, TooLarge, free_memory, readable_bytes
+from ps_cfr_spiel.compiler.suits import orbit_maps
+from ps_cfr_spiel.histories import Limits, TooLarge, free_memory, readable_bytes
+from ps_cfr_spiel.tree import TERMINAL, why_unavailable
 
 HOST = 8  # bytes of a number on the host
 # These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
@@ -94,7 +94,7 @@ def memory_needs(
   """Estimated bytes, by what they are for; the arguments as for `check_memory`."""
   lines = Lines.of(form)
   # A solver has rows and leaves for one board of each orbit (`suits`).
-  orbits = stands(lines) if tables and folded else None
+  orbits = orbit_maps(lines) if tables and folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes = np.array(rows)[lines.street]
   numbers = sum(
@@ -112,7 +112,7 @@ def memory_needs(
   # An iteration has tables that go in and others that come out; values of all leaves are added up by orbit.
   members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
   running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
-  plain = (folded or locked) and orbits is None and not obstacle()
+  plain = (folded or locked) and orbits is None and not why_unavailable()
   compiling = COMPILING + MORE_CODE * (not plain) + COMPILED * kept
   return {
     "for strategies, averages and regrets": int(kept),

@@ -18,7 +18,7 @@ from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.tree import BoardLeaves, Level, Link, Orbit, PlayerTree, PublicTree, sequence_numbers
 
 
-class Stand(NamedTuple):
+class OrbitMap(NamedTuple):
   """Which of n rows stand for which.
 
   Attributes:
@@ -40,7 +40,7 @@ class Stand(NamedTuple):
     return (np.cumsum(self.kept) - 1)[self.row]
 
 
-def stands(lines: Lines) -> tuple[Stand, ...] | None:
+def orbit_maps(lines: Lines) -> tuple[OrbitMap, ...] | None:
   """For each street which runouts stand for which; None if each stands for itself."""
   swaps = getattr(lines.form, "swaps", None)
   if swaps is None or len(swaps) == 1:
@@ -51,7 +51,7 @@ def stands(lines: Lines) -> tuple[Stand, ...] | None:
     digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]
     images = np.searchsorted(runouts @ digits, swaps[:, runouts] @ digits)
     first = images.min(0)
-    found.append(Stand(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
+    found.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
   return tuple(found)
 
 
@@ -76,7 +76,7 @@ class FoldedTree:
   """
 
   tree: PublicTree
-  rows: tuple[tuple[Stand, ...], ...]
+  rows: tuple[tuple[OrbitMap, ...], ...]
   columns: tuple[np.ndarray, ...]
 
   def unfold(self, player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -99,7 +99,7 @@ def fold_suits(tree: PublicTree) -> FoldedTree | None:
     return None
   assert isinstance(labels.source, Deals)
   lines = labels.source.lines
-  boards = stands(lines)
+  boards = orbit_maps(lines)
   if boards is None:
     return None
   counts = zip(boards, leaves.leaves, strict=True)
@@ -111,13 +111,13 @@ def fold_suits(tree: PublicTree) -> FoldedTree | None:
   return FoldedTree(PublicTree((first, second), kept), rows, swaps)
 
 
-def _leaves(board: Stand, count: int) -> Stand:
+def _leaves(board: OrbitMap, count: int) -> OrbitMap:
   """Of a part of the leaves, which has `count` of each board, board by board."""
   row = board.row[:, None] * count + np.arange(count)
-  return Stand(row.ravel(), np.repeat(board.swap, count))
+  return OrbitMap(row.ravel(), np.repeat(board.swap, count))
 
 
-def _rows(lines: Lines, boards: Sequence[Stand], player: int, places: np.ndarray) -> tuple[Stand, ...]:
+def _rows(lines: Lines, boards: Sequence[OrbitMap], player: int, places: np.ndarray) -> tuple[OrbitMap, ...]:
   """For each block which rows stand for which; `places` is int[R, 2], (block, row in block)."""
   streets = lines.street[lines.form.player == player].tolist()
   starts = np.cumsum([0, *(lines.boards[street] for street in streets)])
@@ -128,12 +128,12 @@ def _rows(lines: Lines, boards: Sequence[Stand], player: int, places: np.ndarray
   for block in range(places[:, 0].max(initial=-1) + 1):
     members = np.flatnonzero(places[:, 0] == block)
     order = members[np.argsort(places[members, 1])]  # by their place in the block
-    found.append(Stand(places[row[order], 1], swap[order]))
+    found.append(OrbitMap(places[row[order], 1], swap[order]))
   return tuple(found)
 
 
 def _forest(
-  tree: PlayerTree, rows: Sequence[Stand], leaves: Sequence[Stand], swaps: np.ndarray
+  tree: PlayerTree, rows: Sequence[OrbitMap], leaves: Sequence[OrbitMap], swaps: np.ndarray
 ) -> PlayerTree:
   """A player's decisions with the rows and leaves that are kept."""
   roots = np.ones(tree.roots, bool), np.arange(tree.roots)
@@ -151,7 +151,7 @@ def _forest(
 
 
 def _sequences(
-  shapes: Sequence[tuple[int, int]], rows: Sequence[Stand], roots: int
+  shapes: Sequence[tuple[int, int]], rows: Sequence[OrbitMap], roots: int
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[int, ...]]:
   """Of the sequences of some blocks: which are kept, their new numbers, and how many each block keeps.
 
@@ -171,7 +171,7 @@ def _link(
   link: Link,
   parents: tuple[np.ndarray, np.ndarray],
   sizes: Sequence[int],
-  children: Sequence[Stand],
+  children: Sequence[OrbitMap],
   swaps: np.ndarray,
 ) -> Link:
   """The link between the rows that are kept.

@@ -8,9 +8,9 @@ from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code
 from ps_cfr_spiel.device.compilation import jit
 from ps_cfr_spiel.device.devices import use_cores
 from ps_cfr_spiel.device.dtype import DTYPES, check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.device.freed import give_back
+from ps_cfr_spiel.device.freed import trim_heap
 from ps_cfr_spiel.device.processes import added_up, agreed, join, leads, meet, processes
-from ps_cfr_spiel.device.watching import asked_to_stop, heed_the_watcher, log_of, run_together
+from ps_cfr_spiel.device.watching import asked_to_stop, exit_with_parent, log_of, run_together
 
 __all__ = [
   "DTYPES",
@@ -20,8 +20,7 @@ __all__ = [
   "cache_folder",
   "check_dtype",
   "check_finite",
-  "give_back",
-  "heed_the_watcher",
+  "exit_with_parent",
   "jit",
   "join",
   "keep_compiled_code",
@@ -32,5 +31,6 @@ __all__ = [
   "processes",
   "run_together",
   "to_device",
+  "trim_heap",
   "use_cores",
 ]

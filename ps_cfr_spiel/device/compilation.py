@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-from ps_cfr_spiel.device.freed import give_back
+from ps_cfr_spiel.device.freed import trim_heap
 
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
 
@@ -59,7 +59,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
       before = compilations
       results = outermost()(*args, **kwargs)
       if compilations > before:
-        give_back()  # what compiling took
+        trim_heap()  # what compiling took
       return results
 
     return call

@@ -18,7 +18,7 @@ def _trim() -> Callable[[int], int] | None:
     return None
 
 
-def give_back() -> None:
+def trim_heap() -> None:
   """Gives back what can be given back; takes some milliseconds."""
   trim = _trim()
   if trim is not None:

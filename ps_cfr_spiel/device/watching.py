@@ -128,7 +128,7 @@ def _ask_to_stop(process: subprocess.Popen) -> None:
     pass  # it has ended
 
 
-def heed_the_watcher() -> None:
+def exit_with_parent() -> None:
   """Listens, in a process that is watched, to what the watcher says."""
   if WATCHED in os.environ:
     threading.Thread(target=_listen, daemon=True).start()

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.histories import Histories, walked
 from ps_cfr_spiel.policy import choice_probabilities, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,
@@ -31,7 +32,6 @@ from ps_cfr_spiel.tree import (
   sequence_values,
   sum_actions,
 )
-from ps_cfr_spiel.walking import Histories, walked
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 Guess = Callable[[int, str], float]

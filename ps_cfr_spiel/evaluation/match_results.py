@@ -14,10 +14,10 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_list, check_option, check_player, is_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import aivat
+from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
-from ps_cfr_spiel.walking import check_is_game
 
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 

@@ -19,7 +19,7 @@ from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
 from ps_cfr_spiel.learning.places import Frontier, Slots
 from ps_cfr_spiel.learning.situations import Situations
-from ps_cfr_spiel.subgames import Fit, Ranges, Subgames
+from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
 PRETRAINED = Path(__file__).parent / "pretrained"
@@ -51,7 +51,9 @@ class LearnedValues:
     """What searches that use it call it."""
     return f"LearnedValues({len(self.places)} public states of {self.card['game']})"
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundNetwork":
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> "BoundNetwork":
     """See `search.ValueFunction`.
 
     Raises:
@@ -66,7 +68,7 @@ class LearnedValues:
         f"These values know {len(self.places)} public states of {self.card['game']}, and not "
         f"{np.asarray(public_states)[unknown].tolist()}; they were made with other public states."
       )
-    subgame = subgames.cut(public_states, fit=fit)
+    subgame = subgames.cut(public_states, pad_to=pad_to)
     count = subgame.shape.roots[0]  # at least one infostate in each public state
     slots = Slots.of(subgame, public_states, count, self.network_slots)
     places = np.zeros(count, np.int32)

@@ -23,7 +23,7 @@ from ps_cfr_spiel.learning.learned_values import NOTHING
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
 from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, places
-from ps_cfr_spiel.subgames import Fit, Ranges, Subgames
+from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
 
@@ -89,7 +89,9 @@ class RiverValues:
     if not isinstance(rivers, Rivers):
       raise ValueError(f"The values are of rivers, the situations of {rivers.card['game']}.")
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundRivers":
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> "BoundRivers":
     """See `search.ValueFunction`.
 
     Raises:
@@ -105,7 +107,7 @@ class RiverValues:
         f"{game}: values of rivers are for searches that end with the turn, lookahead='round'."
       )
     shape = subgames.shape([public_states] if count else [])
-    rows = (shape if fit is None else fit(shape)).roots[0] // boards  # lines of betting, with padding
+    rows = (shape if pad_to is None else pad_to(shape)).roots[0] // boards  # lines of betting, with padding
     spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
     behind = form.game.get_parameters()["stack"] - spent
     place = places(np.array([(*form.game.board, *card) for card in lines.runouts[-1].tolist()]))

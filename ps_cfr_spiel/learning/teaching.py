@@ -17,7 +17,7 @@ from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, Reaches
 from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import BoundCFR, CFRValues, FrozenValues, Levels, ValueFunction
-from ps_cfr_spiel.subgames import Fit, FrontierLeaves, Subgames
+from ps_cfr_spiel.subgames import FrontierLeaves, PadTo, Subgames
 
 CHUNK = 32  # ranges that are solved in one call
 
@@ -25,7 +25,7 @@ CHUNK = 32  # ranges that are solved in one call
 class Teacher(Protocol):
   """What solves situations: `CFRValues`, or `OneAhead`; its `repr` goes into the card of what is learned."""
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundCFR:
+  def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
     """See `search.ValueFunction`."""
     ...
 
@@ -47,11 +47,13 @@ class OneAhead:
     if self.beyond is not None:
       check_binds("beyond", self.beyond, "CFRValues()")
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundCFR:
+  def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
     """See `search.ValueFunction`; the public states are of one level (`Levels`)."""
     levels, state = Levels.of(subgames.labels, 1), public_states[0]
     player = int(levels.player[state])
-    subgame = subgames.cut(public_states, levels.frontier(player, levels.horizon(player, state)), fit=fit)
+    subgame = subgames.cut(
+      public_states, levels.frontier(player, levels.horizon(player, state)), pad_to=pad_to
+    )
     tree = subgame.tree
     if subgame.limited:
       states = sorted({int(s) for standing in subgame.frontier for s in standing.public})

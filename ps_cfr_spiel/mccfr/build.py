@@ -8,6 +8,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import Form, Lines
+from ps_cfr_spiel.histories import Histories, walked
 from ps_cfr_spiel.mccfr.sampling_tree import (
   CHANCE_NODE,
   TERMINAL_NODE,
@@ -26,7 +27,6 @@ from ps_cfr_spiel.tree import (
   decision_sequences,
   first_cells,
 )
-from ps_cfr_spiel.walking import Histories, walked
 
 
 class HistoryNodes(NamedTuple):

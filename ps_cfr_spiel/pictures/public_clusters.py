@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.dealing import SPECIAL, DealtAbstraction, DealtGame
 from ps_cfr_spiel.games.poker.cards import RANKS  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame
 from ps_cfr_spiel.pictures.hands import boxes
 from ps_cfr_spiel.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
 

@@ -18,8 +18,8 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_option, is_number
+from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.policy.tree_policy import acting_player
-from ps_cfr_spiel.walking import check_is_game
 
 
 def pseudo_harmonic(size: float, lower: float, upper: float) -> float:

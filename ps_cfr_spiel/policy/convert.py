@@ -7,10 +7,10 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.policy.naming import make_state
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, are_strangers
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree
-from ps_cfr_spiel.walking import check_is_game
 
 
 def strategies_of(

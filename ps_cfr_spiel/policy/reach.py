@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.histories import Histories, Walked, layers
 from ps_cfr_spiel.tree import Decision, Labels
-from ps_cfr_spiel.walking import Histories, Walked, layers
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.subgames import Fit, Subgames
+from ps_cfr_spiel.subgames import PadTo, Subgames
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 Lookahead = int | str | None
@@ -124,7 +124,7 @@ def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarra
   return found
 
 
-class Fits(NamedTuple):
+class LevelPadding(NamedTuple):
   """The shapes that a search's subgames are padded to.
 
   Attributes:
@@ -133,17 +133,17 @@ class Fits(NamedTuple):
     beyond: what lies below the frontier, for a value function that solves it.
   """
 
-  search: Fit
-  promises: Fit
-  beyond: Fit
+  search: PadTo
+  promises: PadTo
+  beyond: PadTo
 
 
 def own_shape(own):
-  """No padding: a `Fit`."""
+  """No padding: a `PadTo`."""
   return own
 
 
-OWN = Fits(own_shape, own_shape, own_shape)
+OWN = LevelPadding(own_shape, own_shape, own_shape)
 
 
 def count_fits(
@@ -153,7 +153,7 @@ def count_fits(
   states: Sequence[int],
   asked: Sequence[Sequence[int]],
   actions,
-) -> Fits:
+) -> LevelPadding:
   """Shapes that hold every subgame of the searches from one of some public states, all of one kind.
 
   Args:
@@ -172,4 +172,4 @@ def count_fits(
     for group in asked:
       promises = promises.union(subgames.shape([[s] for s in group], seen, actions))
   below: Sequence[Collection[int]] = list(subgames.reached(states, frontier, actions).values())
-  return Fits(search.fit, promises.fit, subgames.shape(below).fit)
+  return LevelPadding(search.pad_to, promises.pad_to, subgames.shape(below).pad_to)

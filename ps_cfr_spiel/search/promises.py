@@ -8,7 +8,7 @@ import numpy as np
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.search.levels import Levels
 from ps_cfr_spiel.search.value_functions import FrozenValues
-from ps_cfr_spiel.subgames import Fit, Ranges, Subgame, Subgames, unsafe
+from ps_cfr_spiel.subgames import PadTo, Ranges, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, best_response_values, sequence_reach
 
 NEVER = 1e-30  # reach that is as good as none: values divided by less leave the range of float32
@@ -82,7 +82,7 @@ class Promises:
       ranges.append(range_)
     return ranges[0], ranges[1]
 
-  def values(self, search: Search, subgame: Subgame, fit: Fit) -> np.ndarray:
+  def values(self, search: Search, subgame: Subgame, pad_to: PadTo) -> np.ndarray:
     """What the last search promised the opponent at the roots: [roots, H].
 
     These are counterfactual best response values. If the opponent has taken an action that the search left
@@ -93,7 +93,7 @@ class Promises:
     standing, nodes = subgame.roots[opponent], self.subgames.nodes
     promises = np.zeros((subgame.shape.roots[opponent], self.subgames.tree.players[opponent].types))
     for asked, states in self.asked(subgame.public_states):
-      knowledge, values = self._responses(search, asked, fit)
+      knowledge, values = self._responses(search, asked, pad_to)
       rows = np.flatnonzero(np.isin(standing.public, states))
       node = standing.node[rows] if asked == states else nodes.parent[standing.node[rows]]
       promises[rows] = values[knowledge.find(nodes.knowledge[opponent][node])]
@@ -109,10 +109,10 @@ class Promises:
       groups.setdefault(int(self._depth[self.anchors[s]]) if s in self.anchors else -1, []).append(s)
     return [(sorted({self.anchors.get(s, s) for s in states}), states) for states in groups.values()]
 
-  def _responses(self, search: Search, public_states: Sequence[int], fit: Fit):
+  def _responses(self, search: Search, public_states: Sequence[int], pad_to: PadTo):
     """The opponent's infostates at public states, and their best response values there, [R, H]."""
     player, opponent = search.player, 1 - search.player
-    subgame = self.subgames.cut(public_states, search.frontier, self.actions, fit)
+    subgame = self.subgames.cut(public_states, search.frontier, self.actions, pad_to)
     frontier = self._frozen(search, subgame) if subgame.limited else None
     tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier)
     strategy = subgame.gather(player, search.tables[player])

@@ -19,10 +19,10 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds
 from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.device import check_finite, precision, to_device
-from ps_cfr_spiel.search.levels import OWN, Fits, Levels, Lookahead, by_row, count_fits
+from ps_cfr_spiel.search.levels import OWN, LevelPadding, Levels, Lookahead, by_row, count_fits
 from ps_cfr_spiel.search.promises import Promises, Search, Table
 from ps_cfr_spiel.search.value_functions import ValueFunction
-from ps_cfr_spiel.subgames import BoundValues, Fit, Gadget, Subgame, Subgames, unsafe
+from ps_cfr_spiel.subgames import BoundValues, Gadget, PadTo, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import PublicTree
 
 
@@ -74,7 +74,7 @@ class Searcher:
     first, second = (by_row(subgames.tree, i, passed[1 - i]) for i in (0, 1))
     self._passed = (first, second)  # stations of the other player above, or there
 
-  def _fits(self, player: int, states: Sequence[int]) -> Fits:
+  def _fits(self, player: int, states: Sequence[int]) -> LevelPadding:
     """Counted for all public states of a kind, so that no search's shape depends on those before it."""
     asked = [states for states, _ in self.promises.asked(states)]
     return count_fits(self.subgames, self.levels, player, states, asked, self.settings.actions)
@@ -103,7 +103,7 @@ class Searcher:
     search = self._solve(search, public_states, self.settings.gadget, fits)
     return search._replace(seconds=time.perf_counter() - began)
 
-  def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, fits: Fits) -> Search:
+  def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, fits: LevelPadding) -> Search:
     """One search; `seconds` is not set."""
     player, settings = last.player, self.settings
     horizon = self.levels.horizon(player, roots[0])
@@ -167,13 +167,13 @@ class Searcher:
         tables[opponent][k][:, seen] = last.tables[opponent][k][:, seen]
     return tables
 
-  def _value_function(self, subgame: Subgame, fit: Fit) -> BoundValues | None:
+  def _value_function(self, subgame: Subgame, pad_to: PadTo) -> BoundValues | None:
     """The settings' value function, bound to the frontier of a subgame; ValueError if that is no pytree."""
     if not subgame.limited:
       return None
     function = check_binds("value_function", self.settings.value_function, "CFRValues()")
     states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
-    bound = function.bind(self.subgames, states, fit)
+    bound = function.bind(self.subgames, states, pad_to)
     if any(leaf is bound for leaf in jax.tree.leaves(bound)):
       raise ValueError(f"What {function} binds must be a JAX pytree, got {bound!r}.")
     return bound

@@ -15,7 +15,7 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
-from ps_cfr_spiel.subgames import BoundValues, Fit, Ranges, Subgames, with_ranges
+from ps_cfr_spiel.subgames import BoundValues, PadTo, Ranges, Subgames, with_ranges
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
 
 VALUES = ("average", "best-response")
@@ -24,13 +24,15 @@ VALUES = ("average", "best-response")
 class ValueFunction(Protocol):
   """What `ContinualResolving` asks of a value function."""
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> BoundValues:
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> BoundValues:
     """Prepares for some public states.
 
     Args:
       subgames: of the game.
       public_states: the frontier; none if a search that is padded for its level ends before it.
-      fit: of `Subgames.cut`, for a subgame cut there.
+      pad_to: of `Subgames.cut`, for a subgame cut there.
     """
     ...
 
@@ -60,9 +62,9 @@ class CFRValues:
     check_option("values", self.values, VALUES)
     object.__setattr__(self, "rule", make_rule(self.rule))
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None) -> "BoundCFR":
+  def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> "BoundCFR":
     """See `ValueFunction`."""
-    subgame = subgames.cut(public_states, fit=fit)
+    subgame = subgames.cut(public_states, pad_to=pad_to)
     rule, iterations = make_rule(self.rule), np.int32(self.iterations)
     return BoundCFR(subgame.tree, subgame.leaf_roots, iterations, rule, self.values)
 
@@ -140,14 +142,14 @@ class SolvedValues:
     return f"{type(self).__name__}(...)"
 
   def bind(
-    self, subgames: Subgames, public_states: Sequence[int], fit: Fit | None = None
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> "BoundStrategies":
     """See `ValueFunction`; ValueError if the strategies are not of this game's tree."""
     shapes = [player.block_shapes for player in subgames.tree.players]
     given = [[np.shape(block) for block in blocks] for blocks in self.strategies]
     if given != shapes:
       raise ValueError(f"strategies must have the blocks {shapes} of {subgames.labels.game}, got {given}.")
-    subgame = subgames.cut(public_states, fit=fit)
+    subgame = subgames.cut(public_states, pad_to=pad_to)
     first, second = (subgame.gather(i, self.strategies[i]) for i in (0, 1))
     return BoundStrategies(subgame.tree, subgame.leaf_roots, (first, second))
 

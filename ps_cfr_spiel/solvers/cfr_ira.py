@@ -11,8 +11,8 @@ from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, cfr_
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
-from ps_cfr_spiel.walking import LIMIT
 
 
 class CFRPlusIRASolver(SplittingSolver):

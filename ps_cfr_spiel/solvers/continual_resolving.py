@@ -24,12 +24,12 @@ from ps_cfr_spiel.arguments import (
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.device import check_dtype
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.search import ROUND, CFRValues, Search, Searcher, Settings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
-from ps_cfr_spiel.walking import LIMIT
 
 CACHE = 256  # searches kept, at most
 CACHE_BYTES = 2**30  # what their tables may take together

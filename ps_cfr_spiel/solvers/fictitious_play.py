@@ -8,9 +8,9 @@ from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, fpir
 from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
-from ps_cfr_spiel.walking import LIMIT
 
 
 class FictitiousPlaySolver(IterativeSolver):

@@ -16,8 +16,8 @@ import pyspiel
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import game_of
-from ps_cfr_spiel.walking import LIMIT
 
 # Fields of states with (sums of) probabilities.
 SUMS = ("strategy", "average", "averages", "head_average", "recent", "sums")

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import dealing
+from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.arguments import check_count, check_flag, check_integer
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.dealing import (
+from ps_cfr_spiel.device import added_up, agreed, check_dtype, check_finite, leads, precision, processes
+from ps_cfr_spiel.hierarchical import (
   DealtAbstraction,
   DealtGame,
   HierarchicalState,
@@ -17,18 +18,17 @@ from ps_cfr_spiel.dealing import (
   evaluate_strategies,
   make_abstraction,
 )
-from ps_cfr_spiel.device import added_up, agreed, check_dtype, check_finite, leads, precision, processes
+from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import Evaluation
-from ps_cfr_spiel.walking import check_is_game
 
 ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards at a time take less"
 
 
 class HierarchicalMCCFRSolver(IterativeSolver):
-  """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `dealing.solve`.
+  """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `hierarchical.solve`.
 
   Clusters are shared out among all of JAX's devices, of all processes that have joined (`join`) and do the
   same; how many there are changes nothing. The game is not walked. Where hands share buckets nothing is
@@ -65,8 +65,8 @@ class HierarchicalMCCFRSolver(IterativeSolver):
 
     Args:
       game: see the class.
-      clusters: see `dealing.make_abstraction`.
-      buckets: see `dealing.make_abstraction`.
+      clusters: see `hierarchical.make_abstraction`.
+      buckets: see `hierarchical.make_abstraction`.
       plus: see the class.
       batch: at least 1.
       boards: at least 1.
@@ -96,20 +96,20 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     else:
       self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
-    self._mesh = dealing.all_devices()
+    self._mesh = hierarchical.all_devices()
     with precision(self.dtype):
-      own = dealing.boards_of(self._dealt, self.abstraction, self._mesh.size)
-      sampled = dealing.sampled(self._dealt, self.abstraction)
-      needs = dealing.run_needs(sampled, own, self._mesh, self.batch * self.boards, self.dtype)
+      own = hierarchical.boards_of(self._dealt, self.abstraction, self._mesh.size)
+      sampled = hierarchical.sampled(self._dealt, self.abstraction)
+      needs = hierarchical.run_needs(sampled, own, self._mesh, self.batch * self.boards, self.dtype)
       what = f"{self.name} on {game} with batch={self.batch:,} and boards={self.boards:,}"
       check_needs(what, needs, None, ADVICE)
-      self._boards = dealing.placed(self._mesh, own, cut=True)
-      self._sampled = dealing.device_game(sampled, self.dtype, self._mesh)
-      self._state = dealing.init(sampled, len(own), self.seed, self.dtype, self._mesh)
+      self._boards = hierarchical.placed(self._mesh, own, cut=True)
+      self._sampled = hierarchical.device_game(sampled, self.dtype, self._mesh)
+      self._state = hierarchical.init(sampled, len(own), self.seed, self.dtype, self._mesh)
 
   def summary(self) -> str:
     """How large the game is, and its abstraction, for people."""
-    sizes, state = dealing.measure(self._dealt.form), self._state
+    sizes, state = hierarchical.measure(self._dealt.form), self._state
     whole = sum(x.nbytes for x in (state.head_regrets, state.head_average, state.regrets, state.average))
     lines = {
       "game": self.game,
@@ -124,7 +124,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     self._compile_run(progress)
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """What the average policy is worth in the whole game; see `dealing.evaluate_strategies`."""
+    """What the average policy is worth in the whole game; see `hierarchical.evaluate_strategies`."""
     if self._evaluation is None or self._evaluation[0] != self.iteration:
       own = Strategy(self.abstraction, self._tables(average=True))
       result = evaluate_strategies(self._dealt, (own, own), self.dtype, progress)
@@ -138,7 +138,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     return Tables(kept.head_average, kept.average) if average else Tables(kept.head_regrets, kept.regrets)
 
   def _step(self, state, iterations):
-    return dealing.solve(
+    return hierarchical.solve(
       self._sampled,
       self._boards,
       state,
@@ -164,7 +164,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
 
   def _kept(self) -> HierarchicalState:
     """The state on the host, without the clusters that only fill up devices."""
-    state, count = dealing.gathered(self._state), self.abstraction.count
+    state, count = hierarchical.gathered(self._state), self.abstraction.count
     return state._replace(regrets=state.regrets[:count], average=state.average[:count])
 
   def _here(self):
@@ -196,11 +196,11 @@ class HierarchicalMCCFRSolver(IterativeSolver):
   def _restore(self, file):
     super()._restore(file)
     with precision(self.dtype):
-      self._state = dealing.on_mesh(self._state, self._mesh)
+      self._state = hierarchical.on_mesh(self._state, self._mesh)
 
   def _arrays(self):
-    return dealing.to_arrays(self.abstraction)
+    return hierarchical.to_arrays(self.abstraction)
 
   @classmethod
   def _arguments(cls, file):
-    return {**super()._arguments(file), "abstraction": dealing.from_file(file)}
+    return {**super()._arguments(file), "abstraction": hierarchical.from_file(file)}

@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.dealing import (
+from ps_cfr_spiel.hierarchical import (
   SPECIAL,
   DealtAbstraction,
   DealtGame,
@@ -53,7 +53,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     return self.abstraction.find(self._dealt.place(state)[1])
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """What the policy is worth in the whole game, exactly; see `dealing.evaluate_strategies`."""
+    """What the policy is worth in the whole game, exactly; see `hierarchical.evaluate_strategies`."""
     return self._evaluated((self, self), progress)
 
   def value_against(self, other: "HierarchicalPolicy", progress: bool | None = None) -> float:

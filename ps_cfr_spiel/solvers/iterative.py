@@ -15,12 +15,12 @@ import numpy as np
 
 from ps_cfr_spiel import cfr, storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import check_finite, give_back, precision
+from ps_cfr_spiel.device import check_finite, precision, trim_heap
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.solvers.files import Resumable, held_in
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
-from ps_cfr_spiel.walking import LIMIT
 
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
 LOOK_SECONDS = 0.05  # least time between two looks at whether numbers are finite
@@ -174,7 +174,7 @@ class IterativeSolver(Resumable):
         if stop or due or now - looked >= LOOK_SECONDS:
           sound, looked = self._checked(sound), now
         if now - started > 2 * CHUNK_SECONDS:
-          give_back()  # tables are so large that the least part takes long; their old copies are wanted back
+          trim_heap()  # tables are so large that the least part takes long; their old copies are wanted back
         bar.update(self.iteration - before)
         chunk = _next_chunk(chunk, self.iteration - before, now - started)
         if callback and stop:

@@ -29,6 +29,7 @@ from ps_cfr_spiel.arguments import (
 )
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.mccfr import (
   AimedRuns,
   OutcomeSampling,
@@ -41,7 +42,6 @@ from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.tree import Decision, first_cells
-from ps_cfr_spiel.walking import LIMIT
 
 TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited

@@ -1,4 +1,4 @@
-"""Games too large to walk, in OpenSpiel's shape, over `playing.solve`.
+"""Games too large to walk, in OpenSpiel's shape, over `simulated.solve`.
 
 What solvers of played games share, and `PlayedExternalSolver`, which learns from traversals.
 """
@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import playing
+from ps_cfr_spiel import simulated
 from ps_cfr_spiel.arguments import (
   MOST,
   check_count,
@@ -19,7 +19,7 @@ from ps_cfr_spiel.arguments import (
 )
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
-from ps_cfr_spiel.playing import (
+from ps_cfr_spiel.simulated import (
   PRUNINGS,
   HostGame,
   PlayedGame,
@@ -71,7 +71,7 @@ class PlayedSolver(IterativeSolver):
     self._check_memory()
     with precision(self.dtype):
       self._played, self._opponent = to_device((self._host, self._fixed), self.dtype)
-      self._state = playing.init(self._host, sampler, self.seed, self.dtype)
+      self._state = simulated.init(self._host, sampler, self.seed, self.dtype)
 
   def _check_memory(self) -> None:
     """TooLarge, a ValueError, if the tables or the plays of a batch would not fit into what is free."""
@@ -132,7 +132,7 @@ class PlayedSolver(IterativeSolver):
       )
     if not (isinstance(earlier, type(self)) and type(theirs) is type(mine)):
       raise ValueError(f"start_from: {earlier.description} has not learned as {self.description} does.")
-    tables = playing.taken_over(theirs, table_size(host), *host.shared(earlier._host))
+    tables = simulated.taken_over(theirs, table_size(host), *host.shared(earlier._host))
     with precision(self.dtype):
       self._state = self._state._replace(tables=to_device(tables, self.dtype))
 
@@ -154,7 +154,7 @@ class PlayedSolver(IterativeSolver):
 
   def _step(self, state, iterations):
     options = {"sampler": self._sampler, "batch": self.batch}
-    return playing.solve(self._played, state, iterations, self._opponent, **options)
+    return simulated.solve(self._played, state, iterations, self._opponent, **options)
 
   def _advance(self, iterations):
     before = self._state
@@ -186,7 +186,7 @@ class PlayedSolver(IterativeSolver):
 
 
 class PlayedExternalSolver(PlayedSolver):
-  """Monte Carlo CFR on traversals of a game that cannot be walked; see `playing.Traversals`.
+  """Monte Carlo CFR on traversals of a game that cannot be walked; see `simulated.Traversals`.
 
   Attributes:
     pruning: "none", "regret" or "best_response".
@@ -262,7 +262,9 @@ def played_form(game: pyspiel.Game) -> PlayedGame:
 
 def obstacle_of(host: Any) -> str:
   """Why a played form cannot traverse itself, "" if it can."""
-  return host.obstacle() if hasattr(host, "traverse") else "its played form has no native code for that"
+  return (
+    host.why_unavailable() if hasattr(host, "traverse") else "its played form has no native code for that"
+  )
 
 
 def check_traversed(game: pyspiel.Game, host: PlayedGame) -> None:
@@ -274,4 +276,4 @@ def check_traversed(game: pyspiel.Game, host: PlayedGame) -> None:
 def _counted(number: Any) -> int:
   """A number from its millions and its rest."""
   millions, rest = np.asarray(number).tolist()
-  return playing.MILLION * millions + rest
+  return simulated.MILLION * millions + rest

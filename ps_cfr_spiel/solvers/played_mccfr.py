@@ -10,7 +10,8 @@ import pyspiel
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST, check_exploration, check_number, check_option
 from ps_cfr_spiel.device import check_dtype, check_finite
-from ps_cfr_spiel.playing import (
+from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.simulated import (
   CELLS,
   DIGEST,
   Corrected,
@@ -32,7 +33,6 @@ from ps_cfr_spiel.solvers.played import (
   played_form,
 )
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
-from ps_cfr_spiel.walking import check_is_game
 
 ESTIMATES = ("learned", "corrected")
 
@@ -48,7 +48,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     decay_power: in iteration t it is decay * t ** -decay_power.
     most_weight: where the weights of "learned" are cut.
     gamma: iteration t counts t ** gamma in the average.
-    key, cells: of `playing.HostGame`; None for a game with a played form.
+    key, cells: of `simulated.HostGame`; None for a game with a played form.
     against: the agent that the other side plays by, if it does not learn too.
     game, batch, seed, dtype: see `PlayedSolver`.
   """

@@ -7,8 +7,8 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.playing import PlayedGame
 from ps_cfr_spiel.policy import probabilities_at
+from ps_cfr_spiel.simulated import PlayedGame
 
 
 class PlayedPolicy(openspiel_policy.Policy):

@@ -12,11 +12,11 @@ from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, b
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
-from ps_cfr_spiel.device import check_dtype, give_back, precision, to_device
+from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import Part, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.tree import PublicTree, expand, lock_rows, pad_types
-from ps_cfr_spiel.walking import LIMIT
 
 
 class PSCFRSolver(IterativeSolver):
@@ -104,7 +104,7 @@ class PSCFRSolver(IterativeSolver):
     with precision(self.dtype):
       self._tree, self._sets = to_device((shown, sets), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
-    give_back()  # what building took
+    trim_heap()  # what building took
 
   @property
   def name(self):

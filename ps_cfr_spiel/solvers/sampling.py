@@ -8,6 +8,7 @@ from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
 from ps_cfr_spiel.compiler import build_tree, check_needs
 from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
+from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.mccfr import (
   Baseline,
   ExternalSampling,
@@ -23,7 +24,6 @@ from ps_cfr_spiel.mccfr import (
 )
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.walking import LIMIT
 
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")

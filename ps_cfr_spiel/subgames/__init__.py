@@ -7,7 +7,7 @@ goes there; `ranged_leaves` evaluates the ends of a subgame.
 
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
-from ps_cfr_spiel.subgames.nodes import Standing
+from ps_cfr_spiel.subgames.nodes import RootInfostates
 from ps_cfr_spiel.subgames.ranged_leaves import (
   Asked,
   BoundValues,
@@ -17,20 +17,20 @@ from ps_cfr_spiel.subgames.ranged_leaves import (
   looking_beyond,
   with_ranges,
 )
-from ps_cfr_spiel.subgames.shapes import Fit, Shape
+from ps_cfr_spiel.subgames.shapes import PadTo, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
 
 __all__ = [
   "GADGETS",
   "Asked",
   "BoundValues",
-  "Fit",
   "FrontierLeaves",
   "Gadget",
+  "PadTo",
   "RangedLeaves",
   "Ranges",
+  "RootInfostates",
   "Shape",
-  "Standing",
   "Subgame",
   "Subgames",
   "cfr_d",

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
+from ps_cfr_spiel.histories import walked
+from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
-from ps_cfr_spiel.subgames.shapes import Fit, Shape, leaf_sizes
+from ps_cfr_spiel.subgames.shapes import PadTo, Shape, leaf_sizes
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import (
   Labels,
@@ -20,10 +21,9 @@ from ps_cfr_spiel.tree import (
   ranks,
   row_depths,
 )
-from ps_cfr_spiel.walking import walked
 
 
-class Piece(NamedTuple):
+class PlayerCut(NamedTuple):
   """One player's part of a cut: n decisions, E ends, F infostates at the frontier."""
 
   decisions: np.ndarray  # int[n]
@@ -31,8 +31,8 @@ class Piece(NamedTuple):
   parents: np.ndarray  # int[n, 2], as `make_forest` wants them
   ends: np.ndarray  # int[E, 2], the last choice before each leaf, likewise
   end_roots: np.ndarray  # int[E]
-  roots: Standing
-  frontier: Standing
+  roots: RootInfostates
+  frontier: RootInfostates
   frontier_choices: np.ndarray  # int[F, 2]
   frontier_roots: np.ndarray  # int[F]
 
@@ -40,38 +40,38 @@ class Piece(NamedTuple):
 def assemble(
   game: PublicTree,
   nodes: SubgameNodes,
-  pieces: tuple[Piece, Piece],
+  cuts: tuple[PlayerCut, PlayerCut],
   public_states: tuple[int, ...],
   ends: np.ndarray,
-  fit: Fit | None,
+  pad_to: PadTo | None,
 ) -> Subgame:
-  """The subgame of two pieces.
+  """The subgame of two cuts.
 
   Args:
     game: the whole game's tree.
     nodes: of the game.
-    pieces: of each player.
+    cuts: of each player.
     public_states: the roots.
     ends: int[E], which of `nodes.ends` are inside.
-    fit: see `Subgames.cut`.
+    pad_to: see `Subgames.cut`.
 
   Raises:
     ValueError: the shape to pad to is too small.
   """
   # Leaves: one of the ends stands for each.
-  order, leaves = _leaves(game, nodes, pieces, ends)
+  order, leaves = _leaves(game, nodes, cuts, ends)
   kept = ends[order]
 
   # The shape that is needed, and the one that was asked for.
-  sizes = [np.array([len(a) for a in piece.actions], int) for piece in pieces]
-  rows = [block_sizes(row_depths(p.parents), size) for p, size in zip(pieces, sizes, strict=True)]
+  sizes = [np.array([len(a) for a in cut.actions], int) for cut in cuts]
+  rows = [block_sizes(row_depths(p.parents), size) for p, size in zip(cuts, sizes, strict=True)]
   own = Shape(
     (rows[0], rows[1]),
     leaf_sizes(nodes.places, kept, np.zeros(len(kept), int)),
-    (len(pieces[0].roots.node), len(pieces[1].roots.node)),
-    (len(pieces[0].frontier.node), len(pieces[1].frontier.node)),
+    (len(cuts[0].roots.node), len(cuts[1].roots.node)),
+    (len(cuts[0].frontier.node), len(cuts[1].frontier.node)),
   )
-  shape = own if fit is None else fit(own)
+  shape = own if pad_to is None else pad_to(own)
   if shape.union(own) != shape:
     raise ValueError(f"A subgame of {own} does not fit into {shape}.")
   limited = max(shape.frontier) > 0  # not `own`: a padded subgame may end before its frontier
@@ -79,21 +79,21 @@ def assemble(
   # Where each leaf goes; padding hangs on the first root.
   slots = _slots(nodes.places, kept, shape)
   forests, leaf_roots, sources = [], [], []
-  for i, piece in enumerate(pieces):
-    choices = [_in_slots(piece.ends[order], part.ravel(), -1) for part in slots]
-    at = [_in_slots(piece.end_roots[order], part.ravel(), 0) for part in slots]
+  for i, cut in enumerate(cuts):
+    choices = [_in_slots(cut.ends[order], part.ravel(), -1) for part in slots]
+    at = [_in_slots(cut.end_roots[order], part.ravel(), 0) for part in slots]
     # The frontier is one more part of the leaves.
     if limited:
-      choices.append(_padded(piece.frontier_choices, shape.frontier[i], -1))
-      at.append(_padded(piece.frontier_roots, shape.frontier[i], 0))
+      choices.append(_padded(cut.frontier_choices, shape.frontier[i], -1))
+      at.append(_padded(cut.frontier_roots, shape.frontier[i], 0))
     types = game.players[i].types
-    forest, places = make_forest(piece.parents, sizes[i], choices, types, shape.roots[i], shape.rows[i])
+    forest, places = make_forest(cut.parents, sizes[i], choices, types, shape.roots[i], shape.rows[i])
     forests.append(forest)
     leaf_roots.append(at)
-    sources.append(_sources(game.names, piece, places, forest))
+    sources.append(_sources(game.names, cut, places, forest))
 
-  roots = [_pad_standing(p.roots, n) for p, n in zip(pieces, shape.roots, strict=True)]
-  frontier = [_pad_standing(p.frontier, n) for p, n in zip(pieces, shape.frontier, strict=True)]
+  roots = [_pad_standing(p.roots, n) for p, n in zip(cuts, shape.roots, strict=True)]
+  frontier = [_pad_standing(p.frontier, n) for p, n in zip(cuts, shape.frontier, strict=True)]
   return Subgame(
     PublicTree((forests[0], forests[1]), leaves(slots)),
     public_states,
@@ -106,20 +106,20 @@ def assemble(
   )
 
 
-def _sources(labels: Labels, piece: Piece, places: np.ndarray, forest: PlayerTree):
+def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerTree):
   """`Subgame.rows` of one player."""
   sources = []
   for k, (actions, _, _) in enumerate(forest.block_shapes):
-    # The piece's decisions that make up the block, in the order of its rows.
+    # The cut's decisions that make up the block, in the order of its rows.
     here = np.flatnonzero(places[:, 0] == k)
     here = here[np.argsort(places[here, 1])]
-    decisions = [labels.decisions[d] for d in piece.decisions[here]]
+    decisions = [labels.decisions[d] for d in cut.decisions[here]]
     source = np.array([(d.block, d.row) for d in decisions], int).reshape(-1, 2)
-    sources.append((source, np.array([piece.actions[r] for r in here], int).reshape(-1, actions).T))
+    sources.append((source, np.array([cut.actions[r] for r in here], int).reshape(-1, actions).T))
   return sources
 
 
-def _leaves(game: PublicTree, nodes: SubgameNodes, pieces: tuple[Piece, Piece], ends: np.ndarray):
+def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, PlayerCut], ends: np.ndarray):
   """The inner evaluator's leaves.
 
   Returns:
@@ -131,7 +131,7 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, pieces: tuple[Piece, Piece], 
   source = walked(game.names)
   assert source is not None
   # Histories that neither player's last choice or root tells apart are one leaf, worth their sum.
-  keys = np.column_stack([p for piece in pieces for p in (piece.ends, piece.end_roots)])
+  keys = np.column_stack([p for cut in cuts for p in (cut.ends, cut.end_roots)])
   _, first, leaf = np.unique(keys, axis=0, return_index=True, return_inverse=True)
   utility, at = np.zeros((len(first), 1)), nodes.ends[ends]
   np.add.at(utility[:, 0], leaf.reshape(-1), source.histories.chance[at] * source.histories.utility[at])
@@ -168,5 +168,5 @@ def _padded(rows: np.ndarray, count: int, value: int) -> np.ndarray:
   return np.pad(rows, [(0, count - len(rows)), *[(0, 0)] * (rows.ndim - 1)], constant_values=value)
 
 
-def _pad_standing(standing: Standing, count: int) -> Standing:
+def _pad_standing(standing: RootInfostates, count: int) -> RootInfostates:
   return dataclasses.replace(standing, sequence=_padded(standing.sequence, count, 0))

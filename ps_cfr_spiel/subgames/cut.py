@@ -7,9 +7,9 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_list, is_integer
-from ps_cfr_spiel.subgames.assemble import Piece, assemble
-from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes, find_nodes, tree_and_nodes
-from ps_cfr_spiel.subgames.shapes import Extent, Fit, Shape, count, own_depths
+from ps_cfr_spiel.subgames.assemble import PlayerCut, assemble
+from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes, find_nodes, tree_and_nodes
+from ps_cfr_spiel.subgames.shapes import PadTo, Scope, Shape, count, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
 
@@ -47,7 +47,7 @@ class Subgames:
     public_states: Collection[int],
     frontier: Collection[int] = (),
     actions: Collection[int] | None = None,
-    fit: Fit | None = None,
+    pad_to: PadTo | None = None,
   ) -> Subgame:
     """The subgame that begins in some public states.
 
@@ -55,7 +55,7 @@ class Subgames:
       public_states: the roots, where a player acts, or the beginning of the game; none below another.
       frontier: public states where a player acts and the subgame ends.
       actions: OpenSpiel actions that are kept (a betting abstraction); all by default.
-      fit: gives the shape to pad the arrays to, from the one they need.
+      pad_to: gives the shape to pad the arrays to, from the one they need.
 
     Returns:
       The subgame, on the host.
@@ -65,13 +65,13 @@ class Subgames:
     """
     n = self.nodes
     begins = self._flags("public_states", public_states)
-    if not begins.any() and fit is None:
+    if not begins.any() and pad_to is None:
       raise ValueError("public_states is empty; name at least one public state.")
     root = self._root_of(begins, self._flags("frontier", frontier), actions)
     at_frontier = (root >= 0) & self._flags("frontier", frontier)[n.public]
     ends = np.flatnonzero(root[n.ends] >= 0)
-    first, second = (self._piece(i, begins[n.public], root, at_frontier, ends, actions) for i in (0, 1))
-    return assemble(self.tree, n, (first, second), tuple(sorted(set(public_states))), ends, fit)
+    first, second = (self._player_cut(i, begins[n.public], root, at_frontier, ends, actions) for i in (0, 1))
+    return assemble(self.tree, n, (first, second), tuple(sorted(set(public_states))), ends, pad_to)
 
   def shape(
     self,
@@ -95,10 +95,10 @@ class Subgames:
     for number, states in enumerate(groups):
       group[list(states)] = number
     n, root = self.nodes, self._root_of(begins, stops, actions)
-    extent = Extent(root, np.where(root >= 0, group[n.public[root]], -1), (root >= 0) & stops[n.public])
+    scope = Scope(root, np.where(root >= 0, group[n.public[root]], -1), (root >= 0) & stops[n.public])
     legal = [d.legal_actions for d in self.labels.decisions]
     kept = np.array([sum(actions is None or a in actions for a in row) for row in legal], int)
-    return count(n, extent, kept, self._depths, self._sequences)
+    return count(n, scope, kept, self._depths, self._sequences)
 
   def reached(
     self,
@@ -158,7 +158,7 @@ class Subgames:
       ]
     return kept
 
-  def _piece(self, player: int, begins, root, at_frontier, ends, actions) -> Piece:
+  def _player_cut(self, player: int, begins, root, at_frontier, ends, actions) -> PlayerCut:
     """What one player has in the subgame."""
     n = self.nodes
     # Rows: the player's decisions inside, each with one node as an example.
@@ -190,11 +190,11 @@ class Subgames:
       row, at = row_of[last[:, 0]], roots.find(n.knowledge[player][root[nodes]])
       return np.stack([row, np.where(row >= 0, position[row, last[:, 1]], at)], 1), at
 
-    return Piece(
+    return PlayerCut(
       decisions, kept, choices(example)[0], *choices(n.ends[ends]), roots, frontier, *choices(frontier.node)
     )
 
-  def _standing(self, player: int, nodes: np.ndarray) -> Standing:
+  def _standing(self, player: int, nodes: np.ndarray) -> RootInfostates:
     """The infostates of a player at some nodes."""
     n = self.nodes
     knowledge, first = np.unique(n.knowledge[player][nodes], return_index=True)
@@ -203,4 +203,4 @@ class Subgames:
     sequence = np.zeros(len(node), int)
     own = decision >= 0
     sequence[own] = self._sequences[decision[own], action[own]]
-    return Standing(knowledge, node, sequence, n.public[node])
+    return RootInfostates(knowledge, node, sequence, n.public[node])

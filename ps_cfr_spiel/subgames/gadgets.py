@@ -246,7 +246,7 @@ def _check_range(subgame: Subgame, player: int, range_: Any) -> np.ndarray:
 
 
 def _check_promises(subgame: Subgame, player: int, promises: Any) -> np.ndarray:
-  """The promised values as float64, if they fit."""
+  """The promised values as float64, if they pad_to."""
   return _check_array(subgame, player, promises, "promised values")
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import build_tree, one_row_per_infostate
-from ps_cfr_spiel.tree import TERMINAL, Labels, Places, PublicTree, leaf_places, sequence_choices
-from ps_cfr_spiel.walking import (
+from ps_cfr_spiel.histories import (
   Walked,
   augmented_infostates,
   choice_rows,
@@ -26,6 +25,7 @@ from ps_cfr_spiel.walking import (
   one_to_one,
   walked,
 )
+from ps_cfr_spiel.tree import TERMINAL, Labels, Places, PublicTree, leaf_places, sequence_choices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SubgameNodes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class RootInfostates:
   """One player's infostates at some public states, in rows of all types: R of them, perhaps padded.
 
   Attributes:

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from ps_cfr_spiel.compiler import Deals
-from ps_cfr_spiel.subgames.nodes import Standing, SubgameNodes
+from ps_cfr_spiel.histories import Walked
+from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
-from ps_cfr_spiel.walking import Walked
 
 
 class Prior(Protocol):
@@ -85,7 +85,7 @@ class DealsPrior:
     return np.pad(weight, [(0, len(range_) - len(public)), (0, 0)])
 
 
-def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[Standing]) -> Prior:
+def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfostates]) -> Prior:
   """The prior of a subgame with these roots."""
   shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
   source = tree.names.source

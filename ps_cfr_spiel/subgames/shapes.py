@@ -40,8 +40,8 @@ class Shape(NamedTuple):
       _larger(self.frontier, other.frontier),
     )
 
-  def fit(self, own: "Shape") -> "Shape":
-    """The same shape, whatever a subgame needs: a `Fit`."""
+  def pad_to(self, own: "Shape") -> "Shape":
+    """The same shape, whatever a subgame needs: a `PadTo`."""
     return self
 
 
@@ -49,10 +49,10 @@ def _larger(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
   return max(a[0], b[0]), max(a[1], b[1])
 
 
-Fit = Callable[[Shape], Shape]  # gives the shape to pad a subgame's arrays to, from the one that they need
+PadTo = Callable[[Shape], Shape]  # gives the shape to pad a subgame's arrays to, from the one that they need
 
 
-class Extent(NamedTuple):
+class Scope(NamedTuple):
   """Which nodes belong to which of some subgames, which do not overlap.
 
   Attributes:
@@ -82,7 +82,7 @@ def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
 
 def count(
   nodes: SubgameNodes,
-  extent: Extent,
+  extent: Scope,
   actions: np.ndarray,
   depths: tuple[np.ndarray, np.ndarray],
   sequences: np.ndarray,
@@ -111,7 +111,7 @@ def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
   return here[np.unique(nodes.knowledge[player][here], return_index=True)[1]]
 
 
-def _rows(nodes: SubgameNodes, extent: Extent, actions, depth, player: int) -> dict[tuple[int, int], int]:
+def _rows(nodes: SubgameNodes, extent: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
   """`Shape.rows` of a player."""
   acting = np.flatnonzero((extent.root >= 0) & ~extent.frontier & (nodes.player == player))
   decisions, first = np.unique(nodes.decision[acting], return_index=True)
@@ -125,7 +125,7 @@ def _rows(nodes: SubgameNodes, extent: Extent, actions, depth, player: int) -> d
   return dict(sorted(sizes.items()))
 
 
-def _leaves(nodes: SubgameNodes, extent: Extent, depths, sequences) -> tuple[tuple[int, int], ...]:
+def _leaves(nodes: SubgameNodes, extent: Scope, depths, sequences) -> tuple[tuple[int, int], ...]:
   """`Shape.leaves`: public leaves by part; of histories those that both players' last choices tell apart."""
   inside = np.flatnonzero(extent.root[nodes.ends] >= 0)
   ends = nodes.ends[inside]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.subgames.nodes import Standing
+from ps_cfr_spiel.subgames.nodes import RootInfostates
 from ps_cfr_spiel.subgames.priors import Prior
 from ps_cfr_spiel.subgames.shapes import Shape
 from ps_cfr_spiel.tree import PublicTree
@@ -41,8 +41,8 @@ class Subgame:
   tree: PublicTree
   public_states: tuple[int, ...]
   shape: Shape
-  roots: tuple[Standing, Standing]
-  frontier: tuple[Standing, Standing]
+  roots: tuple[RootInfostates, RootInfostates]
+  frontier: tuple[RootInfostates, RootInfostates]
   leaf_roots: tuple[list[np.ndarray], list[np.ndarray]]
   rows: tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]
   prior: Prior

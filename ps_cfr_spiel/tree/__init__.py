@@ -7,9 +7,18 @@ their neighbour; `traverse`, `walk` and `values` are what every solver runs; `se
 
 from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places
 from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
-from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Decision, Labels, Made, PublicState, Source, children
+from ps_cfr_spiel.tree.labels import (
+  CHANCE,
+  TERMINAL,
+  Decision,
+  Labels,
+  LazySequence,
+  PublicState,
+  Source,
+  children,
+)
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
-from ps_cfr_spiel.tree.library import obstacle
+from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.locks import Locked, lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.orbits import Orbit
@@ -57,11 +66,11 @@ __all__ = [
   "DenseLeaves",
   "Evaluation",
   "Labels",
+  "LazySequence",
   "LeafEvaluator",
   "Level",
   "Link",
   "Locked",
-  "Made",
   "NativeLeaves",
   "Orbit",
   "Parts",
@@ -92,7 +101,6 @@ __all__ = [
   "lock_rows",
   "make_forest",
   "max_actions",
-  "obstacle",
   "pad_types",
   "padded_size",
   "ranks",
@@ -107,4 +115,5 @@ __all__ = [
   "split_types",
   "sum_actions",
   "tables_of",
+  "why_unavailable",
 ]

@@ -13,7 +13,7 @@ CHANCE = int(pyspiel.PlayerId.CHANCE)
 Item = TypeVar("Item")
 
 
-class Made(Sequence[Item], Generic[Item]):
+class LazySequence(Sequence[Item], Generic[Item]):
   """A sequence whose items are made when asked for: games with public cards have millions of names."""
 
   def __init__(self, length: int, make: Callable[[int], Item]):

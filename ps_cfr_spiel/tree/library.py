@@ -1,6 +1,6 @@
 """The native library (`sweep.cc`, `walk.cc`): what is done in C++ on a CPU, loaded and handed to XLA.
 
-It is built when the package is installed and a C++ compiler is at hand; `obstacle` says what is in its way.
+It is built when the package is installed and a C++ compiler is at hand; `why_unavailable` says why not.
 It needs no Python of a certain version, so it is loaded by ctypes and not imported.
 """
 
@@ -22,7 +22,7 @@ def handler(name: str, dtype: Any) -> str:
   return name + BITS[np.dtype(dtype).name]
 
 
-def obstacle() -> str:
+def why_unavailable() -> str:
   """Why the library cannot be used here, "" if it can."""
   if jax.default_backend() != "cpu":
     return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
-from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.library import handler, why_unavailable
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand, search_rows
@@ -106,7 +106,7 @@ class NativeLeaves:
     Raises:
       ValueError: there is no native evaluator here.
     """
-    if reason := obstacle():
+    if reason := why_unavailable():
       raise ValueError(
         f"leaves='native' is not available: {reason}. Use 'auto' or 'showdown', or install a C++ compiler "
         "and then this package again (docs/leaf_evaluators.md)."

@@ -35,7 +35,7 @@ import numpy as np
 
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
-from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.library import handler, why_unavailable
 from ps_cfr_spiel.tree.orbits import Orbit
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
@@ -50,7 +50,7 @@ def sum_rows(rows: Array, index: Array, count: int) -> Array:
 
   XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
   """
-  if rows.shape[1] < LONG or obstacle():
+  if rows.shape[1] < LONG or why_unavailable():
     return jax.ops.segment_sum(rows, index, count)
   total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
   return jax.ffi.ffi_call(handler("Rows", rows.dtype), total, vmap_method="expand_dims")(rows, index)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.library import handler, obstacle
+from ps_cfr_spiel.tree.library import handler, why_unavailable
 from ps_cfr_spiel.tree.public_tree import Array, Parts, PlayerTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.sets import bucket_shapes
@@ -50,7 +50,7 @@ class Walk:
       above.append(level.link.index + start)
       start, block = starts[block + 1], block + len(level.actions)
     links = [tree.leaf, *(level.link for level in tree.levels)]
-    native = not obstacle() and all(link.orbit is None for link in links)
+    native = not why_unavailable() and all(link.orbit is None for link in links)
     return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], native)
 
   def down(self, strategy: Tables) -> tuple[Array, list[Array]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ps_cfr_spiel.histories import walked
 from ps_cfr_spiel.policy import (
   TreePolicy,
   action_name,
@@ -22,7 +23,6 @@ from ps_cfr_spiel.policy import (
   play_moves,
 )
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
-from ps_cfr_spiel.walking import walked
 
 
 @dataclasses.dataclass(frozen=True)

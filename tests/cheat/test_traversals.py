@@ -14,14 +14,14 @@ from test_arrays import dealt
 
 import ps_cfr_spiel
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.playing import PRUNINGS, Traversals
-from ps_cfr_spiel.playing.traversals import Tables
+from ps_cfr_spiel.simulated import PRUNINGS, Traversals
+from ps_cfr_spiel.simulated.traversals import Tables
 from ps_cfr_spiel.solvers import LimitReachedError
 
 TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=3)"
 WEIGHT, DECAY, EXPLORATION, MOST_WEIGHT = 3.0, 0.25, 1e-9, 4.0
 
-pytestmark = pytest.mark.skipif(bool(native.obstacle()), reason="no native library")
+pytestmark = pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
 
 
 @pytest.fixture(scope="module")
@@ -365,7 +365,7 @@ def test_wrong_options(game, options, message):
 
 
 def test_without_the_library(game, monkeypatch):
-  monkeypatch.setattr(native, "obstacle", lambda: "it was not built")
+  monkeypatch.setattr(native, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
     ps_cfr_spiel.PlayedExternalSolver(game)
   assert ps_cfr_spiel.PlayedMCCFRSolver(game).updates == "together"

@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.dealing import DealtGame, load_abstraction, make_abstraction, save_abstraction
+from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
 
 GAME = "leduc_poker"
 

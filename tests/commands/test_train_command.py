@@ -41,7 +41,7 @@ def test_any_other_game(tmp_path, capsys):
   assert all(0 <= float(row["won_random"]) <= 1 for row in rows(tmp_path))
 
 
-@pytest.mark.skipif(bool(native.obstacle()), reason="no native library")
+@pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
 def test_the_papers_own_method(tmp_path, capsys):
   words = [SMALL, "--method=external", "--iterations=2", "--every=1", "--games=5", f"--output={tmp_path}"]
   assert program.run(["train", *words, "--pruning=regret"]) == 0

@@ -24,7 +24,7 @@ from ps_cfr_spiel.mccfr import (
   ZeroBaseline,
 )
 from ps_cfr_spiel.subgames import GADGETS
-from ps_cfr_spiel.tree import obstacle
+from ps_cfr_spiel.tree import why_unavailable
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 LATE = [  # games whose chance moves come late
@@ -78,8 +78,8 @@ def test_samplers(sampler, game):
   "game, leaves", [(RIVER, "dense"), (RIVER, "showdown"), (RIVER, "native"), (LATE[0], "sparse")], ids=str
 )
 def test_loop_and_leaves(game, leaves):
-  if leaves == "native" and obstacle():
-    pytest.skip(obstacle())
+  if leaves == "native" and why_unavailable():
+    pytest.skip(why_unavailable())
   tree = to_device(build_tree(load(game), leaves, "none" if leaves == "sparse" else "closure"), "float64")
   if leaves == "sparse":  # the loop is the same for all
     check(functools.partial(solve, rule=cfr.NRMPlus()), tree, cfr.init(tree, cfr.NRMPlus(), "float64"))

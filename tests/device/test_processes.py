@@ -15,8 +15,8 @@ from ps_cfr_spiel.device import log_of, run_together
 
 STOPS = """
 import sys, time
-from ps_cfr_spiel.device import asked_to_stop, heed_the_watcher
-heed_the_watcher()
+from ps_cfr_spiel.device import asked_to_stop, exit_with_parent
+exit_with_parent()
 print("ready", flush=True)
 while not asked_to_stop():
   time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What may take long says what it does before it begins; how notices look is tested in tests/walking."""
+"""What may take long says what it does before it begins; how notices look is tested in tests/histories."""
 
 import importlib
 

@@ -234,15 +234,17 @@ class ThroughNetwork:
   solved: Any
   frontier: Frontier
 
-  def bind(self, subgames, public_states, fit=None):
+  def bind(self, subgames, public_states, pad_to=None):
     most = [p.shape[1] for p in self.frontier.possible]
-    subgame = subgames.cut(public_states, fit=fit)
+    subgame = subgames.cut(public_states, pad_to=pad_to)
     slots = Slots.of(subgame, public_states, subgame.shape.roots[0], (most[0], most[1]))
-    oracle = Oracle(self.solved.bind(subgames, public_states, fit), slots.index, tuple(map(np.zeros, most)))
+    oracle = Oracle(
+      self.solved.bind(subgames, public_states, pad_to), slots.index, tuple(map(np.zeros, most))
+    )
     scale = np.ones(len(self.frontier.public_states), np.float32)
     card = {"game": subgames.labels.game}
     return LearnedValues(oracle, scale, self.frontier.public_states, card, None).bind(
-      subgames, public_states, fit
+      subgames, public_states, pad_to
     )
 
 

@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 from ps_cfr_spiel.games.poker.suits import set_numbers
 
-from ps_cfr_spiel.dealing import DealtGame, make_abstraction
+from ps_cfr_spiel.hierarchical import DealtGame, make_abstraction
 from ps_cfr_spiel.pictures import bucket_chart, cluster_chart
 
 GAME = (

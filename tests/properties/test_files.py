@@ -21,8 +21,8 @@ import ps_cfr_spiel
 from ps_cfr_spiel import learning
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.commands import show
-from ps_cfr_spiel.dealing import DealtGame, load_abstraction, make_abstraction, save_abstraction
 from ps_cfr_spiel.evaluation import points
+from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
 from ps_cfr_spiel.solvers import LimitReachedError
 
 many = settings(max_examples=10 * settings().max_examples)  # for a file takes milliseconds

@@ -108,7 +108,7 @@ def test_batches_padding_and_precision(name, make):
     np.testing.assert_allclose(single, together[i], rtol=0, atol=1e-4 * np.abs(together[i]).max())
   shape = rounded(functools.reduce(lambda a, b: a.union(b), [subgames.cut([s]).shape for s in states]))
   for s in states:
-    alone = subgames.cut([s], fit=lambda own: shape)
+    alone = subgames.cut([s], pad_to=lambda own: shape)
     own = ranges_at(alone, reach)
     bound = function.bind(subgames, [s], lambda own: shape)
     for i in (0, 1):

@@ -95,8 +95,8 @@ class Given:
   def __init__(self, make):
     self.make = make
 
-  def bind(self, subgames, public_states, fit=None):
-    subgame = subgames.cut(public_states, fit=fit)
+  def bind(self, subgames, public_states, pad_to=None):
+    subgame = subgames.cut(public_states, pad_to=pad_to)
     first, second = (
       self.make(i, (n, p.types))
       for i, (n, p) in enumerate(zip(subgame.shape.roots, subgame.tree.players, strict=True))
@@ -143,7 +143,7 @@ def test_values_must_be_a_pytree():
       return jnp.zeros_like(ranges[player])
 
   class Function:
-    def bind(self, subgames, public_states, fit=None):
+    def bind(self, subgames, public_states, pad_to=None):
       return Bound()
 
   with pytest.raises(ValueError, match=r"Function object .* binds must be a JAX pytree, got .*Bound object"):

@@ -75,10 +75,10 @@ def solve(tree, range_, iterations):
     return [[np.asarray(block) for block in blocks] for blocks in average], *map(float, found)
 
 
-def prepare(name, profile, states, player, fit=None):
+def prepare(name, profile, states, player, pad_to=None):
   """A subgame, the ranges there, and the opponent's best response values as promises, plainly counted."""
   game, subgames = load(name)
-  subgame = subgames.cut(states, fit=fit)
+  subgame = subgames.cut(states, pad_to=pad_to)
   ranges = ranges_at(subgame, reaches(subgames.tree, tables_of(subgames.tree, profile)))
   truth = game.responses(profile, 1 - player)
   promises = np.zeros((subgame.shape.roots[1 - player], subgames.tree.players[1 - player].types))
@@ -105,12 +105,12 @@ def test_promises_are_kept_at_every_public_state(name, player, gadget):
   game, subgames = load(name)
   opponent = 1 - player
   # Max-margin compiles anew at each level anyway: so many infostates to choose from.
-  fit = common_shape(subgames, levels(subgames, player)) if gadget == "cfr-d" else None
+  pad_to = common_shape(subgames, levels(subgames, player)) if gadget == "cfr-d" else None
   for quality in ("equilibrium", "uniform"):
     profile = blueprint(name, quality)
     before = game.responses(profile, opponent)
     for states in levels(subgames, player):
-      subgame, ranges, promises = prepare(name, profile, states, player, fit)
+      subgame, ranges, promises = prepare(name, profile, states, player, pad_to)
       tree = GADGETS[gadget](subgame, player, ranges, promises)
       average, gap, _ = solve(tree, ranges[player], 300)
       tables = tables_of(subgames.tree, profile)
@@ -139,9 +139,9 @@ def test_margin_is_the_linear_programs(name):
   rng = np.random.default_rng(0)
   for player in (0, 1):
     groups = [[s] for level in levels(subgames, player) for s in level]
-    fit = common_shape(subgames, groups)
+    pad_to = common_shape(subgames, groups)
     for states in groups[:: max(len(groups) // 4, 1)]:
-      subgame, ranges, promises = prepare(name, profile, states, player, fit)
+      subgame, ranges, promises = prepare(name, profile, states, player, pad_to)
       standing = subgame.roots[1 - player]
       known = [s for row in known_at(game, subgames, 1 - player, standing) for s in row]
       roots = [h for h in range(game.size) if game.known[h][1 - player] in known]
@@ -177,8 +177,8 @@ def test_many_roots_at_once(name, gadget):
     alone = [block.copy() for block in together]
     shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     for group, table in ((states, together), *(([s], alone) for s in states)):
-      fit = None if table is together else lambda own, shape=shape: shape
-      subgame, ranges, promises = prepare(name, profile, group, player, fit)
+      pad_to = None if table is together else lambda own, shape=shape: shape
+      subgame, ranges, promises = prepare(name, profile, group, player, pad_to)
       average = solve(GADGETS[gadget](subgame, player, ranges, promises), ranges[player], 20)[0]
       subgame.scatter(player, average[player], table)
     for a, b in zip(together, alone, strict=True):
@@ -195,8 +195,8 @@ def test_margins_of_many_roots_at_once(name):
     shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     found = []
     for group in (states, *([s] for s in states)):
-      fit = None if group is states else lambda own, shape=shape: shape
-      subgame, ranges, promises = prepare(name, profile, group, player, fit)
+      pad_to = None if group is states else lambda own, shape=shape: shape
+      subgame, ranges, promises = prepare(name, profile, group, player, pad_to)
       found.append(solve(max_margin(subgame, player, ranges, promises), ranges[player], 1000)[1:])
     gaps, best = np.array(found).T
     assert gaps.max() < 0.01 * max(game.utility)

@@ -64,7 +64,7 @@ def test_counted_is_cut_with_fewer_actions():
 def test_nothing_to_count():
   """No subgame needs no rows, but the parts of leaves are still those of the game."""
   subgames = subgames_of("kuhn_poker")
-  assert subgames.shape([]) == subgames.cut((), fit=lambda own: own).shape
+  assert subgames.shape([]) == subgames.cut((), pad_to=lambda own: own).shape
 
 
 def test_overlapping_groups_and_unknown_states():

@@ -42,9 +42,9 @@ def test_values_at_every_public_state(name, leaves):
   """In one padded shape, so that little is compiled; so padding changes nothing."""
   subgames = subgames_of(name, leaves)
   states = decisions(subgames)
-  fit = common_shape(subgames, [[s] for s in states])
-  check_values(name, leaves, states, fit)
-  check_values(name, leaves, states[:: max(len(states) // 12, 1)], fit, best=True)
+  pad_to = common_shape(subgames, [[s] for s in states])
+  check_values(name, leaves, states, pad_to)
+  check_values(name, leaves, states[:: max(len(states) // 12, 1)], pad_to, best=True)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -92,7 +92,7 @@ def test_gather_and_scatter(name, leaves):
       np.testing.assert_array_equal(copy, block)
   rng = np.random.default_rng(0)
   for s in decisions(subgames)[1::5]:
-    subgame = subgames.cut([s], fit=rounded)
+    subgame = subgames.cut([s], pad_to=rounded)
     below = {s}
     for t, state in enumerate(subgames.labels.public_states):
       if state.parent in below:
@@ -251,7 +251,7 @@ def test_weights_by_chance(name):
   profile, _, reach = played(name)
   own = game.reach(profile)
   for s in decisions(subgames)[::5]:
-    subgame = subgames.cut([s], fit=rounded)
+    subgame = subgames.cut([s], pad_to=rounded)
     ranges = ranges_at(subgame, reach)
     for i in (0, 1):
       weight = {}
@@ -268,14 +268,14 @@ def test_shapes_are_shared():
   """A padded subgame has the arrays of its shape and no other, so that compiled code is shared."""
   subgames = subgames_of("leduc_poker")
   states = levels(subgames, 0)[1]
-  fit = common_shape(subgames, [[s] for s in states])
+  pad_to = common_shape(subgames, [[s] for s in states])
   structures = {
     str(jax.tree.map(np.shape, (subgame.tree.players, subgame.tree.leaves, subgame.leaf_roots)))
-    for subgame in (subgames.cut([s], fit=fit) for s in states)
+    for subgame in (subgames.cut([s], pad_to=pad_to) for s in states)
   }
   assert len(structures) == 1
   with pytest.raises(ValueError, match="does not fit into"):
-    subgames.cut([0], fit=fit)
+    subgames.cut([0], pad_to=pad_to)
 
 
 def test_leaves_know_their_root():

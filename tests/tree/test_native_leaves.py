@@ -20,10 +20,10 @@ from test_leaves import brute_force
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, library, obstacle
+from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, library, why_unavailable
 
 MISSING = "it was not built"
-needs_library = pytest.mark.skipif(obstacle() != "", reason=obstacle() or "it is there")
+needs_library = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
 WIDE = "river_subgame(stack=500,ranges=22+ A2s+ K2s+ A2o+ K9o+;55+ A2s+ Q8s+ T8s+ A8o+)"
 
 

@@ -1,0 +1,300 @@
+"""Making a hierarchical abstraction: Algorithm 1 of Brown, Ganzfried and Sandholm (2015).
+
+Boards are clustered by how hands fall into the buckets of a base abstraction on them; then, from the last
+round up, the hands of each cluster are described by numbers and put into buckets by these.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.abstraction import (
+  MOST_ROWS,
+  Distance,
+  along,
+  board_distances,
+  bucketed,
+  carrying,
+  cluster_equities,
+  public_clusters,
+  squared,
+)
+from ps_cfr_spiel.arguments import check_count, check_integer, check_option
+from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, check_clusters, clusters_of
+from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
+from ps_cfr_spiel.hierarchical.sizes import measure
+from ps_cfr_spiel.reports import progress_bar, waiting
+
+CLUSTERS = 60  # after Brown et al. 2015
+GROUPS = 8  # clusters of the opponent's hands, after Johanson et al. 2013
+BASE = 200  # buckets of the abstraction by which boards are compared
+SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
+LOSSLESS = "lossless"
+POTENTIAL, DISTRIBUTION = AWARE = ("potential", "distribution")
+BINS = 20  # of the equities in a histogram
+SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover's distances are slow
+
+
+class Rows(NamedTuple):
+  """One hand of each class of hands on some classes of runouts, N in all.
+
+  Attributes:
+    board: int[N], which class of runouts.
+    hand: int[N], the first hand of its class.
+    weight: float64[N], in how many ways chance deals the class of hands and of runouts.
+  """
+
+  board: np.ndarray
+  hand: np.ndarray
+  weight: np.ndarray
+
+
+def _rows(game: DealtGame, number: int, boards: np.ndarray) -> Rows:
+  """The classes of hands on classes of runouts of a round, board by board, in order."""
+  board, hand, weight = [], [], []
+  for k, classes in zip(boards.tolist(), game.classes[number][boards], strict=True):
+    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+    alive = classes[first] >= 0
+    board.append(np.full(alive.sum(), k))
+    hand.append(first[alive])
+    weight.append(sizes[alive] * game.runouts[number].count[k])
+  return Rows(*map(np.concatenate, (board, hand, weight)))
+
+
+def _spread_labels(game: DealtGame, number: int, rows: Rows, label: np.ndarray, table: np.ndarray) -> None:
+  """Writes the labels of rows into a table [K, H], for every hand of their classes."""
+  boards = np.unique(rows.board)
+  ends = np.searchsorted(rows.board, boards, "right")
+  for board, part in zip(boards, np.split(label, ends[:-1]), strict=True):
+    classes = game.classes[number][board]
+    table[board] = np.where(classes >= 0, part[classes], -1)
+
+
+def make_abstraction(
+  game: DealtGame,
+  clusters: int | np.ndarray | None = None,
+  buckets: int | str = 50,
+  seed: int = 0,
+  restarts: int = 5,
+  progress: bool | None = None,
+  aware: str = POTENTIAL,
+) -> DealtAbstraction:
+  """Clusters boards and puts hands into buckets (Brown et al. 2015, Algorithm 1).
+
+  Args:
+    game: the game.
+    clusters: how many, or the cluster of each class of boards of the special round; by default 60, or all
+      boards if they are fewer.
+    buckets: how many for each cluster and round, or "lossless": hands are told apart as far as suits allow.
+    seed: of the random numbers.
+    restarts: of each clustering.
+    progress: as in `reports.progress_bar`.
+    aware: by what hands are put together before the last round, always under an earth mover's distance:
+      "potential", how likely they are to come into each bucket of the next round (Ganzfried and Sandholm
+      2014), or "distribution", a histogram of what they beat at the end.
+
+  Raises:
+    ValueError: an argument is not one of the allowed, or clusters or buckets need more memory than is free.
+  """
+  check_option("aware", aware, AWARE)
+  if buckets != LOSSLESS:
+    check_count("buckets", buckets, 1)
+  seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
+  clusters = min(CLUSTERS, boards) if clusters is None else clusters
+  counted = np.ndim(clusters) == 0
+  if counted:
+    if check_count("clusters", clusters, 1) > boards:
+      raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
+    check_needs(game.name, board_needs(boards), None, "Fewer public cards at first, ranks or suits take less")
+  if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
+    every = measure(game.form).hand_classes[SPECIAL:]
+    _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
+  with waiting("Comparing hands", progress):
+    equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
+  if counted:
+    assert equities is not None
+    table = board_transitions(game, equities, seed, progress)
+    clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
+  clusters = check_clusters(game, clusters)
+  tables = [game.classes[number].copy() for number in range(game.rounds)]
+  if buckets == LOSSLESS:
+    for number in range(SPECIAL, game.rounds):
+      tables[number] = _lossless(game, clusters, number)
+    return DealtAbstraction.of(game, clusters, tables)
+  assert equities is not None
+  own = [clusters_of(game, clusters, number) for number in range(SPECIAL, game.rounds)]
+  hands = [classes.max(1) + 1 for classes in game.classes[SPECIAL:]]  # of each board
+  rows = [float(np.bincount(where, sizes).max()) for where, sizes in zip(own, hands, strict=True)]
+  _check_memory(game, rows, int(buckets), aware)
+  with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
+    for cluster in range(int(clusters.max()) + 1):
+      members = [np.flatnonzero(numbers == cluster) for numbers in own]
+      _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
+      bar.update()
+  return DealtAbstraction.of(game, clusters, tables)
+
+
+def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str) -> None:
+  """TooLarge, a ValueError, if the buckets of a cluster cannot be made in what is free.
+
+  Args:
+    game: the game.
+    rows: its hands up to suits, in the special round and each later one.
+    count: of buckets for a round.
+    aware: as in `make_abstraction`.
+  """
+  columns, sums = [GROUPS], [0]  # the last round first
+  for number in reversed(range(SPECIAL + 1, game.rounds)):  # see `_expected` for the round before
+    columns.append(int(min(count, rows[number - SPECIAL])) if aware == POTENTIAL else BINS)
+    sums.append(game.runouts[number].index.shape[1] * len(game.hands))
+  histograms = BINS * rows[-1] if aware == DISTRIBUTION and len(rows) > 1 else 0
+  needs = bucket_needs(rows[::-1], columns, sums, histograms)
+  check_needs(game.name, needs, None, "More clusters or fewer buckets take less")
+
+
+def _fill_buckets(
+  game: DealtGame,
+  equities: "Equities",
+  boards: Sequence[np.ndarray],
+  tables: Sequence[np.ndarray],
+  count: int,
+  aware: str,
+  **options: int,
+) -> None:
+  """Writes the buckets of one cluster's hands into the tables, from the last round up.
+
+  Args:
+    game: the game.
+    equities: describes hands of the last round.
+    boards: of the cluster, in the special round and each later one.
+    tables: for each round int[K, H].
+    count: of buckets for a round.
+    aware: as in `make_abstraction`.
+    options: of `bucketed`.
+  """
+  later = None
+  for number in reversed(range(SPECIAL, game.rounds)):
+    rows = _rows(game, number, boards[number - SPECIAL])
+    if later is None:
+      numbers, distance, most = equities(rows), squared, MOST_ROWS
+    else:
+      numbers, distance, most = _expected(game, number, rows, later), later.distance, SOME
+    found = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
+    _spread_labels(game, number, rows, found.label, tables[number])
+    if number == SPECIAL:
+      break
+    if aware == POTENTIAL:
+      apart = distance(found.means, found.means)
+      apart = np.sqrt(apart) if later is None else apart
+      later = Later(tables[number], np.eye(len(apart)), carrying(apart))
+    else:
+      table = np.empty_like(tables[number])
+      _spread_labels(game, number, rows, np.arange(len(rows.hand)), table)
+      if later is None:
+        beaten = dataclasses.replace(equities, groups=np.zeros_like(equities.groups))(rows)[:, 0]
+        numbers = np.eye(BINS)[np.minimum(BINS * beaten, BINS - 1).astype(int)]
+      later = Later(table, numbers, along(np.arange(BINS) / BINS))
+
+
+class Later(NamedTuple):
+  """By what hands of the round before are described: N distributions over D places.
+
+  Attributes:
+    table: int[K, H], the distribution of each hand of this round; -1 of dead ones.
+    rows: float64[N, D].
+    distance: from one distribution over these places to another.
+  """
+
+  table: np.ndarray
+  rows: np.ndarray
+  distance: Distance
+
+
+def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
+  """int32[K, H]: each class of hands on each class of runouts has a bucket of its own."""
+  classes, own = game.classes[number], clusters_of(game, clusters, number)
+  sizes = classes.max(1) + 1
+  start = np.zeros(len(sizes), int)
+  for cluster in range(int(own.max()) + 1):
+    here = own == cluster
+    start[here] = np.cumsum(sizes[here]) - sizes[here]
+  return np.where(classes >= 0, classes + start[:, None], -1).astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Equities:
+  """Describes hands of the last round by their equities against clusters of the opponent's hands.
+
+  Attributes:
+    game: the game.
+    groups: int[H], the opponent's clusters, of hands whose mean strength is alike before public cards come.
+  """
+
+  game: DealtGame
+  groups: np.ndarray
+
+  @classmethod
+  def of(cls, game: DealtGame, seed: int) -> "Equities":
+    """Clusters the opponent's hands by the mean share of hands on the board that they beat."""
+    runouts, total = game.runouts[-1], np.zeros(len(game.hands))
+    for count, strength, classes in zip(runouts.count, game.strength, game.classes[-1], strict=True):
+      alive = classes >= 0
+      among = np.sort(strength[alive])
+      beaten = sum(np.searchsorted(among, strength, side) for side in ("left", "right"))
+      total += np.where(alive, count * beaten / (2 * len(among)), 0)
+    rows = _rows(game, 0, np.zeros(1, int))
+    classes = game.classes[0][0]
+    mean = np.bincount(classes, total) / np.bincount(classes)
+    found = bucketed(mean[:, None], GROUPS, weights=rows.weight, seed=seed)
+    return cls(game, found.label[classes])
+
+  def __call__(self, rows: Rows) -> np.ndarray:
+    """float64[N, G]."""
+    last, game = self.game.rounds - 1, self.game
+    found = []
+    for board in np.unique(rows.board):
+      alive = game.classes[last][board] >= 0
+      own = rows.hand[rows.board == board]
+      found.append(cluster_equities(own, game.strength[board], game.hands, alive, self.groups))
+    return np.concatenate(found)
+
+
+def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndarray:
+  """float64[N, D]: the mean, over the cards that come next, of what hands are described by then."""
+  after, found = game.runouts[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
+  told = np.concatenate([later.rows, np.zeros_like(later.rows[:1])])  # the last row for hands that are dead
+  for board in np.unique(rows.board):
+    here = np.flatnonzero(rows.board == board)
+    sets = np.flatnonzero(after.index[board] >= 0)
+    hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[here]]
+    found[here] = told[later.table[after.index[board, sets][:, None], hands]].sum(0)  # [sets, hands, D]
+  return found / found.sum(1, keepdims=True)
+
+
+def board_transitions(
+  game: DealtGame, equities: Equities, seed: int, progress: bool | None = None
+) -> np.ndarray:
+  """float64[K, B]: how the hands on each class of boards fall into the buckets of a base abstraction.
+
+  Its buckets are made by k-means from the equities of hands, on all boards together, that may be held at the
+  end, and are weighed by chance.
+  """
+  last = game.rounds - 1
+  runouts, boards = game.runouts[last], np.arange(len(game.runouts[last].cards))
+  generator = np.random.default_rng(seed)
+  chosen = np.sort(generator.permutation(boards)[:SAMPLED_BOARDS])
+  rows = _rows(game, last, chosen)
+  some = np.sort(generator.permutation(len(rows.hand))[:SAMPLE])
+  sample = Rows(*(column[some] for column in rows))
+  means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
+  special = clusters_of(game, np.arange(len(game.runouts[SPECIAL].cards)), last)
+  table = np.zeros((len(game.runouts[SPECIAL].cards), len(means)))
+  for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
+    rows = _rows(game, last, boards[board : board + 1])
+    label = squared(equities(rows), means).argmin(1)
+    table[special[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
+  return table

@@ -1,0 +1,158 @@
+"""A game of dealt cards with an abstraction of it, as tables that sampling and evaluation both read."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.games.poker.dealt import DealtForm, dealt_form  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.suits import (  # pyright: ignore
+  Runouts,
+  card_sets,
+  hand_classes,
+  renamed_sets,
+  renamings,
+  runouts,
+  set_numbers,
+)
+from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
+
+SPECIAL = 1  # the round whose public cards are clustered
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DealtGame:
+  """A game of dealt cards; lines and cards are numbered as in its form.
+
+  Attributes:
+    name: `str(game)`.
+    form: what it tells of itself.
+    runouts: for each round the classes of public cards that have come.
+  """
+
+  name: str
+  form: DealtForm
+  runouts: tuple[Runouts, ...]
+
+  @classmethod
+  def of(cls, game: pyspiel.Game) -> "DealtGame":
+    """From `universal_poker` or `leduc_poker`; ValueError for another game, or one with too many cards."""
+    form = dealt_form(game)
+    check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
+    return cls(str(game), form, runouts(form.deck, form.public[1:]))
+
+  @property
+  def rounds(self) -> int:
+    """Rounds of betting."""
+    return len(self.form.public)
+
+  @functools.cached_property
+  def hands(self) -> np.ndarray:
+    """int32[H, n]: all hands."""
+    return card_sets(self.form.deck.size, self.form.hole)
+
+  @functools.cached_property
+  def together(self) -> np.ndarray:
+    """bool[H, H]: can two hands be dealt together?"""
+    member = self.members
+    return member @ member.T == 0
+
+  @functools.cached_property
+  def members(self) -> np.ndarray:
+    """float32[H, D]: which cards each hand has."""
+    return (self.hands[:, :, None] == np.arange(self.form.deck.size)).any(1).astype(np.float32)
+
+  @functools.cached_property
+  def hand_swaps(self) -> np.ndarray:
+    """int32[S, H]: the hand that each hand becomes, for each renaming of the suits."""
+    return renamed_sets(self.form.deck, self.form.hole)
+
+  @functools.cached_property
+  def strength(self) -> np.ndarray:
+    """int32[K, H]: of all hands on the classes of the last round; of dead hands anything."""
+    boards = self.runouts[-1].cards
+    return np.concatenate(
+      [self.form.strengths(boards[k : k + SCORED]) for k in range(0, len(boards), SCORED)]
+    )
+
+  @functools.cached_property
+  def classes(self) -> tuple[np.ndarray, ...]:
+    """For each round int32[K, H], the classes of hands on those of runouts; see `suits.hand_classes`."""
+    return tuple(hand_classes(self.form.deck, self.form.hole, after) for after in self.runouts)
+
+  def boards_left(self, number: int) -> int:
+    """How many sets of public cards may come before a round, both hands and earlier cards being known."""
+    gone = 2 * self.form.hole + sum(self.form.public[:number])
+    return math.comb(self.form.deck.size - gone, self.form.public[number])
+
+  def shares_beaten(self, number: int, board: int) -> np.ndarray:
+    """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over what may come.
+
+    Ties count half, and that two hands may want the same card is left out; of dead hands it is 0.
+    """
+    alive = self.classes[number][board] >= 0
+    if number == self.rounds - 1:
+      lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
+      return np.where(alive, (1 + lead.mean(1)) / 2, 0)
+    after = self.runouts[number + 1]
+    total, times = np.zeros(len(self.hands)), np.zeros(len(self.hands))
+    for child in np.unique(after.index[board][after.index[board] >= 0]):
+      beaten, lives = self.shares_beaten(number + 1, int(child)), self.classes[number + 1][child] >= 0
+      for came in np.flatnonzero(after.index[board] == child):
+        hands = self.hand_swaps[after.swap[board, came]]  # by the child's names of suits
+        total += np.where(lives[hands], beaten[hands], 0)
+        times += lives[hands]
+    return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
+
+  def place(self, state: Any) -> tuple[int, list[tuple[int, int]]]:
+    """Where a state's player to move stands: the line, and what `seen` says of the cards."""
+    form, player = self.form, state.current_player()
+    cards = [move.action for move in state.full_history() if move.player < 0]
+    hand = cards[player * form.hole : (player + 1) * form.hole]
+    return self._line(state), self.seen(hand, cards[2 * form.hole :])
+
+  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[int, int]]:
+    """For each round so far the class of runouts and the number of the hand there, suits renamed.
+
+    Args:
+      hand: its cards.
+      board: the public cards in the order of their rounds.
+
+    Raises:
+      ValueError: the cards are too few, or no round of betting follows so many.
+    """
+    form, swaps = self.form, renamings(self.form.deck)
+    ends = np.cumsum(form.public).tolist()
+    if len(hand) != form.hole or len(board) not in ends:
+      raise ValueError(
+        f"Expected a hand of {form.hole} and {', '.join(map(str, ends))} public cards, got {len(hand)} and "
+        f"{len(board)}."
+      )
+    place, swap, found = 0, np.arange(form.deck.size), [(0, int(set_numbers(np.array(hand))))]
+    for number in range(1, ends.index(len(board)) + 1):
+      after, some = self.runouts[number], list(board[ends[number - 1] : ends[number]])
+      which = int(set_numbers(swap[some]))
+      swap, place = swaps[after.swap[place, which]][swap], int(after.index[place, which])
+      found.append((place, int(set_numbers(swap[list(hand)]))))
+    return found
+
+  @functools.cached_property
+  def _after(self) -> dict[tuple[int, int], int]:
+    """(line, action) -> line; the action is -1 where cards come."""
+    pairs = zip(self.form.parent.tolist(), self.form.action.tolist(), strict=True)
+    return {pair: line for line, pair in enumerate(pairs)}
+
+  def _line(self, state: Any) -> int:
+    """The line of a state at which a player acts."""
+    line = 0
+    for move in state.full_history():
+      if move.player >= 0:
+        line = self._after[line, move.action]
+        while (line, -1) in self._after:  # the cards that come are in the history too
+          line = self._after[line, -1]
+    return line

@@ -1,0 +1,293 @@
+"""What strategies of abstractions are worth in the whole game, exactly: one class of boards after another.
+
+All hands go down and up the lines side by side. Boards that differ in names of suits are one class, and the
+values on one of them are those on another with the hands renamed: so the sum over all boards is the sum over
+the classes, each as often as it comes, averaged over the hands that suits do not tell apart.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.device import added_up, jit, precision, to_device
+from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
+from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, Lines, leaving, make_lines
+from ps_cfr_spiel.hierarchical.parts import first_cells
+from ps_cfr_spiel.mccfr import matched
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.tree import Evaluation, NativeLeaves, why_unavailable
+
+RUNS = ((0, False), (0, True), (1, True))  # whose value is asked for, and whether a best response plays
+
+
+class Tables(NamedTuple):
+  """Strategies of both players, as sums that need not be normalised.
+
+  Attributes:
+    head: [A, S] of the lines before the special round.
+    child: [C, A, S] of each cluster.
+  """
+
+  head: np.ndarray
+  child: np.ndarray
+
+
+class Strategy(NamedTuple):
+  """How somebody plays in either seat.
+
+  Attributes:
+    abstraction: by whose cells the tables are.
+    tables: the strategies.
+  """
+
+  abstraction: DealtAbstraction
+  tables: Tables
+
+
+class Round(NamedTuple):
+  """The lines of one round.
+
+  Attributes:
+    lines: they; each begins where one of the round before left.
+    cell: int32[N], the cell of bucket 0 in the tables of both players, those of player 1 behind the others.
+    leaving: int32[S], the lines behind which public cards come.
+    ends: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
+  """
+
+  lines: Lines
+  cell: Any
+  leaving: Any
+  ends: tuple[Any, Any]
+
+
+class Board(NamedTuple):
+  """A class of runouts, as its lines want it.
+
+  Attributes:
+    bucket: int32[2, H], in each player's abstraction.
+    alive: [H], 1 for hands that can be there.
+    leaves: what the ends of lines are worth, before cards that may still come.
+    boards: [], in how many ways they may, once hands are known.
+  """
+
+  bucket: Any
+  alive: Any
+  leaves: "NativeLeaves | Products"
+  boards: Any
+
+
+class Products(NamedTuple):
+  """What `tree.NativeLeaves` says, by products over pairs of hands: also for hands of one card.
+
+  Attributes:
+    strength: int32[H].
+    alive: [H], as in `Board`.
+    members: [H, D], which cards each hand has.
+    together: [H, H], 1 for two hands that share no card.
+    stake, constant: [n] and [m], to player 0 if its hand is better, and if somebody folds.
+  """
+
+  strength: Any
+  alive: Any
+  members: Any
+  together: Any
+  stake: Any
+  constant: Any
+
+  def __call__(self, player: int, reach: Sequence[Any]) -> list[jax.Array]:
+    """Values [n, H] and [m, H] by the opponent's reach of the same shape."""
+    shown, folded = reach
+    lead = jnp.sign(self.strength[:, None] - self.strength[None]).astype(self.together.dtype) * self.together
+    # Of one card or two: what shares a card is counted card by card, the hand itself once too often.
+    shared = folded @ self.members @ self.members.T - (self.members[0].sum() - 1) * folded
+    folds = (1 - 2 * player) * self.constant[:, None] * (folded.sum(1, keepdims=True) - shared)
+    return [self.alive[None] * x for x in (self.stake[:, None] * (shown @ lead.T), folds)]
+
+
+def evaluate_strategies(
+  game: DealtGame,
+  strategies: tuple[Strategy, Strategy],
+  dtype: str = "float32",
+  progress: bool | None = None,
+) -> Evaluation:
+  """Value, best responses and exploitability in the game without any abstraction.
+
+  Processes that have joined share the boards out, so all of them must call it.
+
+  Args:
+    game: the game.
+    strategies: of player 0 and of player 1, whose abstractions may differ.
+    dtype: "float32" or "float64".
+    progress: as in `reports.progress_bar`.
+
+  Returns:
+    The `Evaluation`, as floats, in the game's utility.
+  """
+  total = len(game.runouts[SPECIAL].cards)
+  with precision(dtype), progress_bar(progress, total=total, unit="board", desc="Evaluating") as bar:
+    walk = _Walk(game, strategies, dtype, bar)
+    found = walk.values(0, 0, np.ones((2, 1, len(game.hands)), dtype)).astype(np.float64).sum((1, 2))
+  left = [game.boards_left(number) for number in range(SPECIAL, game.rounds)]
+  value, first, second = (found / (game.together.sum() * math.prod(left))).tolist()
+  return Evaluation(value, (first, second), (first + second) / 2)
+
+
+class _Walk:
+  """The way through all classes of runouts."""
+
+  def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, bar):
+    self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
+    rounds = _rounds(game, strategies)
+    self.payoffs = [(r.lines.stake[r.ends[0]], r.lines.constant[r.ends[1]]) for r in rounds]
+    self.rounds = to_device(rounds, dtype)
+    self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
+    self.native = game.form.hole == 2 and not why_unavailable()
+
+  def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
+    """[runs, roots, H]: counterfactual values on a class of runouts, summed over all cards still to come.
+
+    Args:
+      number: of the round.
+      board: the class.
+      reach: [2, roots, H], of both players.
+    """
+    game = self.game
+    here, place = self.rounds[number], self._board(number, board)
+    policy, arrived = _down(here, self._table(number, board), place, reach)
+    beyond = np.zeros((len(RUNS), len(here.leaving), len(game.hands)), self.dtype)
+    if number + 1 < game.rounds:
+      after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
+      for child in self._own(number + 1, np.flatnonzero(after.parent == board)).tolist():
+        times = after.count[child] / game.runouts[number].count[board]
+        beyond += self._number(times) * self.values(number + 1, child, onward)
+        if number + 1 == SPECIAL:
+          self.bar.update()
+      beyond = added_up(beyond) if number + 1 == SPECIAL else beyond
+      beyond = _averaged(beyond, game.classes[number][board])
+    return np.asarray(_up(here, place, policy, arrived, beyond))
+
+  @staticmethod
+  def _own(number: int, boards: np.ndarray) -> np.ndarray:
+    """Those of the boards of a round that this process goes through."""
+    return boards[jax.process_index() :: jax.process_count()] if number == SPECIAL else boards
+
+  def _number(self, number: float) -> Any:
+    """A number in the dtype of the values."""
+    return np.dtype(self.dtype).type(number)
+
+  def _board(self, number: int, board: int) -> Board:
+    game = self.game
+    last = number == game.rounds - 1
+    left = [game.boards_left(later) for later in range(number + 1, game.rounds)]
+    alive = (game.classes[number][board] >= 0).astype(self.dtype)
+    bucket = [np.maximum(own.abstraction.buckets[number][board], 0) for own in self.strategies]
+    leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
+    return Board(np.stack(bucket), alive, leaves, self._number(math.prod(left)))
+
+  def _leaves(self, number: int, strength: np.ndarray, alive: np.ndarray) -> "NativeLeaves | Products":
+    """The evaluator of a board on which hands are as strong as this."""
+    stake, constant = (x.astype(self.dtype) for x in self.payoffs[number])
+    if self.native and len(stake):
+      form = _Held((strength, strength), (self.game.hands, self.game.hands), (alive, alive))
+      return NativeLeaves.create(form, stake, constant, total=1.0)
+    return Products(strength, alive, self.members, self.together, stake, constant)
+
+  def _table(self, number: int, board: int) -> np.ndarray:
+    """[A, S], both players' strategies on a class of runouts, those of player 1 behind the others."""
+    if number < SPECIAL:
+      parts = [own.tables.head for own in self.strategies]
+    else:
+      for after in self.game.runouts[number:SPECIAL:-1]:
+        board = int(after.parent[board])
+      parts = [own.tables.child[int(own.abstraction.clusters[board])] for own in self.strategies]
+    return np.concatenate(parts, 1).astype(self.dtype)
+
+
+class _Held(NamedTuple):
+  """What both players may have, as `NativeLeaves.create` wants it."""
+
+  strength: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+  weights: tuple[np.ndarray, np.ndarray]
+
+
+def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
+  """The lines of each round, by the cells of the head and of what follows it."""
+  form, first = game.form, strategies[0]
+  cells = [first_cells(game, own.abstraction.sizes) for own in strategies]
+  before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
+  cell = np.where(form.player == 1, before + cells[1], cells[0]).astype(np.int32)
+  follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
+  follows[form.parent[1:]] = np.arange(1, len(cell))
+  roots, found = np.zeros(1, np.int32), []
+  for number in range(game.rounds):
+    lines = make_lines(form, roots, range(number, number + 1), first.abstraction.sizes)
+    out, ends = leaving(lines), [np.flatnonzero(x).astype(np.int32) for x in (lines.stake, lines.constant)]
+    found.append(Round(lines, cell[lines.source], out, (ends[0], ends[1])))
+    roots = follows[lines.source[out]]
+  return found
+
+
+@jit()
+def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
+  """Policies of who acts, [A, N, H], and both players' reach of all lines, [2, N, H]."""
+  lines = here.lines
+  bucket = board.bucket[jnp.minimum(lines.actor, 1)]
+  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + bucket, 0)
+  width = jnp.repeat(lines.count, bucket.shape[1])
+  policy = matched(table[:, cell.ravel()], width)[0].reshape(len(table), *cell.shape)
+  reach = reach * board.alive[None, None]
+  levels = [reach]
+  for (start, stop), after in zip(lines.depths[:-1], lines.depths[1:], strict=True):
+    parent, move = lines.parent[slice(*after)], lines.move[slice(*after)]
+    acts = lines.actor[parent][None, :, None] == jnp.arange(2)[:, None, None]
+    moves = policy[move, parent][None]
+    reach = levels[-1][:, parent - start] * jnp.where(acts, moves, 1)
+    levels.append(reach)
+    assert stop == after[0]
+  return policy, jnp.concatenate(levels, 1)
+
+
+@jit()
+def _up(here: Round, board: Board, policy, arrived, beyond) -> jax.Array:
+  """Values of the roots, [runs, roots, H]; `beyond`, [runs, S, H], are those of the lines that leave."""
+  lines, (shows, folds) = here.lines, here.ends
+  won = []  # by each player at the lines that end
+  for player, other in enumerate(arrived[::-1]):
+    shown, folded = board.leaves(player, [other[shows], other[folds]])
+    won.append(board.boards * jnp.zeros_like(other).at[shows].set(shown).at[folds].set(folded))
+  ends = [won[player].at[here.leaving].set(beyond[run]) for run, (player, _) in enumerate(RUNS)]
+  ends = jnp.stack(ends) * board.alive[None, None]
+  values = ends[:, :0]
+  for start, stop in reversed(lines.depths):
+    level = ends[:, start:stop]
+    if values.shape[1]:
+      count = lines.count[start:stop]
+      child = lines.first[start:stop][None] - stop + jnp.arange(len(policy))[:, None]
+      legal = (jnp.arange(len(policy))[:, None] < count[None])[None, :, :, None]
+      moves = values[:, jnp.clip(child, 0, values.shape[1] - 1)]  # [runs, A, n, H]
+      played = jnp.where(legal, policy[None, :, start:stop] * moves, 0).sum(1)
+      most = jnp.where(legal, moves, -jnp.inf).max(1)
+      every = jnp.where(legal, moves, 0).sum(1)
+      inside = []
+      for run, (player, best) in enumerate(RUNS):
+        own = (lines.actor[start:stop] == player)[:, None]
+        inside.append(jnp.where(own, (most if best else played)[run], every[run]))
+      level = jnp.where((count > 0)[None, :, None], jnp.stack(inside), level)
+    values = level
+  return values
+
+
+def _averaged(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+  """Values [..., H] averaged over the hands of each class; 0 for dead ones."""
+  alive, found = classes >= 0, np.zeros_like(values)
+  member = classes[alive]
+  sizes = np.bincount(member)
+  for place in np.ndindex(values.shape[:-1]):
+    found[place][alive] = (np.bincount(member, values[place][alive]) / sizes)[member]
+  return found

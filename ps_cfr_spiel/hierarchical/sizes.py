@@ -1,0 +1,77 @@
+"""How large a dealt game is, and an abstraction of it: counted, before anything is made."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.games.poker.dealt import DealtForm  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games.poker.suits import count_classes  # pyright: ignore
+from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL
+
+TABLES, BYTES = 2, 4  # regrets and averages, in float32
+
+
+class Sizes(NamedTuple):
+  """Sizes of a game, round by round.
+
+  Attributes:
+    lines: int[R], lines of betting at which a player acts.
+    boards: int[R], runouts of public cards.
+    classes: int[R], the same up to names of suits.
+    hands: int[R], pairs of a hand and a runout.
+    hand_classes: int[R], the same up to names of suits.
+    actions: int[R], actions of all these lines together.
+    most: most actions of any line.
+  """
+
+  lines: np.ndarray
+  boards: np.ndarray
+  classes: np.ndarray
+  hands: np.ndarray
+  hand_classes: np.ndarray
+  actions: np.ndarray
+  most: int
+
+  @property
+  def infostates(self) -> int:
+    """Of both players."""
+    return int(self.lines @ self.hands)
+
+  @property
+  def infostate_classes(self) -> int:
+    """Of both players, up to names of suits."""
+    return int(self.lines @ self.hand_classes)
+
+  @property
+  def bytes(self) -> int:
+    """Of a float for each action of each infostate, in regrets and averages."""
+    return TABLES * BYTES * int(self.actions @ self.hands)
+
+  def abstract_infostates(self, clusters: int, buckets: int) -> int:
+    """With so many buckets for each cluster and round; before the special round up to suits."""
+    later = clusters * buckets * self.lines[SPECIAL:].sum()
+    return int(self.lines[:SPECIAL] @ self.hand_classes[:SPECIAL] + later)
+
+  def abstract_bytes(self, clusters: int, buckets: int) -> int:
+    """Of the tables of such an abstraction, which have room for most actions in every cell."""
+    return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets)
+
+
+def measure(form: DealtForm) -> Sizes:
+  """The sizes of a game."""
+  deck, rounds = form.deck, range(len(form.public))
+  acts = form.player >= 0
+  lines = np.bincount(form.round[acts], minlength=len(rounds))
+  moves = np.bincount(form.round[form.parent[1:]][acts[form.parent[1:]]], minlength=len(rounds))
+  boards, hands, classes, hand_classes = [], [], [], []
+  for number in rounds:
+    cards = form.public[1 : number + 1]
+    left = [deck.size - sum(cards[:k]) for k in range(len(cards) + 1)]
+    boards.append(math.prod(math.comb(n, size) for n, size in zip(left, cards, strict=False)))
+    hands.append(boards[-1] * math.comb(left[-1], form.hole))
+    classes.append(count_classes(deck, cards))
+    hand_classes.append(count_classes(deck, (form.hole, *cards)))
+  most = int(np.bincount(form.parent[1:]).max())
+  counts = [np.array(column) for column in (boards, classes, hands, hand_classes)]
+  return Sizes(lines, *counts, actions=moves, most=most)

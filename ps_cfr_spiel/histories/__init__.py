@@ -1,0 +1,62 @@
+"""From a pyspiel game to all of its histories, as arrays: the only room that walks.
+
+May use: tree and what is below it. `walker` visits every history, within `limits` that `estimate` helps to
+refuse early; `histories` is what it finds, in columns that `numbering` counts. The laws that a game must keep
+are in `game_laws` and `history_laws`; `public_states` finds what is common knowledge.
+"""
+
+from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
+from ps_cfr_spiel.histories.histories import (
+  Histories,
+  Walked,
+  choice_rows,
+  last_choices,
+  layers,
+  walked,
+)
+from ps_cfr_spiel.histories.history_laws import acting, actions_fault, names_fault, recall_fault, timing_fault
+from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
+from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
+from ps_cfr_spiel.histories.public_states import (
+  SOURCES,
+  Partition,
+  augmented_infostates,
+  components,
+  partition,
+  public_observer,
+)
+from ps_cfr_spiel.histories.walker import walk
+
+__all__ = [
+  "KIND_LAWS",
+  "LIMIT",
+  "SOURCES",
+  "Histories",
+  "Limits",
+  "Partition",
+  "TooLarge",
+  "Walked",
+  "acting",
+  "actions_fault",
+  "augmented_infostates",
+  "check_is_game",
+  "check_kind",
+  "choice_rows",
+  "components",
+  "first_members",
+  "free_memory",
+  "is_constant",
+  "last_choices",
+  "layers",
+  "names_fault",
+  "number_rows",
+  "one_to_one",
+  "partition",
+  "public_observer",
+  "readable_bytes",
+  "recall_fault",
+  "scale_fault",
+  "timing_fault",
+  "walk",
+  "walked",
+]

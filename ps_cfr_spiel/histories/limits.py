@@ -1,0 +1,155 @@
+"""What compiling a game may take, in histories and in bytes, and the watch over it while a game is walked."""
+
+import contextlib
+import dataclasses
+import os
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyspiel
+
+from ps_cfr_spiel.arguments import is_integer, is_number
+from ps_cfr_spiel.histories.estimate import Estimate, estimate
+from ps_cfr_spiel.reports import progress_bar
+
+LIMIT = 5_000_000  # histories: some 1 GB and half a minute for a game written in C++
+SHARE = 0.5  # of the memory that is free, which is the limit if none is given
+BYTES = 170  # that a history takes at the peak of walking and compiling, its strings apart
+EVERY = 256  # histories from one look to the next
+PATIENCE = 0.5  # seconds of walking before the game's size is estimated
+HOPELESS = 100  # times the limit: raising it will not do
+
+
+class TooLarge(ValueError):  # noqa: N818
+  """A game is larger than the limits on what is walked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+  """The most that compiling a game may take.
+
+  Attributes:
+    histories: to walk.
+    memory: bytes, for the histories and what is made from them.
+  """
+
+  histories: int
+  memory: float
+
+  @classmethod
+  def create(cls, limit: Any = LIMIT, memory: Any = None) -> "Limits":
+    """The limits that a user gave; without `memory`, a share of what is free.
+
+    Raises:
+      ValueError: one of them is not a number, or too small.
+    """
+    if not is_integer(limit) or limit < 1:
+      raise ValueError(f"limit must be an integer of at least 1, the most histories to walk; got {limit!r}.")
+    if memory is not None and not (is_number(memory) and memory >= 1):
+      raise ValueError(f"memory must be a number of at least 1, the most bytes to take; got {memory!r}.")
+    return cls(limit, free_memory() * SHARE if memory is None else memory)
+
+
+class Walk(Protocol):
+  """What a watch asks of a walk."""
+
+  def key_bytes(self) -> int:
+    """Bytes of all strings and sets of actions, each held once."""
+    ...
+
+  def share(self) -> float:
+    """How much of the game has been walked, if every child of a state is as large as the others."""
+    ...
+
+
+class Watch:
+  """Looks at a walk now and then: shows its progress, and ends it where it goes beyond the limits.
+
+  Half a second into a walk it estimates how large the game is, and refuses one that is surely too large.
+  """
+
+  def __init__(self, game: pyspiel.Game, limits: Limits, progress: bool | None):
+    self.game, self.limits = game, limits
+    self.start = time.perf_counter()
+    self.most = min(limits.histories, limits.memory / BYTES)  # histories that can be walked at all
+    self.size: Estimate | None = None
+    self.bar = progress_bar(
+      progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
+    )
+
+  def look(self, count: int, walk: Walk) -> int:
+    """Looks at a walk after `count` histories; returns after how many to look again, or raises TooLarge."""
+    taken = count * BYTES + walk.key_bytes()
+    if count and not self.bar.disable:
+      share = walk.share()
+      self.bar.total = round(count / share) if share > 1e-9 else None
+      self.bar.set_postfix_str(readable_bytes(taken), refresh=False)
+      self.bar.update(count - self.bar.n)
+    over = count >= self.limits.histories or taken > self.limits.memory
+    if over or (self.size is None and time.perf_counter() > self.start + PATIENCE):
+      self.size = self.size or estimate(self.game, self.most)
+      if over or self.size.exceeds:
+        raise TooLarge(self._refusal(self.size, count, taken))
+    return min(count + EVERY, self.limits.histories)
+
+  def _refusal(self, size: Estimate, count: int, taken: float) -> str:
+    """Which limit is exceeded, by how much, and what to change."""
+    if self.most < self.limits.histories or taken > self.limits.memory:
+      what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit on what is compiled"
+      name = "memory"
+    else:
+      what = f"has more than {self.limits.histories:,} histories, the limit on what is walked"
+      name = "limit"
+    expected = max(size.count, count)
+    each = max(taken / max(count, 1), BYTES)
+    about = (
+      f"more than {readable_count(expected)} histories"
+      if size.cut
+      else f"about {readable_count(expected)} histories in {readable_bytes(expected * each)}"
+    )
+    change = "Choose smaller parameters of the game"
+    if expected < HOPELESS * self.most:
+      change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
+    return f"{self.game} {what}: {about}, as {size.probes} random ways through it suggest. {change}."
+
+  def __enter__(self) -> "Watch":
+    return self
+
+  def __exit__(self, *_: object) -> None:
+    self.bar.close()
+
+
+def readable_count(number: float) -> str:
+  """Two digits of a large number, such as 17,000 or 2.4e+10."""
+  return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.1e}"
+
+
+def readable_bytes(number: float) -> str:
+  """Two digits of a number of bytes, in MB or GB."""
+  return f"{readable_count(number / 1e6)} MB" if number < 1e9 else f"{readable_count(number / 1e9)} GB"
+
+
+def free_memory() -> float:
+  """Bytes that this process can still take: of the machine, its container, and the process's own limit."""
+  free = [_machine_memory()]
+  with contextlib.suppress(OSError, ValueError):  # Linux, in a control group that has a limit
+    group = Path("/sys/fs/cgroup")
+    free.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+  with contextlib.suppress(ImportError, OSError, ValueError):  # under `ulimit -v`
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY:
+      pages = int(Path("/proc/self/statm").read_text().split()[0])
+      free.append(most - pages * os.sysconf("SC_PAGE_SIZE"))
+  return max(min(free), 0)
+
+
+def _machine_memory() -> float:
+  """Bytes that are free on the machine; half of all, where it does not say how many are."""
+  with contextlib.suppress(OSError, StopIteration), open("/proc/meminfo") as file:
+    return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+  with contextlib.suppress(AttributeError, OSError, ValueError):
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
+  return 4e9

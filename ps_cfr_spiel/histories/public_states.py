@@ -1,0 +1,162 @@
+"""Which histories share a public state: the partition that OpenSpiel's games do not hand out.
+
+Public states come from common knowledge (Kovařík et al. 2021, Section 3.2 and Appendix A): two histories are
+in one public state if some chain of information sets of either player, acting or not, leads from one to the
+other. This is the finest partition that splits no information set, and needs no help from the game. A game's
+own public observer can be used instead; it must not split an information set either.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pyspiel
+from open_spiel.python import observation
+
+from ps_cfr_spiel.histories.histories import Histories
+from ps_cfr_spiel.histories.history_laws import movers_fault, split_fault, timing_fault
+from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance, number_rows
+from ps_cfr_spiel.tree import TERMINAL
+
+SOURCES = ("closure", "observer", "none")
+
+
+@dataclasses.dataclass(frozen=True)
+class Partition:
+  """The public states of a game, P of them, parents before children.
+
+  Attributes:
+    of: int32[N], the public state of each history.
+    parent: int32[P], -1 at the root.
+    player: int32[P], who acts: 0, 1, `CHANCE` or `TERMINAL`.
+  """
+
+  of: np.ndarray
+  parent: np.ndarray
+  player: np.ndarray
+
+
+def public_observer(game: pyspiel.Game):
+  """A function from states to what was publicly seen so far.
+
+  Raises:
+    ValueError: the game has no public observer.
+  """
+  kind = pyspiel.IIGObservationType(
+    perfect_recall=True, public_info=True, private_info=pyspiel.PrivateInfoType.NONE
+  )
+  try:
+    observer = observation.make_observation(game, kind)
+  except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # a Python game may have no maker
+    raise ValueError(_no_observer(game)) from error
+  if observer is None or observer.string_from(game.new_initial_state(), 0) is None:
+    raise ValueError(_no_observer(game))
+  return lambda state: str(observer.string_from(state, 0))
+
+
+def _no_observer(game: pyspiel.Game) -> str:
+  return f"{game} has no public observer; use public_states='closure', which needs none."
+
+
+def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], source: str) -> Partition:
+  """Groups histories into public states.
+
+  Args:
+    game: name for messages.
+    histories: of `walk`.
+    choices: for each player `last_choices` of the histories.
+    source: "closure", or "observer" for the public strings in `histories.public`.
+
+  Raises:
+    ValueError: the game has no valid public states: an information set that stands at several depths or in
+      several public states, or a public state in which several players move.
+  """
+  fault = timing_fault(histories)
+  if fault:
+    raise ValueError(f"{game} has no public states: {fault}")
+  groups = _by_observer(histories) if source == "observer" else _by_closure(histories, choices)
+  of = number_by_appearance(groups)
+  fault = split_fault(histories, of)
+  if fault:
+    raise ValueError(f"{game}: {fault}")
+  fault = movers_fault(histories, of)
+  if fault:
+    raise ValueError(f"{game} has no public states: {fault}")
+  first = first_members(of)
+  player = histories.player[first]
+  above = histories.parent[first]
+  parent = np.where(above >= 0, of[above], -1)
+  return Partition(of, parent.astype(np.int32), player)
+
+
+def _by_observer(histories: Histories) -> np.ndarray:
+  """int32[N]: the number of the sequence of public strings up to each history."""
+  assert histories.public is not None
+  of = np.zeros(len(histories.parent), np.int32)
+  numbered = 0
+  for here in histories.layers:
+    above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
+    of[here] = numbered + number_rows(above, histories.public[here])
+    numbered = of[here].max() + 1
+  return of
+
+
+def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarray:
+  """int32[N]: the connected components of common knowledge.
+
+  Upwards, a depth at a time, so that they form a tree whatever a game's strings forget: who cannot tell two
+  histories apart could not tell their predecessors apart either (perfect recall). Ends come last: that
+  the game is over is public, and so is what was public before.
+  """
+  of = np.full(len(histories.parent), -1, np.int32)
+  position = np.zeros(len(of), np.int32)  # of a history in its layer
+  known = [_knowledge(histories, choices, i) for i in (0, 1)]
+  numbered, below = 0, np.zeros(0, np.int32)  # histories a depth further down that are not over
+  for layer in reversed(histories.layers):
+    here = layer[histories.player[layer] != TERMINAL]
+    if len(here):
+      position[here] = np.arange(len(here))
+      joined = [known[i][here] for i in (0, 1)]
+      of[here] = numbered + components(len(here), joined, position[histories.parent[below]], of[below])
+      numbered = of[here].max() + 1
+    below = here
+  ends = np.flatnonzero(histories.player == TERMINAL)
+  above = np.where(histories.parent[ends] >= 0, of[histories.parent[ends]], -1)
+  of[ends] = numbered + components(len(ends), [number_rows(above, known[i][ends]) for i in (0, 1)])
+  return of
+
+
+def _knowledge(histories: Histories, choices: Sequence[np.ndarray], player: int) -> np.ndarray:
+  """int32[N]: the number of what a player knows: the time, the string of their infostate, their last choice.
+
+  All numbers of one depth come before those of the next.
+  """
+  return number_rows(histories.depth, histories.infostate[player], *choices[player].T)
+
+
+def components(count, joined, members=(), groups=()) -> np.ndarray:
+  """The finest partition of 0..count-1 that separates no two equal in an array of `joined`: int[count].
+
+  Nor any `members` that have equal `groups`.
+  """
+  from scipy.sparse import coo_matrix, csgraph  # a fifth of all modules, for games that are walked alone
+
+  rows = [np.arange(count, dtype=np.int32)] * len(joined) + [np.asarray(members, np.int32)]
+  columns, offset = [], count
+  for numbers in (*joined, np.asarray(groups, np.int32)):
+    if len(numbers):  # numbers of one depth lie together, far from zero
+      columns.append(offset + numbers - numbers.min())
+      offset = int(columns[-1].max()) + 1
+    else:
+      columns.append(numbers)
+  edges = (np.concatenate(rows), np.concatenate(columns))
+  graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
+  return csgraph.connected_components(graph, directed=False)[1][:count]
+
+
+def augmented_infostates(histories: Histories, player: int) -> np.ndarray:
+  """int[N]: what the player knows at each history, acting or not, the time included.
+
+  Time, because a game's strings may stay the same while the opponent moves.
+  """
+  return number_rows(histories.infostate[player], histories.depth)

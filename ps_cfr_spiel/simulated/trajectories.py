@@ -1,0 +1,236 @@
+"""Trajectories of a played game: B plays down to their ends, and what they teach on the way back.
+
+As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
+a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.simulated import windows
+from ps_cfr_spiel.simulated.estimates import Estimate, Node
+from ps_cfr_spiel.simulated.played_game import CHANCE, PlayedGame
+from ps_cfr_spiel.simulated.samplers import MILLION, Found
+
+
+class Step(NamedTuple):
+  """Where trajectories stood and how they went on; of many times, with an axis [n] in front.
+
+  Attributes:
+    actor: int32[B].
+    first, count: int32[B], of the actor's key.
+    move: int32[B].
+    weight: [B], 1 / probability of the traverser's moves before.
+    reach: [B], the probability of these moves by the policy itself, times that.
+  """
+
+  actor: jax.Array
+  first: jax.Array
+  count: jax.Array
+  move: jax.Array
+  weight: jax.Array
+  reach: jax.Array
+
+
+class Lessons(NamedTuple):
+  """Sums over trajectories, by cell.
+
+  Attributes:
+    regrets: [S], of the traverser's moves.
+    policies: [S], of the opponent's; of the traverser's, if the opponent is fixed.
+    values: [S], of what followed the sampled moves, to the actor; a fixed opponent's are left out.
+    visits: [S], how often a move was sampled, likewise.
+    nodes: int32[], how many decisions were met.
+  """
+
+  regrets: jax.Array
+  policies: jax.Array
+  values: jax.Array
+  visits: jax.Array
+  nodes: jax.Array
+
+
+class Tables(NamedTuple):
+  """What is kept, [S] each.
+
+  Attributes:
+    regrets: cumulative, never negative (regret matching plus).
+    average: sum of policies, iteration t with weight t ** `gamma`.
+    learned: the learned values of moves, to their players.
+  """
+
+  regrets: jax.Array
+  average: jax.Array
+  learned: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Trajectories:
+  """How trajectories are sampled and read.
+
+  Attributes:
+    estimate: of the moves' values.
+    exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+    decay: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
+    gamma: iteration t counts t ** gamma in the average.
+    decay_power: in iteration t the decay is `decay` * t ** -decay_power.
+  """
+
+  estimate: Estimate
+  exploration: float
+  decay: float = 0.05
+  gamma: float = 1.0
+  decay_power: float = 0.0
+
+  def tables(self, zeros: Any) -> Tables:
+    """See `Sampler`."""
+    return Tables(zeros, zeros, zeros)
+
+  def __call__(
+    self,
+    game: PlayedGame,
+    tables: Tables,
+    fixed: jax.Array | None,
+    traverser: jax.Array,
+    iteration: jax.Array,
+    key: jax.Array,
+    batch: int,
+  ) -> Found:
+    """See `Sampler`: plays B games under one strategy profile, and then adds their lessons, all at once."""
+    deal, plays = jax.random.split(key)
+    start = game.deal(deal, batch)
+    path, turns, end = self.descend(game, start, tables.regrets, traverser, plays, fixed)
+    lessons = self.ascend(game, path, turns, end, tables.regrets, tables.learned, traverser, fixed)
+    value = game.utility(end).mean().astype(tables.regrets.dtype)
+    return Found(
+      tables=self.update(tables, lessons, iteration, batch),
+      value=value if fixed is None else jnp.where(traverser == 0, value, -value),
+      nodes=jnp.stack([lessons.nodes // MILLION, lessons.nodes % MILLION]),
+      skipped=jnp.zeros(2, jnp.int32),
+      stopped=game.full(end),
+    )
+
+  def update(self, tables: Tables, lessons: Lessons, iteration: jax.Array, batch: int) -> Tables:
+    """Adds the lessons of `batch` plays to the tables.
+
+    Values that several trajectories brought to one cell count as if they had come one after the other, each
+    being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
+    """
+    visits = lessons.visits
+    mean = lessons.values / jnp.maximum(visits, 1)
+    t = iteration.astype(visits.dtype)
+    step = 1 - (1 - self.decay * t**-self.decay_power) ** visits
+    return Tables(
+      regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, 0),
+      average=tables.average + lessons.policies * (t**self.gamma / batch),
+      learned=tables.learned + step * (mean - tables.learned),
+    )
+
+  def descend(self, game: PlayedGame, start: Any, regrets, traverser, key: jax.Array, fixed=None):
+    """Plays from the states `start` to the end.
+
+    Returns:
+      A `Step` for each of the game's widths, [n, B], of which the first `turns` are filled; int32[] turns;
+      and the last states.
+    """
+    turns = -(-game.longest // len(game.widths))
+    numbers = jnp.zeros((turns, len(game.actor(start))), jnp.int32)
+    ones = jnp.ones(numbers.shape, regrets.dtype)
+    empty = Step(numbers, numbers, numbers, numbers, ones, ones)
+
+    def turn(carry):
+      number, state, before, path = carry
+      steps = []
+      for place, width in enumerate(game.widths):
+        own = jax.random.fold_in(key, number * len(game.widths) + place)
+        step, state, before = self.step(game, state, before, regrets, traverser, own, width, fixed)
+        steps.append(jax.tree.map(lambda all, one: all.at[number].set(one), path[place], step))
+      return number + 1, state, before, tuple(steps)
+
+    def unfinished(carry):
+      return (carry[0] < turns) & running(game, carry[1]).any()
+
+    begin = (jnp.int32(0), start, (ones[0], ones[0]), (empty,) * len(game.widths))
+    number, end, _, path = jax.lax.while_loop(unfinished, turn, begin)
+    return path, number, end
+
+  def step(self, game: PlayedGame, state: Any, before, regrets, traverser, key, width: int, fixed):
+    """One move of every play: the step, the states after it, and weight and reach of their next steps."""
+    actor = game.actor(state)
+    first, count = game.decision(state)
+    acts = actor >= 0
+    first, count = jnp.where(acts, first, 0), jnp.where(acts, count, 1)
+    explores = actor == traverser
+    policy = self.policy(regrets, fixed, explores, first, count, width)
+    uniforms = jax.random.uniform(key, (4, len(actor)), regrets.dtype)
+    anything = jnp.minimum((uniforms[2] * count).astype(jnp.int32), count - 1)
+    move = jnp.where(
+      explores & (uniforms[3] < self.exploration), anything, windows.sample(policy, uniforms[:2])
+    )
+    played = jnp.take_along_axis(policy, move[:, None], 1)[:, 0]
+    chosen = self.sampling(played, count)
+    made = jnp.where(actor == CHANCE, game.chance(state, uniforms[0]), move)
+    weight, reach = before
+    after = jnp.where(explores, weight / chosen, weight), jnp.where(explores, reach * played / chosen, reach)
+    return Step(actor, first, count, move, weight, reach), game.step(state, made), after
+
+  def policy(self, regrets, fixed, own, first, count, width: int) -> jax.Array:
+    """The policies [B, W]: by the regrets, by a fixed opponent's weights where not bool[B] `own`."""
+    weights = windows.read(regrets, first, width)
+    if fixed is not None:
+      weights = jnp.where(own[:, None], weights, windows.read(fixed, first, width))
+    return windows.matched(weights, count)
+
+  def sampling(self, probability: jax.Array, count: jax.Array) -> jax.Array:
+    """With which probability the traverser samples a move that the policy plays with [B] `probability`."""
+    return self.exploration / count.astype(probability.dtype) + (1 - self.exploration) * probability
+
+  def ascend(self, game, path, turns, end, regrets, learned, traverser, fixed=None) -> Lessons:
+    """What trajectories teach, from their ends back to their first nodes."""
+
+    def turn(number, carry):
+      value, lessons = carry
+      at = turns - 1 - number
+      for width, steps in reversed(list(zip(game.widths, path, strict=True))):
+        step = jax.tree.map(lambda all: all[at], steps)
+        value, lessons = self.learn(step, value, lessons, regrets, learned, traverser, width, fixed)
+      return value, lessons
+
+    none = jnp.zeros_like(regrets)
+    value = game.utility(end).astype(regrets.dtype)
+    return jax.lax.fori_loop(0, turns, turn, (value, Lessons(none, none, none, none, jnp.int32(0))))[1]
+
+  def learn(self, step: Step, value, lessons: Lessons, regrets, learned, traverser, width: int, fixed):
+    """Adds one time's lessons; the values [B] to player 0 before the moves, and the lessons."""
+    actor, first, count, move, weight, reach = step
+    acts, own, sign = actor >= 0, actor == traverser, (1 - 2 * actor).astype(value.dtype)
+    policy = self.policy(regrets, fixed, own, first, count, width)
+    legal = windows.legal(count, width)
+    guess = jnp.where(legal, windows.read(learned, first, width), 0)
+    chosen = jnp.take_along_axis(policy, move[:, None], 1)[:, 0]
+    chosen = jnp.where(own, self.sampling(chosen, count), chosen)
+    node = Node(guess, policy, move, chosen, sign * value, weight)
+    moves, before, weight = self.estimate(node)
+    regret = moves - (policy * moves).sum(1, keepdims=True)
+    averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(own, reach, 0)
+    told = acts if fixed is None else own
+    cell = first + move
+    lessons = Lessons(
+      regrets=windows.add(
+        lessons.regrets, first, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
+      ),
+      policies=windows.add(lessons.policies, first, averaged[:, None] * policy),
+      values=lessons.values.at[cell].add(jnp.where(told, sign * value, 0)),
+      visits=lessons.visits.at[cell].add(told.astype(value.dtype)),
+      nodes=lessons.nodes + acts.sum(dtype=jnp.int32),
+    )
+    return jnp.where(acts, sign * before, value), lessons
+
+
+def running(game: PlayedGame, state: Any) -> jax.Array:
+  """bool[B], whether a play goes on."""
+  actor = game.actor(state)
+  return (actor >= 0) | (actor == CHANCE)

@@ -1,0 +1,446 @@
+"""Dealt games against the walked ones: payoffs, expected increments, exact values."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from dealt_games import poker
+from open_spiel.python import policy as openspiel_policy
+from ps_cfr_spiel.games.poker.dealt import dealt_form
+from ps_cfr_spiel.games.poker.suits import set_numbers
+
+from ps_cfr_spiel import build_tree, evaluate_policy
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.hierarchical import (
+  DealtAbstraction,
+  DealtGame,
+  HierarchicalState,
+  Strategy,
+  Tables,
+  abstraction_of_cells,
+  boards_of,
+  evaluate_strategies,
+  evaluation,
+  first_cells,
+  make_abstraction,
+  measure,
+  sampled,
+)
+from ps_cfr_spiel.hierarchical.turns import traverse
+from ps_cfr_spiel.solvers import HierarchicalPolicy
+from ps_cfr_spiel.tree import why_unavailable
+
+LEDUC = "leduc_poker"
+
+
+SMALL = poker(3, 2, 1, "0 1")
+THREE = poker(3, 2, 1, "0 1 1", raises=1)
+TWO_CARDS = poker(4, 2, 2, "0 2", raises=1)
+NO_LIMIT = poker(3, 2, 1, "0 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")
+
+
+@functools.cache
+def compiled(name):
+  game = pyspiel.load_game(name)
+  return game, DealtGame.of(game)
+
+
+def legal_actions(lines):
+  """int[cells]: how many actions each cell has; tables are zero beyond."""
+  acts = lines.actor < 2
+  return np.repeat(lines.count[acts], np.diff(np.append(lines.cell[acts], lines.cells)))
+
+
+def random_tables(dealt, abstraction, seed):
+  """Strategies, some of them pure, some cells never visited."""
+  parts, generator = sampled(dealt, abstraction), np.random.default_rng(seed)
+
+  def table(lines, *front):
+    shape = (*front, lines.actions, lines.cells)
+    legal = np.arange(lines.actions)[:, None] < legal_actions(lines)
+    return generator.exponential(size=shape) * (generator.random(shape) < 0.6) * legal
+
+  return Tables(table(parts.head), table(parts.child, abstraction.count))
+
+
+@pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS, NO_LIMIT, poker(13, 4, 2, "0 3", raises=3)])
+def test_payoffs_are_openspiels_on_random_playouts(name):
+  game, dealt = compiled(name)
+  form, generator = dealt.form, np.random.default_rng(0)
+  after = {pair: k for k, pair in enumerate(zip(form.parent.tolist(), form.action.tolist(), strict=True))}
+  for _ in range(60):
+    state, line = game.new_initial_state(), 0
+    while not state.is_terminal():
+      if state.is_chance_node():
+        state.apply_action(int(generator.choice([action for action, _ in state.chance_outcomes()])))
+        continue
+      action = int(generator.choice(state.legal_actions()))
+      while (line, -1) in after:
+        line = after[line, -1]
+      assert form.player[line] == state.current_player()
+      line = after[line, action]
+      state.apply_action(action)
+    while (line, -1) in after:
+      line = after[line, -1]
+    cards = [move.action for move in state.full_history() if move.player < 0]
+    pairs = [cards[: form.hole], cards[form.hole : 2 * form.hole]]
+    won = form.constant[line]
+    if form.stake[line]:
+      first, second = form.strengths(np.array([cards[2 * form.hole :]]))[0][set_numbers(np.array(pairs))]
+      won += form.stake[line] * np.sign(int(first) - int(second))
+    assert state.returns()[0] == pytest.approx(won)
+
+
+# --- Expected increments ----------------------------------------------------------------------------
+
+
+def cell_of(dealt, abstraction, state):
+  """(cluster or -1, cell) of a state."""
+  line, seen = dealt.place(state)
+  cluster, bucket = abstraction.find(seen)
+  return cluster, first_cells(dealt, abstraction.sizes)[line] + bucket
+
+
+def exact_increments(game, policy, traverser):
+  """The traverser's counterfactual regrets, the other's reach x policy: {string: (state, [A])}."""
+  found = {}
+
+  @functools.cache
+  def play(infostate):
+    return policy.action_probabilities(states[infostate])
+
+  states = {}
+
+  def value(state, reach, chance):
+    """To the traverser; `reach` is the other player's."""
+    if state.is_terminal():
+      return state.returns()[traverser]
+    if state.is_chance_node():
+      return sum(p * value(state.child(a), reach, chance * p) for a, p in state.chance_outcomes())
+    key = state.information_state_string()
+    states.setdefault(key, state)
+    shares = play(key)
+    total = found.setdefault(key, (states[key], np.zeros(len(shares))))[1]
+    if state.current_player() == traverser:
+      values = np.array([value(state.child(a), reach, chance) for a in shares])
+      mean = values @ list(shares.values())
+      total += chance * reach * (values - mean)
+      return mean
+    total += chance * reach * np.array(list(shares.values()))
+    return sum(p * value(state.child(a), reach * p, chance) for a, p in shares.items() if p > 0)
+
+  value(game.new_initial_state(), 1.0, 1.0)
+  return found
+
+
+def halves(lines, shape, generator):
+  """Regrets by which each cell plays one action, or two equally often: two numbers draw all there is."""
+  table = np.zeros((*shape, lines.actions, lines.cells))
+  legal = legal_actions(lines)
+  for place in np.ndindex(*shape, lines.cells):
+    some = generator.permutation(legal[place[-1]])[: generator.integers(1, 3)]
+    table[(*place[:-1], some, place[-1])] = 2.0
+    table[(*place[:-1], slice(legal[place[-1]]), place[-1])] -= 1
+  return np.where(table > 0, 1.0, np.minimum(table, 0))
+
+
+@functools.cache
+def turn_of(printed):
+  """A turn under one strategy profile, jitted; all clusters are here."""
+
+  @jit()
+  def turn(parts, boards, state, hands, head, child, traverser):
+    own = jnp.broadcast_to(child[None], (len(boards), *child.shape))
+    one, here = (
+      jnp.ones((), child.dtype),
+      {"gather": lambda values: values, "plus": False, "printed": printed},
+    )
+    return traverse(parts, boards, state, hands, head, own, traverser, one, **here)
+
+  return turn
+
+
+def enumerated(dealt, abstraction, tables, traverser, printed, draws):
+  """Every deal, board of each cluster, and move: what a turn adds on average, (regrets, averages) by part.
+
+  With two draws the second has all boards and moves as well, in another order.
+  """
+  parts = sampled(dealt, abstraction)
+  boards = boards_of(dealt, abstraction, 4)  # with empty clusters behind the others
+  hands = np.array(list(itertools.permutations(range(6), 2))).T
+  opponent = 1 - traverser  # who acts at every second depth
+  grid = list(itertools.product(range(hands.shape[1]), (np.arange(12) + 0.5) / 12, *[(0.25, 0.75)] * 4))
+  head = np.full((len(parts.head.depths), len(grid)), 0.1)
+  child = np.full((1 + len(parts.child.depths), len(grid)), 0.1)
+  deal, child[0], head[opponent], head[opponent + 2], child[opponent + 2], child[opponent + 4] = np.array(
+    grid
+  ).T
+  # Deals, boards, two moves in the head, two moves behind it.
+  order = np.arange(len(grid)).reshape(-1, 12, 2, 2, 2, 2)
+  other = np.roll(order, 5, 1)[..., ::-1, ::-1].ravel()
+  child = np.concatenate([child, child[:, other]], 1)[:, : draws * len(grid)]
+  regrets = np.pad(tables.child, ((0, len(boards) - abstraction.count), (0, 0), (0, 0)))
+  zeros = np.zeros_like(tables.head), np.zeros_like(regrets)
+  state = HierarchicalState(np.int32(0), np.zeros(2, np.uint32), tables.head, zeros[0], regrets, zeros[1])
+  given = to_device(
+    (parts, boards, state, hands[:, deal.astype(int)].astype(np.int32), head, child), "float64"
+  )
+  after = turn_of(printed)(*given, jnp.int32(traverser))
+  head_regrets, child_regrets = (np.asarray(x) for x in (after.head_regrets, after.regrets))
+  return (
+    (head_regrets - tables.head, np.asarray(after.head_average)),
+    ((child_regrets - regrets)[: abstraction.count], np.asarray(after.average)[: abstraction.count]),
+  )
+
+
+def expected_and_found(clusters, traverser, printed=False, draws=1):
+  """For each cell that is played: its cluster, what it should be given, what it was given."""
+  game, dealt = compiled(LEDUC)
+  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
+  parts, generator = sampled(dealt, abstraction), np.random.default_rng(traverser)
+  tables = Tables(halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator))
+  exact = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
+  results = enumerated(dealt, abstraction, tables, traverser, printed, draws)
+  sums = {}  # a cell has all infostates that differ in names of suits alone
+  for state, increments in exact.values():
+    place = (*cell_of(dealt, abstraction, state), 0 if state.current_player() == traverser else 1)
+    sums[place] = sums.get(place, 0) + increments
+  for (cluster, cell, kind), increments in sums.items():
+    table = results[0][kind] if cluster < 0 else results[1][kind][cluster]
+    yield cluster, kind, increments, table[: len(increments), cell]
+
+
+@pytest.mark.parametrize(("clusters", "draws"), [((0, 0, 0), 1), ((0, 1, 1), 2), ((2, 0, 1), 1)])
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, traverser):
+  """With one cluster, some, and one for each board, empty ones beside them; with several boards at once."""
+  cells = list(expected_and_found(clusters, traverser, draws=draws))
+  assert len(cells) > 100  # where the other player never comes nothing is learned
+  for _, _, increments, found in cells:
+    np.testing.assert_allclose(found, increments, atol=1e-12)
+
+
+def test_the_printed_weights_fail():
+  """The head learns what it should; in clusters regrets are not even in proportion."""
+  pairs = []
+  for cluster, kind, increments, found in expected_and_found((2, 0, 1), 0, printed=True):
+    if cluster < 0:
+      np.testing.assert_allclose(found, increments, atol=1e-12)
+    elif kind == 0:
+      pairs.append(np.stack([found, increments]))
+  found, increments = np.concatenate(pairs, 1)
+  scale = (found @ increments) / (increments @ increments)
+  assert abs(found - scale * increments).max() > 0.05 * abs(found).max()
+
+
+# --- Exact values -----------------------------------------------------------------------------------
+
+
+class Seats(openspiel_policy.Policy):
+  """Each player follows a policy of its own."""
+
+  def __init__(self, game, policies):
+    super().__init__(game, [0, 1])
+    self.policies = policies
+
+  def action_probabilities(self, state, player_id=None):
+    return self.policies[state.current_player()].action_probabilities(state)
+
+
+@pytest.mark.parametrize(
+  ("name", "makings"),
+  [(TWO_CARDS, [(3, 4), (2, 3)]), (NO_LIMIT, [(3, "lossless"), (2, 2)])],
+)
+def test_board_by_board_values_are_the_walked_trees(name, makings):
+  """Also where the players have different abstractions, and of head to head in both seats."""
+  game, dealt = compiled(name)
+  policies, strategies = [], []
+  for seed, (clusters, buckets) in enumerate(makings):
+    abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
+    strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
+    policies.append(HierarchicalPolicy(game, dealt, *strategies[-1], {}))
+  values = []
+  for seats in ((0, 1), (1, 0)):
+    found = evaluate_strategies(dealt, tuple(strategies[seat] for seat in seats), "float64")
+    walked = evaluate_policy(game, Seats(game, [policies[seat] for seat in seats]))
+    np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
+    values.append(walked.value)
+  assert policies[0].value_against(policies[1]) == pytest.approx((values[0] - values[1]) / 2)
+  assert policies[1].evaluation().value == pytest.approx(evaluate_policy(game, policies[1]).value)
+
+
+@pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
+def test_values_do_not_depend_on_the_native_library(monkeypatch):
+  _, dealt = compiled(TWO_CARDS)
+  abstraction = make_abstraction(dealt, 2, 3, restarts=2)
+  own = Strategy(abstraction, random_tables(dealt, abstraction, 1))
+  found = []
+  for reason in ("", "it was not built"):
+    monkeypatch.setattr(evaluation, "why_unavailable", lambda reason=reason: reason)
+    found.append(evaluate_strategies(dealt, (own, own), "float64"))
+  np.testing.assert_allclose(*map(jax.tree.leaves, found), rtol=0, atol=1e-12)
+
+
+def worth(game, policy, player, hole, best):
+  """By plain recursion over sets of histories that a player cannot tell apart: its value or best response."""
+
+  def value(some):
+    state = some[0][0]
+    if state.is_terminal():
+      return sum(weight * state.returns()[player] for state, weight in some)
+    if state.current_player() == player and best:
+      return max(value([(state.child(a), weight) for state, weight in some]) for a in state.legal_actions())
+    parts = {}
+    for state, weight in some:
+      moves = (
+        state.chance_outcomes() if state.is_chance_node() else policy.action_probabilities(state).items()
+      )
+      for action, probability in moves:
+        if probability > 0:
+          parts.setdefault(action, []).append((state.child(action), weight * probability))
+    return sum(map(value, parts.values()))
+
+  deals = [(game.new_initial_state(), 1.0)]
+  for _ in range(2 * hole):
+    deals = [(state.child(a), weight * p) for state, weight in deals for a, p in state.chance_outcomes()]
+  hands = {}
+  for state, weight in deals:
+    hands.setdefault(tuple(state.history()[player * hole : (player + 1) * hole]), []).append((state, weight))
+  return sum(map(value, hands.values()))
+
+
+def test_board_by_board_values_over_three_rounds():
+  """The strings of `universal_poker` forget in which order public cards came, so this one is not compiled."""
+  game, dealt = compiled(THREE)
+  abstraction = make_abstraction(dealt, 2, 2, restarts=2)
+  tables = random_tables(dealt, abstraction, 3)
+  own = Strategy(abstraction, tables)
+  found = evaluate_strategies(dealt, (own, own), "float64")
+  policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
+  assert found.value == pytest.approx(worth(game, policy, 0, 1, best=False))
+  for player in (0, 1):
+    assert found.best_response[player] == pytest.approx(worth(game, policy, player, 1, best=True))
+
+
+# --- Abstractions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS])
+def test_lossless_buckets_are_the_classes_and_clusters_share_none(name):
+  _, dealt = compiled(name)
+  abstraction = make_abstraction(dealt, 2, "lossless")
+  for number in range(1, dealt.rounds):
+    table, classes = abstraction.buckets[number], dealt.classes[number]
+    own = abstraction.clusters[dealt.runouts[number].parent if number == 2 else np.arange(len(table))]
+    alive = classes >= 0
+    board = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
+    cells = set(zip(own[board[alive]].tolist(), table[alive].tolist(), strict=True))
+    assert len(cells) == (classes.max(1) + 1).sum()
+    assert (table[~alive] == -1).all()
+
+
+def test_buckets_are_as_many_as_asked_for_and_repeat():
+  _, dealt = compiled(TWO_CARDS)
+  found = [make_abstraction(dealt, 3, 4, seed=5, restarts=2) for _ in range(2)]
+  assert found[0].count == 3 and found[0].sizes[1] == 4
+  for one, two in zip(found[0].buckets, found[1].buckets, strict=True):
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("aware", ["potential", "distribution"])
+def test_hands_share_a_bucket_before_the_last_round_if_they_are_alike(aware):
+  """With as many buckets as there are kinds of hands: by card after card, and hand against hand."""
+  _, dealt = compiled(THREE)
+  made, deck, alike = make_abstraction(dealt, 1, 60, aware=aware), range(6), {}
+  for board, hand in itertools.permutations(deck, 2):
+    after = []
+    for card in set(deck) - {board, hand}:
+      place = dealt.seen([hand], [board, card])
+      (runout, own), others = place[-1], set(deck) - {board, hand, card}
+      lead = [dealt.strength[runout][own] - dealt.strength[runout][dealt.seen([o], [board, card])[-1][1]]
+              for o in others]  # fmt: skip
+      beaten = np.mean([(x > 0) + (x == 0) / 2 for x in lead])
+      after.append(made.find(place)[1] if aware == "potential" else min(int(20 * beaten), 19))
+    alike.setdefault(tuple(sorted(after)), set()).add(made.find(dealt.seen([hand], [board]))[1])
+  assert all(len(buckets) == 1 for buckets in alike.values())
+  assert len(set.union(*alike.values())) == len(alike) > 5
+
+
+def test_wrong_abstractions_are_refused():
+  _, dealt = compiled(SMALL)
+  good = make_abstraction(dealt, 2, "lossless")
+  with pytest.raises(ValueError, match="a number for each of 3 boards"):
+    DealtAbstraction.of(dealt, np.array([0, 2, 0]), good.buckets)
+  with pytest.raises(ValueError, match="expected a table for each of 2 rounds, got 1"):
+    DealtAbstraction.of(dealt, good.clusters, good.buckets[:1])
+  with pytest.raises(ValueError, match="buckets of round 1: expected a table"):
+    DealtAbstraction.of(dealt, good.clusters, [good.buckets[0], good.buckets[1] * 0])
+  apart = good.buckets[0].copy()
+  apart[0, 1] = 5
+  with pytest.raises(ValueError, match="hands that differ in names of suits are in two buckets"):
+    DealtAbstraction.of(dealt, good.clusters, [apart, good.buckets[1]])
+  large = good.buckets[1].copy()
+  large[large >= 0] += 2**30
+  with pytest.raises(
+    ValueError, match=r"buckets of round 1: a table \(3, 6\) has 18 buckets at most, from 0; got number 1,073"
+  ):
+    DealtAbstraction.of(dealt, good.clusters, [good.buckets[0], large])
+  with pytest.raises(ValueError, match="buckets of round 0: expected integers, got float64"):
+    DealtAbstraction.of(dealt, good.clusters, [good.buckets[0] + 0.5, good.buckets[1]])
+  for clusters in ("x", 2.5, float("nan"), [1], [[0, 0, 1]], [0, 0, 10**9], [0.0, 1.0, 1.0], True):
+    with pytest.raises(ValueError, match=r"^clusters"):
+      make_abstraction(dealt, clusters, "lossless")
+  for seed in (None, -1, 2.5, "x"):
+    with pytest.raises(ValueError, match="seed must be an integer from 0"):
+      make_abstraction(dealt, 2, "lossless", seed)
+  with pytest.raises(ValueError, match="clusters=4: there are only 3 boards"):
+    make_abstraction(dealt, 4)
+  with pytest.raises(ValueError, match="buckets must be an integer of at least 1"):
+    make_abstraction(dealt, 2, "all")
+  with pytest.raises(ValueError, match="Unknown aware 'of all'; choose one of 'potential', 'distribution'"):
+    make_abstraction(dealt, 2, 3, aware="of all")
+
+
+def test_cells_of_two_clusters_are_refused_by_their_boards():
+  _, dealt = compiled(SMALL)
+  classes = dealt.classes[1]
+  cells = np.where(classes >= 0, classes + 10 * np.arange(3)[:, None], -1)
+  found = abstraction_of_cells(dealt, np.array([0, 1, 1]), [dealt.classes[0], cells])
+  lossless = make_abstraction(dealt, np.array([0, 1, 1]), "lossless")
+  np.testing.assert_array_equal(found.buckets[1], lossless.buckets[1])
+  cells[cells == 10] = 20
+  with pytest.raises(ValueError, match="boards 3c and 4c share cell 20, but are in the clusters 0 and 1"):
+    abstraction_of_cells(dealt, np.array([1, 0, 1]), [dealt.classes[0], cells])
+
+
+@pytest.mark.parametrize(
+  ("name", "words"),
+  [
+    ("kuhn_poker", "expected universal_poker for two"),
+    ("leduc_poker(suit_isomorphism=True)", "leduc_poker without suit_isomorphism"),
+    (poker(3, 2, 1, "0 0"), "expected none before the first and some before each other"),
+    (poker(4, 2, 3, "0 1"), "deals hands of 3 cards"),
+  ],
+)
+def test_other_games_are_refused(name, words):
+  with pytest.raises(ValueError, match=words):
+    DealtGame.of(pyspiel.load_game(name))
+
+
+def test_sizes_are_counted_without_making_anything():
+  """Leduc's are those of its walk, flop hold'em's were counted independently when it was planned."""
+  game, dealt = compiled(LEDUC)
+  sizes = measure(dealt.form)
+  assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
+  assert len(list(build_tree(game).names.infostates())) == 936
+  assert sizes.bytes == 8 * openspiel_policy.TabularPolicy(game).legal_actions_mask.sum()
+  abstraction = make_abstraction(dealt, 2, 3)
+  cells = sampled(dealt, abstraction)
+  assert sizes.abstract_infostates(2, 3) == cells.head.cells + 2 * cells.child.cells
+  large = measure(dealt_form(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100"))))
+  assert (large.infostates, large.abstract_infostates(60, 50)) == (1_455_428_208, 169_352)
+  assert large.lines.tolist() == [8, 56] and large.classes.tolist() == [1, 1_755]

@@ -1,0 +1,124 @@
+"""What dealt cards take is estimated before it is taken, and refused where it would not fit."""
+
+import tracemalloc
+
+import numpy as np
+import pyspiel
+import pytest
+from dealt_games import poker
+
+from ps_cfr_spiel import HierarchicalMCCFRSolver
+from ps_cfr_spiel.abstraction import board_distances, public_clusters
+from ps_cfr_spiel.compiler import memory
+from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame, make_abstraction
+from ps_cfr_spiel.hierarchical.memory import board_needs
+from ps_cfr_spiel.histories import TooLarge
+
+
+def holdem(ranks, suits, public):
+  """Limit hold'em with hands of two cards and one raise a round."""
+  return pyspiel.load_game(poker(ranks, suits, 2, public, raises=1))
+
+
+def peak(work):
+  """Most bytes that NumPy and Python take at once while some work is done."""
+  tracemalloc.start()
+  try:
+    work()
+    return tracemalloc.get_traced_memory()[1]
+  finally:
+    tracemalloc.stop()
+
+
+@pytest.fixture
+def free(monkeypatch):
+  """Sets how much memory is free, as far as refusals know."""
+  return lambda count: monkeypatch.setattr(memory, "free_memory", lambda: float(count))
+
+
+@pytest.mark.parametrize("size", [(13, 2, "0 3"), (6, 4, "0 3"), (4, 3, "0 3 1"), (8, 2, "0 2 1 1")])
+def test_cards_are_refused_where_their_tables_would_not_fit(free, size):
+  """The tables, and an abstraction of one bucket, take no more than was estimated, and not much less."""
+  game = holdem(*size)
+
+  def tables():
+    dealt = DealtGame.of(game)
+    assert len(dealt.strength) == len(dealt.classes[-1])
+    alike = [np.where(classes < 0, -1, 0) for classes in dealt.classes[SPECIAL:]]
+    DealtAbstraction.of(dealt, np.zeros(len(dealt.classes[SPECIAL]), int), [dealt.classes[0], *alike])
+
+  taken = peak(tables)
+  free(5 * taken)
+  tables()
+  free(taken)
+  with pytest.raises(TooLarge, match=r"classes of boards, .* hands on them.*Fewer public cards"):
+    DealtGame.of(game)
+
+
+@pytest.mark.parametrize("aware", ["potential", "distribution"])
+def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
+  dealt = DealtGame.of(holdem(5, 4, "0 3 1"))
+  assert len(dealt.strength) == len(dealt.classes[-1])
+  clusters = np.arange(len(dealt.classes[SPECIAL])) % 2
+  taken = peak(lambda: make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware))
+  free(8 * taken)
+  make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware)
+  free(taken)
+  with pytest.raises(TooLarge, match="More clusters or fewer buckets take less"):
+    make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware)
+
+
+def test_whole_holdem_is_refused_before_anything_is_dealt(free):
+  """With 32 GB, more than most machines have; 2.6 million classes of runouts come to the river."""
+  free(32e9)
+  game = holdem(13, 4, "0 3 1 1")
+
+  def refused():
+    with pytest.raises(TooLarge, match="140 GB for 1,326 hands"):
+      HierarchicalMCCFRSolver(game)
+
+  assert peak(refused) < 1e8
+
+
+def test_boards_are_refused_where_their_distances_would_not_fit(free):
+  """Hold'em with five public cards at once has 134,459 classes of boards."""
+  shares = np.random.default_rng(0).random((600, 20))
+  public_clusters(board_distances(shares[:9]), 5, restarts=1)  # so that SciPy is there
+  taken = peak(lambda: public_clusters(board_distances(shares), 5, restarts=1))
+  [estimate] = board_needs(600).values()
+  assert estimate / 2 < taken < estimate
+  free(32e9)
+  dealt = DealtGame.of(holdem(13, 4, "0 5"))
+  for buckets in (50, "lossless"):
+    with pytest.raises(TooLarge, match=r"needs about 240 GB .* for the distances of 134,459 boards"):
+      make_abstraction(dealt, 60, buckets)
+  assert "classes" not in vars(dealt)  # nobody has looked at hands
+
+
+def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
+  dealt = DealtGame.of(holdem(13, 4, "0 3"))
+  free(1e8)
+  with pytest.raises(TooLarge, match="for the hands of one cluster"):
+    make_abstraction(dealt, 1, 50)
+  assert "classes" not in vars(dealt)  # nobody has looked at hands
+
+
+@pytest.mark.parametrize(
+  ("arguments", "words"),
+  [
+    ({"batch": 10**9}, "batch=1,000,000,000 and boards=1 needs about .* for the deals of a batch"),
+    ({"boards": 10**9}, "batch=16 and boards=1,000,000,000 needs about"),
+  ],
+)
+def test_deals_that_would_not_fit_are_refused(arguments, words):
+  with pytest.raises(TooLarge, match=words):
+    HierarchicalMCCFRSolver(pyspiel.load_game("leduc_poker"), 2, "lossless", **arguments)
+
+
+def test_tables_that_would_not_fit_are_refused(free):
+  game = pyspiel.load_game("leduc_poker")
+  free(1e9)
+  HierarchicalMCCFRSolver(game, 2, "lossless")
+  free(2.7e8)  # as much as compiling takes
+  with pytest.raises(TooLarge, match=r"for regrets and averages.*Fewer clusters or buckets"):
+    HierarchicalMCCFRSolver(game, 2, "lossless")

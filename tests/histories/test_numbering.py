@@ -1,0 +1,39 @@
+"""Numbers of rows against NumPy's sorts."""
+
+import numpy as np
+import pytest
+
+from ps_cfr_spiel.histories import number_rows, one_to_one
+from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance
+
+
+@pytest.mark.parametrize("spread", [1, 3, 1000, 2**31 - 1])
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_rows_are_numbered_as_by_sorting(spread, width):
+  """Small values take the table, large ones the sort, and four columns of 31 bits outgrow one key."""
+  rng = np.random.default_rng(spread + width)
+  for size in (0, 1, 200):
+    rows = rng.integers(-spread, spread, (size, width), endpoint=True)
+    rows = rows[rng.integers(0, max(size // 3, 1), size)]  # so that rows occur again
+    expected = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    for kind in (np.int32, np.int64):
+      np.testing.assert_array_equal(number_rows(*rows.astype(kind).T), expected)
+
+
+def test_firsts_and_appearance():
+  numbers = np.array([4, 1, 4, 0, 1, 7])
+  np.testing.assert_array_equal(first_members(numbers), [3, 1, -1, -1, 0, -1, -1, 5])
+  np.testing.assert_array_equal(first_members(numbers, 9), [3, 1, -1, -1, 0, -1, -1, 5, -1])
+  np.testing.assert_array_equal(number_by_appearance(numbers), [0, 1, 0, 2, 1, 3])
+  assert len(first_members(numbers[:0])) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_to_one(seed):
+  """Against the definition: in each group no a goes with two b, and no b with two a."""
+  rng = np.random.default_rng(seed)
+  groups, a = rng.integers(0, 3, 12), rng.integers(0, 3, 12)
+  b = (a + groups) % 3 if seed % 2 else rng.integers(0, 3, 12)
+  triples = set(zip(groups.tolist(), a.tolist(), b.tolist(), strict=True))
+  expected = len({(g, x) for g, x, _ in triples}) == len(triples) == len({(g, y) for g, _, y in triples})
+  assert one_to_one(groups, a, b) == expected

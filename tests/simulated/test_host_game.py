@@ -1,0 +1,206 @@
+"""Any OpenSpiel game, played through its states: as the walked one, within its tables, and through files."""
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import expected_game_score, exploitability
+
+import ps_cfr_spiel
+from ps_cfr_spiel.evaluation.matches import match, player
+from ps_cfr_spiel.simulated import HostGame
+from ps_cfr_spiel.solvers import LimitReachedError
+
+
+@pytest.fixture(scope="module")
+def kuhn():
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(
+    pyspiel.load_game("kuhn_poker"), "corrected", exploration=0.4, cells=24
+  )
+  solver.run(150)
+  return solver
+
+
+def test_a_walked_game_has_its_walked_figures(kuhn):
+  """Kuhn's value is -1 / 18; the tables hold its 12 infostates of two moves, and nothing else."""
+  policy = kuhn.average_policy()
+  assert exploitability.exploitability(kuhn.game, policy) < 0.03
+  value = expected_game_score.policy_value(kuhn.game.new_initial_state(), [policy] * 2)[0]
+  assert value == pytest.approx(-1 / 18, abs=0.01)
+  assert policy.cells() <= 24
+  with pytest.raises(ValueError, match="is played, not walked"):
+    kuhn.evaluation()
+
+
+def test_without_decay_it_is_outcome_sampling(kuhn):
+  """Nothing is learned that could correct the estimates, and the strategy gets better all the same."""
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
+  solver.run(40)
+  assert not np.any(solver._state.tables.learned)
+  assert exploitability.exploitability(kuhn.game, solver.average_policy()) < 0.1  # uniform play: 0.46
+
+
+def test_deals_and_moves_come_as_often_as_they_should():
+  """Uniform play of Kuhn poker: every end as often as its probability, by utility."""
+  game = pyspiel.load_game("kuhn_poker")
+  host = HostGame(game)
+  batch = 4000
+
+  @jax.jit
+  def play(key):
+    state = host.deal(key, batch)
+    for number in range(host.longest):
+      uniform = jax.random.uniform(jax.random.fold_in(key, number), (2, batch))
+      _, count = host.decision(state)
+      move = jax.numpy.minimum((uniform[1] * count).astype(int), count - 1)
+      chance = host.chance(state, uniform[0])
+      state = host.step(state, jax.numpy.where(host.actor(state) == pyspiel.PlayerId.CHANCE, chance, move))
+    return state
+
+  ends = play(jax.random.key(0))
+  assert set(np.asarray(ends.actor).tolist()) == {int(pyspiel.PlayerId.TERMINAL)}
+  expected: dict[float, float] = {}
+
+  def walk(state, probability):
+    if state.is_terminal():
+      expected[state.player_return(0)] = expected.get(state.player_return(0), 0) + probability
+    elif state.is_chance_node():
+      for action, share in state.chance_outcomes():
+        walk(state.child(action), probability * share)
+    else:
+      for action in state.legal_actions():
+        walk(state.child(action), probability / len(state.legal_actions()))
+
+  walk(game.new_initial_state(), 1.0)
+  for utility, share in expected.items():
+    found = (np.asarray(ends.utility) == utility).mean()
+    assert found == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / batch))
+
+
+def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
+  """To the last bit, keys included."""
+  first = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=24)
+  first.run(50)
+  first.save(tmp_path / "run.npz")
+  second = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  second.run(100)
+  np.testing.assert_array_equal(second.average_policy().table, kuhn.average_policy().table)
+  state = kuhn.game.new_initial_state().child(0).child(1)
+  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  assert loaded.action_probabilities(state) == first.average_policy().action_probabilities(state)
+
+
+def test_a_best_response_to_an_agent(kuhn, tmp_path):
+  """In Kuhn poker, to play that is far from optimal: as good as OpenSpiel's; also through a file."""
+  weak = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)
+  weak.run(2)
+  agent = weak.average_policy()
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
+  solver.run(100)
+  solver.save(tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  again.run(50)
+  solver.run(50)
+  response = solver.average_policy()
+  np.testing.assert_array_equal(response.table, again.average_policy().table)
+  state = kuhn.game.new_initial_state().child(1).child(0)
+  assert again.against.action_probabilities(state) == agent.action_probabilities(state)
+  for seat in (0, 1):
+    pair = [agent, agent]
+    pair[seat] = response
+    value = expected_game_score.policy_value(kuhn.game.new_initial_state(), pair)[seat]
+    best = exploitability.best_response(kuhn.game, agent, seat)["best_response_value"]
+    assert value == pytest.approx(best, abs=0.02)
+
+
+def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
+  game = pyspiel.load_game("leduc_poker")
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=4, cells=700)
+  with pytest.raises(LimitReachedError, match=r"The tables are full: \d+ keys have \d+ of 700 cells"):
+    solver.run(2000, checkpoint=tmp_path / "run.npz")
+  assert 0 < solver.iteration < 2000
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  assert again.iteration == solver.iteration
+  assert again.average_policy().cells() == solver.average_policy().cells() > 0
+
+
+def test_full_tables_are_told_though_plays_follow():
+  """A chunk goes on after them, over keys that have cells; the next run begins anew."""
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=23)
+  with pytest.raises(LimitReachedError, match="The tables are full: 11 keys have 22 of 23 cells"):
+    solver._advance(500)
+  with pytest.raises(LimitReachedError, match="The tables are full: 11 keys"):
+    solver._advance(500)
+  roomy = ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=24)
+  roomy._advance(500)
+  host = roomy._host
+  host.error = OverflowError("full")
+  plays = host.deal(jax.random.key(0), 2)
+  assert bool(host.full(plays)) and str(host.error) == "full"
+
+
+def test_a_game_that_cannot_be_walked_is_learned():
+  """Within its tables; and it gets better against a random player."""
+  game = pyspiel.load_game("liars_dice(numdice=2)")
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, cells=300_000)
+  solver.run(40)
+  score = match(game, player(solver.average_policy()), player("random"), 300).score
+  assert score.wins > 1.3 * score.losses
+
+
+@pytest.mark.parametrize(
+  ("name", "options", "message"),
+  [
+    ("kuhn_poker(players=3)", {}, "cannot be played here: it has no two players"),
+    ("matching_pennies_3p", {}, "it has no two players"),
+    ("matrix_rps", {}, "no players who move one after the other"),
+    ("kuhn_poker", {"key": "hand"}, "Unknown key 'hand'; choose one of 'infostate', 'observation'"),
+    ("kuhn_poker", {"key": 7}, "Unknown key 7"),
+    ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),
+    ("kuhn_poker", {"updates": "at_once"}, "its played form has no native code for that"),
+    ("cheat", {"cells": 10}, "has its own keys and cells; leave out key=None and cells=10"),
+  ],
+)
+def test_wrong_input(name, options, message):
+  with pytest.raises(ValueError, match=message):
+    ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game(name), **options)
+
+
+def test_moves_that_are_forced():
+  """In dark hex a player may have one field left, whose action is 0."""
+  game = pyspiel.load_game("dark_hex(board_size=2)")
+  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=32, cells=2000)
+  solver.run(20)
+  score = match(game, player(solver.average_policy()), player("random"), 60).score
+  assert score.wins > score.losses
+
+
+def test_keys_that_both_players_share():
+  """In Kuhn poker with strings that say nothing."""
+  host = HostGame(pyspiel.load_game("kuhn_poker"))
+  host._string = lambda state: "the same"
+  state = host.deal(jax.random.key(0), 1)
+  for move in (0, 0, 0):
+    state = host.step(state, jax.numpy.full(1, move))
+  assert bool(host.full(state)) and "both players have the infostate 'the same'" in str(host.error)
+
+
+def test_keys_with_other_moves():
+  """In Leduc poker with strings that say only whose they are: a raise makes three moves of two."""
+  host = HostGame(pyspiel.load_game("leduc_poker"), "observation")
+  host._string = lambda state: f"player {state.current_player()}"
+  state = host.deal(jax.random.key(0), 1)
+  for move in (0, 0, 0, 1):
+    state = host.step(state, jax.numpy.full(1, move))
+  assert bool(host.full(state))
+  assert "2 moves and 3 moves are legal at the same observation 'player 0'" in str(host.error)
+
+
+def test_a_file_whose_keys_are_gone(kuhn, tmp_path):
+  kuhn.save(tmp_path / "run.npz")
+  with np.load(tmp_path / "run.npz") as file:
+    arrays = dict(file)
+  arrays["counts"] = arrays["counts"][:-1]
+  np.savez(tmp_path / "damaged.npz", **arrays)
+  with pytest.raises(ValueError, match=r"damaged.npz is damaged or of another game: .* of counts it has"):
+    ps_cfr_spiel.load_solver(tmp_path / "damaged.npz")
