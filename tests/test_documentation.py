@@ -5,11 +5,14 @@ that is not to be run says why, in a comment right above it: <!-- not run: the r
 things or runs the tests themselves is left out by `LEFT_OUT`.
 """
 
+import ast
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 from typing import NamedTuple
 
@@ -177,6 +180,47 @@ def test_tests_that_a_page_names_exist(page):
   for file, name in re.findall(r"`(?:tests/)?((?:\w+/)*test_\w+\.py)(?:::(\w+))?`", page.read_text()):
     source = (REPOSITORY / "tests" / file).read_text()
     assert not name or f"\ndef {name}(" in source, f"{file}::{name}"
+
+
+CEILINGS = {  # phrases against the English of CONTRIBUTING.md, with their counts, which may only fall
+  r"¶(?:what|who|where|how|whether|of|by|with|from|as)\b": 379,
+  r"(?<=[.!?] )(?-i:What|Who|Where|Whether)\b": 87,
+  r"\bnobody\b|\bno one\b": 73,
+  r"\b(?:so|as|equally) (?:many|few|often)\b": 76,
+  r"\btold\b|\btells?\b": 76,
+  r"\bwhat (?:is|are|was|were|has|have|had|can|may|an?|the|it|they|there)\b": 584,
+  r"\b(?:is|are|was|were|be) none\b|\bnone (?:is|are|that|of)\b": 66,
+  r"\bbe had\b|\b(?:a|any|no) say\b": 8,
+  r"\bwh(?:o|at|er)ever\b|\bthose who\b": 70,
+  r"\bas (?:ever|before|(?:it|they) (?:is|are|was|were))\b": 60,
+  r"\bsays? (?:nothing|of|it|itself)\b|\bspeaks?\b": 21,
+  r"\bmend(?:s|ed|ing)?\b|\b(?:go|goes|gone|going|went) on with\b": 20,
+}
+
+
+def prose():
+  """The pages, and all strings and comments of the package and its games; "¶" begins a docstring."""
+  for path in (*PAGES, *REPOSITORY.glob("[BC]*.md")):
+    yield path.read_text()
+  for path in (*(REPOSITORY / "ps_cfr_spiel").rglob("*.py"), *(REPOSITORY / "games").rglob("*.py")):
+    source = path.read_text()
+    nodes = [*ast.walk(ast.parse(source))]
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    strings = (n for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    yield from ("¶" * (id(node) in docstrings) + node.value for node in strings)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    yield " ".join(token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT)
+
+
+@pytest.fixture(scope="module")
+def words():
+  return "\n".join(re.sub("`[^`]*`", "`", " ".join(text.split())) for text in prose())
+
+
+@pytest.mark.parametrize("pattern", CEILINGS)
+def test_counts_of_phrases_to_avoid_only_fall(pattern, words):
+  found = [words[max(m.start() - 40, 0) : m.end() + 40] for m in re.finditer(pattern, words, re.IGNORECASE)]
+  assert len(found) <= CEILINGS[pattern], "\n".join(found)
 
 
 # --- The tests' own tools -----------------------------------------------------------------------
