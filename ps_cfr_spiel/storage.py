@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+import secrets
 import struct
 import tempfile
 import time
@@ -185,26 +186,36 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
 def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
   """A file to write, which replaces an earlier one when it is complete on disk; else nothing is left of it.
 
+  A link leads to its target. A pipe or device is written through, never replaced.
+
   Args:
     path: where; its folder must exist.
     mode: "w" or "wb".
     **options: of `open`.
 
   Raises:
+    FileExistsError: a text would replace an archive, such as a run.
     OSError: the path cannot be written or the disk is full.
   """
-  path, temporary = Path(path), None
-  _sweep(path)
+  path, target, temporary = Path(path), Path(os.path.realpath(path)), None
   try:
-    if path.is_dir():
+    if target.is_dir():
       raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    if target.exists() and not target.is_file():
+      with open(target, mode, **options) as file:
+        yield file
+      return
+    if mode == "w" and target.exists() and zipfile.is_zipfile(target):
+      raise FileExistsError(errno.EEXIST, "It holds a run or other arrays: choose another name, or delete it")
+    _sweep(target)
+    own = target.with_name(f"{target.name}{secrets.token_hex(4)}.part")
+    handle = os.open(own, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    temporary = own
     with os.fdopen(handle, mode, **options) as file:
       yield file
       file.flush()
       os.fsync(file.fileno())
-    os.chmod(temporary, 0o666 & ~_umask())
-    os.replace(temporary, path)
+    os.replace(temporary, target)
   except BaseException as error:
     if temporary is not None:
       with contextlib.suppress(OSError):
@@ -230,16 +241,9 @@ def _sweep(path: Path) -> None:
   """Deletes what killed writers of the same file left beside it."""
   with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
     for entry in entries:
-      own = re.fullmatch(re.escape(path.name) + r"[a-z0-9_]{8}\.part", entry.name)  # of `mkstemp`
+      own = re.fullmatch(re.escape(path.name) + r"[0-9a-f]{8}\.part", entry.name)
       if own and time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
         os.unlink(entry.path)
-
-
-def _umask() -> int:
-  """The process's file mode mask, which can be read only by setting it."""
-  mask = os.umask(0)
-  os.umask(mask)
-  return mask
 
 
 def read(path: str | os.PathLike) -> Stored:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import resource
+import stat
 import time
 import tracemalloc
 import zipfile
@@ -335,6 +336,53 @@ def test_what_is_written_whole_or_not_at_all(tmp_path):
   assert os.listdir(tmp_path) == ["table.csv"]
 
 
+def test_links_lead_to_their_target(tmp_path):
+  target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+  target.write_text("old")
+  link.symlink_to(target)
+  with storage.replacing(link) as file:
+    file.write("new")
+  assert link.is_symlink() and target.read_text() == "new"
+  assert sorted(os.listdir(tmp_path)) == ["link.csv", "target.csv"]
+
+
+def test_pipes_and_devices_are_written_through(tmp_path):
+  """As `--csv=/dev/stdout` wants it: nothing is put in the place of a device node."""
+  pipe = tmp_path / "pipe"
+  os.mkfifo(pipe)
+  reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+  with storage.replacing(pipe) as file:
+    file.write("a,b")
+  assert os.read(reader, 10) == b"a,b"
+  os.close(reader)
+  assert stat.S_ISFIFO(pipe.stat().st_mode) and os.listdir(tmp_path) == ["pipe"]
+  with pytest.raises(OSError, match="No space left"), storage.replacing("/dev/full") as file:
+    file.write("x" * 100_000)
+  assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+def test_a_table_never_replaces_a_run(tmp_path):
+  run = tmp_path / "run.npz"
+  np.savez(run, x=np.zeros(3))
+  before = run.read_bytes()
+  with pytest.raises(FileExistsError, match="choose another name") as error, storage.replacing(run) as file:
+    file.write("a,b")
+  assert error.value.filename == str(run) and run.read_bytes() == before
+  assert os.listdir(tmp_path) == ["run.npz"]
+
+
+def test_new_files_obey_the_mode_mask_that_is_set(tmp_path):
+  """The mask itself is never touched: other threads may be making files."""
+  before = os.umask(0o027)
+  try:
+    with storage.replacing(tmp_path / "x.csv") as file:
+      file.write("x")
+      assert os.umask(0o027) == 0o027
+  finally:
+    os.umask(before)
+  assert stat.S_IMODE((tmp_path / "x.csv").stat().st_mode) == 0o640
+
+
 def test_a_file_of_another_kind_is_no_policy(tmp_path):
   ps_cfr_spiel.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
   with pytest.raises(ValueError, match=r"000000\.npz holds batch, not a policy or a run"):
@@ -350,10 +398,10 @@ def test_tables_of_measurements_that_cannot_be(tmp_path, row):
 
 
 def test_files_of_killed_writers_are_swept(solver, tmp_path):
-  others = ["run.npz.old.part", "other.npzabcdefgh.part", "run.npz"]
-  for name in ("run.npzabcd_f12.part", *others):
+  others = ["run.npz.old.part", "other.npzabcdef12.part", "run.npz"]
+  for name in ("run.npzabcdef12.part", *others):
     (tmp_path / name).write_bytes(b"")
     os.utime(tmp_path / name, (time.time() - 2 * storage.STALE_SECONDS,) * 2)
-  (tmp_path / "run.npzzzzzzzzz.part").write_bytes(b"")  # perhaps of somebody who writes at this moment
+  (tmp_path / "run.npz00000000.part").write_bytes(b"")  # perhaps of somebody who writes at this moment
   solver.save(tmp_path / "run.npz")
-  assert sorted(os.listdir(tmp_path)) == sorted([*others, "run.npzzzzzzzzz.part"])
+  assert sorted(os.listdir(tmp_path)) == sorted([*others, "run.npz00000000.part"])

@@ -96,15 +96,16 @@ def _cards(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
 
 
 def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], list[int]]:
-  """A hand that beats another on a board."""
+  """Two hands without a common card, the first of which beats the other on a board."""
   hands, generator = card_sets(deck.size, hole), np.random.default_rng(0)
   for _ in range(TRIES):
     board = generator.permutation(deck.size)[:size]
     free = hands[~np.isin(hands, board).any(1)]
     found = strengths(deck.whole(board)[None], deck.whole(free))[0]
-    best, worst = free[found.argmax()], free[found.argmin()]
-    if found.max() > found.min() and not set(best) & set(worst):
-      return best.tolist(), worst.tolist(), board.tolist()
+    apart = (free[:, None, :, None] != free[None, :, None, :]).all((2, 3))
+    won = np.argwhere(apart & (found[:, None] > found[None]))
+    if len(won):
+      return *free[won[0]].tolist(), board.tolist()
   raise ValueError(f"No hand of {hole} of {deck.size} cards was found that beats another.")
 
 

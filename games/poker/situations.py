@@ -225,8 +225,8 @@ def _ratios(given: Any) -> tuple[float, ...]:
   """Checked ratios of `RandomRivers`."""
   numbers = _array(given)
   sound = numbers.dtype.kind in "fiu" and numbers.ndim == 1 and numbers.size > 0
-  if not (sound and ((numbers >= 0) & (numbers <= MOST)).all()):
-    raise ValueError(f"ratios={given!r}: must be one or more numbers from 0 to {MOST}")
+  if not (sound and ((numbers > 0) & (numbers <= MOST)).all()):
+    raise ValueError(f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}")
   return tuple(numbers.astype(float).tolist())
 
 
@@ -272,6 +272,8 @@ class RandomRivers(Sequence):
       object.__setattr__(self, name, value)
     for ratio in self.ratios:
       betting_tree(self.pot, self.stack(ratio), self.bets)
+      if self.stack(ratio) == self.pot // 2:
+        raise ValueError(f"ratios: {ratio} of pot={self.pot} is less than a chip; give a larger ratio or pot")
 
   def stack(self, ratio: float) -> int:
     """Chips that each player began with."""

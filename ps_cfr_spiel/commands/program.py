@@ -147,6 +147,8 @@ def run(words: Sequence[str]) -> int:
   except JaxRuntimeError as error:
     if "RESOURCE_EXHAUSTED" in str(error):
       return _refused("There is not enough memory for this.")
+    if "Disallowed" in str(error) and "transfer" in str(error):
+      return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
     if processes() == 1:
       raise
     print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
@@ -175,7 +177,10 @@ def _run_and_leave(words: Sequence[str]) -> int:
 
   Where processes share a run, each leaves at once after an error instead: JAX would wait for the others.
   """
-  keep_compiled_code()
+  try:
+    keep_compiled_code()
+  except ValueError as error:
+    return _refused(str(error))
   code = run(words)
   if code and (code == INTERRUPTED) == (processes() == 1):
     sys.stdout.flush()

@@ -22,13 +22,26 @@ LEAST_SECONDS = 0.05  # to compile; what takes less is not worth a file
 
 
 def cache_folder() -> Path | None:
-  """Where compiled code is kept: the folder in `SWITCH`, else the system's place; None if it is off."""
+  """The folder for compiled code: that in `SWITCH`, else the system's place; None if it is off.
+
+  It is off, too, for a user without a home folder.
+
+  Raises:
+    ValueError: `SWITCH` names the home folder of an unknown user.
+  """
   chosen = os.environ.get(SWITCH, "").strip()
-  if chosen:
-    return None if chosen.lower() in ("off", "0", "no", "none", "false") else Path(chosen).expanduser()
-  if sys.platform == "darwin":
-    return Path.home() / "Library" / "Caches" / "ps_cfr_spiel"
-  return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ps_cfr_spiel"
+  if chosen.lower() in ("off", "0", "no", "none", "false"):
+    return None
+  try:
+    if chosen:
+      return Path(chosen).expanduser()
+    if sys.platform == "darwin":
+      return Path.home() / "Library" / "Caches" / "ps_cfr_spiel"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ps_cfr_spiel"
+  except RuntimeError as error:
+    if not chosen:
+      return None
+    raise ValueError(f"{SWITCH}={chosen}: no such user; name another folder, or 'off'.") from error
 
 
 def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -18,12 +19,19 @@ def check_dtype(dtype: str) -> str:
   return check_option("dtype", name, DTYPES)
 
 
-def precision(dtype: str) -> contextlib.AbstractContextManager:
-  """A context in which arrays of `dtype` can be made and computed with."""
-  if hasattr(jax, "enable_x64"):
-    return jax.enable_x64(dtype == "float64")
-  # Experimental in JAX before 0.8, and gone from there since.
-  return importlib.import_module("jax.experimental").enable_x64(dtype == "float64")
+@contextlib.contextmanager
+def precision(dtype: str) -> Iterator[None]:
+  """A context in which arrays of `dtype` can be made and computed with, and a seed draws the same everywhere.
+
+  JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it.
+  """
+  with contextlib.ExitStack() as stack:
+    # Experimental in JAX before 0.8, and gone from there since.
+    place = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
+    stack.enter_context(place.enable_x64(dtype == "float64"))
+    if hasattr(jax, "threefry_partitionable"):
+      stack.enter_context(jax.threefry_partitionable(True))
+    yield
 
 
 def check_finite(what: str, arrays: Any, dtype: str) -> None:

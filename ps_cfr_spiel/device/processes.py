@@ -16,6 +16,7 @@ from ps_cfr_spiel.arguments import check_count, check_seconds
 
 MEETING_SECONDS = 60.0  # how long to wait for one another
 HEARTBEAT_SECONDS = 20  # without one for so long a process counts as dead, should its connections be open
+HELLO_SECONDS = 2.0  # how long a connection may take to say who it is: strangers connect too
 PAUSE = 0.1  # seconds between two attempts to reach process 0
 HELLO, GO = struct.Struct("!12sII"), b"go"  # a word, how many processes, which of them
 WORD = b"ps_cfr_spiel"
@@ -73,15 +74,15 @@ def _receive(coordinator: str, port: int, processes: int, seconds: float) -> Non
       try:
         server.settimeout(max(end - time.monotonic(), PAUSE))
         connection = stack.enter_context(server.accept()[0])
-        connection.settimeout(max(end - time.monotonic(), PAUSE))
-        said = connection.recv(HELLO.size, socket.MSG_WAITALL)
       except TimeoutError:
         late = ", ".join(map(str, missing))
         raise TimeoutError(
           f"Of {processes} processes these did not come to {coordinator} within {seconds:g} s: {late}."
         ) from None
+      said = _hello(connection)
       if len(said) < HELLO.size or said[: len(WORD)] != WORD:
-        continue  # somebody else's
+        connection.close()  # a stranger's
+        continue
       _, count, number = HELLO.unpack(said)
       if count != processes or number not in missing:
         raise ValueError(
@@ -91,6 +92,14 @@ def _receive(coordinator: str, port: int, processes: int, seconds: float) -> Non
       come[number] = connection
     for connection in come.values():
       connection.sendall(GO)
+
+
+def _hello(connection: socket.socket) -> bytes:
+  """The first bytes that a connection sends; fewer than `HELLO.size` of a stranger."""
+  connection.settimeout(HELLO_SECONDS)
+  with contextlib.suppress(OSError):
+    return connection.recv(HELLO.size, socket.MSG_WAITALL)
+  return b""
 
 
 def _report(coordinator: str, address: tuple[str, int], processes: int, process: int, seconds: float) -> None:

@@ -43,7 +43,7 @@ def explore_page(policy: TreePolicy, origin: str = "", lines: Sequence[str] | No
   """
   text = json.dumps(page_data(policy, origin, lines), ensure_ascii=False, separators=(",", ":"))
   template = resources.files("ps_cfr_spiel.views").joinpath(TEMPLATE).read_text(encoding="utf-8")
-  return template.replace(PLACE, text.replace("</", "<\\/"))
+  return template.replace(PLACE, text.replace("<", "\\u003c"))
 
 
 def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:

@@ -70,6 +70,18 @@ def test_where_it_is(monkeypatch, tmp_path):
   assert code_cache.cache_folder() == tmp_path / "ps_cfr_spiel"
 
 
+def test_homes_that_do_not_exist(monkeypatch):
+  """A folder in the home of an unknown user is a mistake; a user without a home has no cache."""
+  monkeypatch.setenv(code_cache.SWITCH, "~nosuchuser/x")
+  with pytest.raises(ValueError, match="PS_CFR_SPIEL_CACHE=~nosuchuser/x: no such user"):
+    code_cache.cache_folder()
+  monkeypatch.delenv(code_cache.SWITCH)
+  for name in ("HOME", "XDG_CACHE_HOME"):
+    monkeypatch.delenv(name, raising=False)
+  monkeypatch.setattr(code_cache.Path, "home", lambda: code_cache.Path("~nosuchuser").expanduser())
+  assert code_cache.cache_folder() is None
+
+
 def test_a_cache_of_the_users_own_stays(tmp_path):
   code = (
     "import jax, ps_cfr_spiel, sys; jax.config.update('jax_compilation_cache_dir', sys.argv[1])\n"

@@ -74,6 +74,35 @@ def test_processes_that_do_not_agree():
   assert told
 
 
+def test_a_silent_stranger_delays_no_process(monkeypatch):
+  """Process 0 listens to others while a connection that says nothing stays open."""
+  processes = sys.modules["ps_cfr_spiel.device.processes"]  # the room has a function of that name
+  monkeypatch.setattr(processes, "HELLO_SECONDS", 0.2)
+  address = free_address()
+  host, port = address.split(":")
+  failed = []
+
+  def meet():
+    try:
+      processes._receive(address, int(port), 2, 20)
+    except Exception as error:
+      failed.append(error)
+
+  thread = threading.Thread(target=meet)
+  thread.start()
+  for _ in range(100):
+    try:
+      stranger = socket.create_connection((host, int(port)))
+      break
+    except OSError:
+      time.sleep(0.05)
+  with stranger:
+    time.sleep(0.1)  # the stranger stands first in line
+    processes._report(address, (host, int(port)), 2, 1, 20)
+    thread.join()
+  assert not failed
+
+
 @pytest.mark.parametrize("address", ["localhost", "4321", "localhost:port", "localhost:99999"])
 def test_an_address_that_is_none(address):
   with pytest.raises(ValueError, match="expected an address and a port"):

@@ -67,7 +67,10 @@ def random_tables(dealt, abstraction, seed):
   return Tables(table(parts.head), table(parts.child, abstraction.count))
 
 
-@pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS, NO_LIMIT, poker(13, 4, 2, "0 3", raises=3)])
+@pytest.mark.parametrize(
+  "name",
+  [LEDUC, THREE, TWO_CARDS, NO_LIMIT, poker(13, 4, 2, "0 3", raises=3), poker(3, 2, 2, "0 1", raises=1)],
+)
 def test_payoffs_are_openspiels_on_random_playouts(name):
   game, dealt = compiled(name)
   form, generator = dealt.form, np.random.default_rng(0)

@@ -141,8 +141,12 @@ def test_mistakes(given, message):
     ("seed", "must be a whole number from 0 to 4294967295", (None, 2.5, -1, "x", [], True, 2**32)),
     ("pot", "must be a whole number from 0 to 2147483647", (None, math.inf, 20.0, "20", 10**20)),
     ("pot", "must be a positive even number", (0, 21)),
-    ("ratios", "must be one or more numbers from 0", (1.0, b"x", "x", None, (), [True], [[1.0]], [1, "a"])),
-    ("ratios", "must be one or more numbers from 0", ((-1.0,), (math.nan,), (math.inf,), [[1.0], 2.0])),
+    ("ratios", "must be one or more numbers above 0", (1.0, b"x", "x", None, (), [True], [[1.0]], [1, "a"])),
+    (
+      "ratios",
+      "must be one or more numbers above 0",
+      ((-1.0,), (0,), (1.0, 0.0), (math.nan,), (math.inf,), [[1.0], 2.0]),
+    ),
     ("bets", "must be a text", (5, None, ["a"])),
   ],
 )
@@ -150,6 +154,11 @@ def test_bad_generators(name, allowed, values):
   for value in values:
     with pytest.raises(ValueError, match=f"^{re.escape(f'{name}={value!r}: {allowed}')}"):
       RandomRivers(**{"count": 1, name: value})
+
+
+def test_a_stack_behind_has_a_chip():
+  with pytest.raises(ValueError, match=r"0\.2 of pot=2 is less than a chip"):
+    RandomRivers(1, pot=2, ratios=(1.0, 0.2))
 
 
 def test_stacks_have_an_end():

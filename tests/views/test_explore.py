@@ -105,6 +105,8 @@ def test_the_data_are_those_of_the_rows(name):
 def test_the_page_is_whole_and_needs_no_network():
   page = explore_page(random_policy("kuhn_poker"), "a policy </script> of tests")
   assert page.count("</script>") == 2  # what is put in cannot end a script
+  page = explore_page(random_policy("kuhn_poker"), "a <!--<script> that a browser would never close")
+  assert "<!--<script" not in page and page.count("<script") == 2
   assert not re.search(r"https?://|src=|@import", page)
   assert "/*DATA*/" not in page
 
