@@ -46,14 +46,13 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   actions = _actions_by_round(values.lbr_actions)
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
-    if not isinstance(policy, HierarchicalPolicy) or values.lbr:
-      policy = walked(policy, path)
     local = None
     with user_errors():
-      if isinstance(policy, HierarchicalPolicy):
+      if isinstance(policy, HierarchicalPolicy) and not values.lbr:
         policy = policy.rounded(values.post_processing) if values.post_processing else policy
         value, best, exploitability = policy.evaluation()
       else:
+        policy = walked(policy, path)
         if values.post_processing:
           policy = post_process(policy.game, policy, values.post_processing)
         value, best, exploitability = evaluate_policy(policy.game, policy)

@@ -14,11 +14,11 @@ from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction
 from ps_cfr_spiel.solvers import (
   BASELINES,
   CFRPlusIRASolver,
+  ExactSolver,
   ExternalSamplingSolver,
   FictitiousPlaySolver,
   FPIRASolver,
   HierarchicalMCCFRSolver,
-  IterativeSolver,
   OutcomeSamplingSolver,
   PSCFRSolver,
   VRMCCFRSolver,
@@ -86,7 +86,7 @@ _HELP = {
 }
 
 
-def new_solver(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
+def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ExactSolver:
   """The solver that a command line describes; `UserError` if it is wrong."""
   game = load_game(words, values)
   kind, own = METHODS[values.solver]

@@ -13,7 +13,7 @@ from ps_cfr_spiel.commands.flags import exploitability_facts
 from ps_cfr_spiel.device import leads
 from ps_cfr_spiel.evaluation import Point, write_points
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import IterativeSolver
+from ps_cfr_spiel.solvers import ExactSolver, TreeSolver
 from ps_cfr_spiel.views import charts, in_unit, number_text, pot_of, unit_of, with_unit
 
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -37,7 +37,7 @@ class Run:
     measuring: time of its measurements.
   """
 
-  solver: IterativeSolver
+  solver: ExactSolver
   points: list[Point]
   folder: Path
   target: float
@@ -128,7 +128,7 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
     "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
     f"after {run.setup_seconds:.1f} s to build and compile",
     "saved": f"{', '.join(files)} in {run.folder}",
-    "look at it": f"ps-cfr-spiel {'show' if hasattr(run.solver, 'tree') else 'evaluate'} {run.file}",
+    "look at it": f"ps-cfr-spiel {'show' if isinstance(run.solver, TreeSolver) else 'evaluate'} {run.file}",
   }
 
 

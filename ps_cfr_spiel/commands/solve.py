@@ -43,9 +43,7 @@ from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
   CHUNK_SECONDS,
-  HierarchicalMCCFRSolver,
-  IterativeSolver,
-  PlayedSolver,
+  ExactSolver,
   load_solver,
 )
 from ps_cfr_spiel.views import pot_of
@@ -139,7 +137,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else new_solver(values, words)
-  if processes() > 1 and not isinstance(solver, HierarchicalMCCFRSolver):
+  if processes() > 1 and not solver.shared:
     raise UserError(f"{values.resume} is a run of {solver.name}, which processes cannot share.")
   with user_errors():
     solver.end_of(values.iterations)
@@ -155,14 +153,14 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   return run
 
 
-def _resumed(values: flags.FlagValues, words: Sequence[str]) -> IterativeSolver:
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ExactSolver:
   fixed = [f"--{name}" for name in (*FIXED, *SPOT_FLAGS) if values[name].present]
   if words or fixed:
     what = ", ".join([*map(repr, words), *fixed])
     raise UserError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
   with user_errors(), quiet_stderr():
     solver = load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
-  if isinstance(solver, PlayedSolver):
+  if not isinstance(solver, ExactSolver):
     raise UserError(f"{values.resume} is a run of the command train; resume it there.")
   return solver
 

@@ -79,23 +79,24 @@ def load_saved_policy(path: str, limit: int) -> TreePolicy:
   """The policy in a file, whose game may have at most `limit` histories to walk.
 
   Raises:
-    UserError: the file is damaged or foreign, or its game too large; or its game is not walked.
+    UserError: the file is damaged or foreign, its game is too large, or its strategy has no public tree.
     OSError: there is no such file.
   """
   return walked(load_opponent(path, limit), path)
 
 
 def walked(policy: Any, path: str) -> TreePolicy:
-  """A policy from a file, if it is one of a game that is walked; else `UserError`."""
-  if isinstance(policy, PlayedPolicy):
-    raise UserError(f"{path} holds an agent of train, whose game is not walked; the command play takes it.")
-  if isinstance(policy, HierarchicalPolicy):
-    raise UserError(f"{path} is of a game of dealt cards, which is not walked; evaluate and play take it.")
+  """The policy, if its game is compiled to a public tree; else `UserError`."""
+  if not isinstance(policy, TreePolicy):
+    raise UserError(
+      f"{path}: strategies for {policy.game} have no public tree; use them in play, and those of dealt cards "
+      "in evaluate."
+    )
   return policy
 
 
 def load_opponent(path: str, limit: int) -> TreePolicy | PlayedPolicy | HierarchicalPolicy:
-  """Like `load_saved_policy`, but all that the package saves is welcome."""
+  """The policy in a file of any kind that the package saves."""
   with user_errors(), quiet_stderr():
     return load_policy(path, limit)
 

@@ -17,7 +17,7 @@ from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, measurements, next_measurement
 from ps_cfr_spiel.policy import make_state, strategies_of
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.solvers import ContinualResolving, ExternalSamplingSolver, IterativeSolver, PSCFRSolver
+from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
@@ -87,7 +87,7 @@ def measure(
   """
   started = time.perf_counter()
   solver = make(game)
-  if isinstance(solver, IterativeSolver):
+  if isinstance(solver, Solver):
     solver.compile()
   setup = time.perf_counter() - started
   points: list[Point] = []
@@ -102,7 +102,7 @@ def measure(
   return Run(setup, tuple(points))
 
 
-def curve(solver: IterativeSolver, iterations: int) -> tuple[Point, ...]:
+def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
   """Runs a solver further and measures it, ever more rarely: see `points.next_measurement`.
 
   Args:
@@ -152,7 +152,7 @@ def _point(iteration: int, seconds: float, evaluation: Evaluation) -> Point:
 
 
 def _advance(solver: Any, steps: int) -> None:
-  if isinstance(solver, IterativeSolver):
+  if isinstance(solver, Solver):
     solver.run(steps)
     return
   once = solver.run_iteration if hasattr(solver, "run_iteration") else solver.evaluate_and_update_policy

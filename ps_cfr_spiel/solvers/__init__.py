@@ -1,19 +1,19 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May use: dealing, search, abstraction, playing, policy, mccfr and what is below them. `iterative` is what
-solvers share, with `files` for what is saved, and `splitting` what those share that split an abstraction;
-`ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `played`, `played_mccfr` and `hierarchical` are solvers;
-`continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot; `presets` are
-published settings.
+May use: hierarchical, search, abstraction, simulated, policy, mccfr and what is below them. `solver` and
+`files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
+that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `played`,
+`played_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
+policies that search, each with its bot; `presets` are published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
+from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
-from ps_cfr_spiel.solvers.iterative import CHUNK_SECONDS, IterativeSolver, load_policy, load_solver
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.played import UPDATES, LimitReachedError, PlayedExternalSolver, PlayedSolver
 from ps_cfr_spiel.solvers.played_mccfr import ESTIMATES, PlayedMCCFRSolver
@@ -27,6 +27,7 @@ from ps_cfr_spiel.solvers.sampling import (
   SamplingSolver,
   VRMCCFRSolver,
 )
+from ps_cfr_spiel.solvers.solver import CHUNK_SECONDS, Solver, load_policy, load_solver
 
 __all__ = [
   "BASELINES",
@@ -37,12 +38,12 @@ __all__ = [
   "UPDATES",
   "CFRPlusIRASolver",
   "ContinualResolving",
+  "ExactSolver",
   "ExternalSamplingSolver",
   "FPIRASolver",
   "FictitiousPlaySolver",
   "HierarchicalMCCFRSolver",
   "HierarchicalPolicy",
-  "IterativeSolver",
   "LimitReachedError",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
@@ -52,7 +53,9 @@ __all__ = [
   "PlayedPolicy",
   "PlayedSolver",
   "SamplingSolver",
+  "Solver",
   "SolvingBot",
+  "TreeSolver",
   "VRMCCFRSolver",
   "load_policy",
   "load_solver",

@@ -92,7 +92,7 @@ class CFRPlusIRASolver(SplittingSolver):
 
   @property
   def name(self):
-    """See `IterativeSolver`."""
+    """See `Solver`."""
     return f"CFR+IRA B{self.refinement.bound}H{self.refinement.heuristic}"
 
   def _step(self, state, iterations):

@@ -9,11 +9,11 @@ from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.histories import LIMIT
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
 
 
-class FictitiousPlaySolver(IterativeSolver):
+class FictitiousPlaySolver(TreeSolver):
   """Solves a two-player zero-sum game by fictitious play; see `cfr.fictitious_play`.
 
   Slow beside CFR, which is what it is for: to be compared with, by FPIRA above all. Its current policy is

@@ -1,7 +1,7 @@
 """Runs in files: what a file keeps of a solver, and how a solver goes on from it.
 
 A file holds the constructor's arguments and all arrays of the state. `Resumable` is the part of
-`IterativeSolver` that writes and reads it.
+`Solver` that writes and reads it.
 """
 
 import abc

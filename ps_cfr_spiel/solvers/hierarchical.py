@@ -1,7 +1,5 @@
 """Monte Carlo CFR on games of dealt cards, in public clusters on all devices, in OpenSpiel's shape."""
 
-from typing import Any
-
 import numpy as np
 import pyspiel
 
@@ -20,14 +18,13 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.solvers.exact import ExactSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
-from ps_cfr_spiel.tree import Evaluation
 
 ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards at a time take less"
 
 
-class HierarchicalMCCFRSolver(IterativeSolver):
+class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `hierarchical.solve`.
 
   Clusters are shared out among all of JAX's devices, of all processes that have joined (`join`) and do the
@@ -47,6 +44,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
 
   _apart = ("clusters", "buckets", "abstraction")
   slowly_evaluated = True
+  shared = True
 
   def __init__(
     self,
@@ -108,7 +106,7 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       self._state = hierarchical.init(sampled, len(own), self.seed, self.dtype, self._mesh)
 
   def summary(self) -> str:
-    """How large the game is, and its abstraction, for people."""
+    """The size of the game, its abstraction and the tables, as lines of text."""
     sizes, state = hierarchical.measure(self._dealt.form), self._state
     whole = sum(x.nbytes for x in (state.head_regrets, state.head_average, state.regrets, state.average))
     lines = {
@@ -119,18 +117,9 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     }
     return report(lines)
 
-  def compile(self, progress: bool | None = None) -> None:
-    """Compiles what `run` needs; see `IterativeSolver`."""
-    self._compile_run(progress)
-
-  def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """What the average policy is worth in the whole game; see `hierarchical.evaluate_strategies`."""
-    if self._evaluation is None or self._evaluation[0] != self.iteration:
-      own = Strategy(self.abstraction, self._tables(average=True))
-      result = evaluate_strategies(self._dealt, (own, own), self.dtype, progress)
-      check_finite(f"The evaluation of {self.name} at {self.iteration:,}", result, self.dtype)
-      self._evaluation = self.iteration, result
-    return self._evaluation[1]
+  def _evaluate(self, progress):
+    own = Strategy(self.abstraction, self._tables(average=True))
+    return evaluate_strategies(self._dealt, (own, own), self.dtype, progress)
 
   def _tables(self, average: bool) -> Tables:
     """The strategies on the host, as sums."""
@@ -151,16 +140,9 @@ class HierarchicalMCCFRSolver(IterativeSolver):
       clusters=self.abstraction.count,
     )
 
-  def _strategies(self, average):
-    raise ValueError(f"{self.game} is dealt, not walked: there are no rows of a public tree.")
-
-  def _policy(self, average) -> Any:  # not one over rows of a public tree
-    info = {**self._header(), "policy": "average" if average else "current"}
+  def _policy(self, average):
+    info = self._policy_info(average)
     return HierarchicalPolicy(self.game, self._dealt, self.abstraction, self._tables(average), info)
-
-  def average_policy(self) -> Any:
-    """The average policy so far, a copy: a `HierarchicalPolicy`."""
-    return self._policy(average=True)
 
   def _kept(self) -> HierarchicalState:
     """The state on the host, without the clusters that only fill up devices."""
@@ -179,11 +161,11 @@ class HierarchicalMCCFRSolver(IterativeSolver):
     return added_up(np.array([lost], np.float32))  # so that all processes raise, or none
 
   def clock(self):
-    """See `IterativeSolver`: that of the first process."""
+    """See `Solver`: that of the first process."""
     return agreed(super().clock())
 
   def save(self, path):
-    """See `IterativeSolver`; all processes must call it, and the first writes the file."""
+    """See `Solver`; all processes must call it, and the first writes the file."""
     if leads():
       super().save(path)
     else:

@@ -19,6 +19,7 @@ from ps_cfr_spiel.arguments import (
 )
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.simulated import (
   PRUNINGS,
   HostGame,
@@ -28,9 +29,8 @@ from ps_cfr_spiel.simulated import (
   Traversals,
   table_size,
 )
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
-from ps_cfr_spiel.tree import Evaluation
+from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
 STATE, STEP = 2_000, 12  # bytes of a play's state, roughly; numbers kept of each of its moves
@@ -43,7 +43,7 @@ class LimitReachedError(RuntimeError):
   """A run came to a limit that was set for it; it is as it was before."""
 
 
-class PlayedSolver(IterativeSolver):
+class PlayedSolver(Solver[PlayedPolicy]):
   """What the solvers of played games share.
 
   Their policies cannot be evaluated exactly; matches say how good they are (`evaluation.matches`).
@@ -136,21 +136,11 @@ class PlayedSolver(IterativeSolver):
     with precision(self.dtype):
       self._state = self._state._replace(tables=to_device(tables, self.dtype))
 
-  def compile(self, progress: bool | None = None) -> None:
-    """Compiles what `run` needs; see `IterativeSolver`."""
-    self._compile_run(progress)
-
-  def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """Not to be had: the game is not walked.
-
-    Raises:
-      ValueError: always.
-    """
-    raise ValueError(f"{self.game} is played, not walked: there is no exact evaluation; play matches.")
-
-  def average_policy(self) -> Any:
-    """The average policy so far, a copy: a `PlayedPolicy`."""
-    return self._policy(average=True)
+  def summary(self):
+    """The number of cells and the bytes of the tables, as lines of text."""
+    tables = sum(x.nbytes for x in jax.tree.leaves(self._state.tables))
+    cells = f"{self._host.cells:,} moves of keys"
+    return report({"game": self.game, "cells": cells, "tables": f"{tables / 1e6:,.3g} MB"})
 
   def _step(self, state, iterations):
     options = {"sampler": self._sampler, "batch": self.batch}
@@ -176,13 +166,10 @@ class PlayedSolver(IterativeSolver):
     """Which limit a run came to, and what to do."""
     raise NotImplementedError
 
-  def _strategies(self, average):
-    raise ValueError(f"{self.game} is played, not walked: there are no rows of a public tree.")
-
-  def _policy(self, average) -> Any:  # not one over rows of a public tree
+  def _policy(self, average):
     tables = self._state.tables
-    info = {**self._header(), "policy": "average" if average else "current"}
-    return PlayedPolicy(self.game, self._host, np.array(tables.average if average else tables.regrets), info)
+    own = np.array(tables.average if average else tables.regrets)
+    return PlayedPolicy(self.game, self._host, own, self._policy_info(average))
 
 
 class PlayedExternalSolver(PlayedSolver):

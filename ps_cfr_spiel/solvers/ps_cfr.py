@@ -15,11 +15,11 @@ from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import Part, locks_from_file, read_locks
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import PublicTree, expand, lock_rows, pad_types
 
 
-class PSCFRSolver(IterativeSolver):
+class PSCFRSolver(TreeSolver):
   """Solves a two-player zero-sum game by public-state CFR.
 
   Attributes:
@@ -108,12 +108,12 @@ class PSCFRSolver(IterativeSolver):
 
   @property
   def name(self):
-    """See `IterativeSolver`."""
+    """See `Solver`."""
     return type(self.rule).__name__
 
   @property
   def description(self):
-    """See `IterativeSolver`."""
+    """See `Solver`."""
     parameters = ", ".join(f"{k}={v:g}" for k, v in rule_header(self.rule).items() if k != "name")
     order = "alternating" if self.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"

@@ -23,7 +23,7 @@ from ps_cfr_spiel.mccfr import (
   variance,
 )
 from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.solvers.exact import TreeSolver
 
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
@@ -44,7 +44,7 @@ class Loop(NamedTuple):
   method: dict[str, Any]
 
 
-class SamplingSolver(IterativeSolver):
+class SamplingSolver(TreeSolver):
   """Monte Carlo CFR with any sampler; the other classes of this file are this one with published samplers.
 
   Attributes:

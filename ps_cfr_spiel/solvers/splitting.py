@@ -8,10 +8,10 @@ import numpy as np
 
 from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, from_file, to_arrays, unbind
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.solvers.iterative import IterativeSolver
+from ps_cfr_spiel.solvers.exact import TreeSolver
 
 
-class SplittingSolver(IterativeSolver):
+class SplittingSolver(TreeSolver):
   """A solver that begins with an abstraction and splits it.
 
   Attributes:

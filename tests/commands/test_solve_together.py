@@ -101,8 +101,8 @@ def test_a_saved_abstraction_is_solved_and_its_policy_evaluated(tmp_path, capsys
     (["kuhn_poker", "--solver=hierarchical"], "expected universal_poker for two"),
     (["--resume=none.npz", "--processes=2"], "none.npz: No such file"),
     ([GAME, "--solver=hierarchical", "--process=1"], "belong together"),
-    (["{saved}", "--show"], "game of dealt cards, which is not walked"),
-    (["{saved}", "--lbr"], "game of dealt cards, which is not walked"),
+    (["{saved}", "--show"], "have no public tree; use them in play, and those of dealt cards in evaluate"),
+    (["{saved}", "--lbr"], "have no public tree; use them in play, and those of dealt cards in evaluate"),
   ],
 )
 def test_mistakes(words, message, capsys, tmp_path, saved):

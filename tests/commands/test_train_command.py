@@ -121,8 +121,8 @@ def test_agents_play(trained, capsys, monkeypatch):
     (["train", "cheat", "--start=nowhere.npz"], "nowhere.npz"),
     (["train", "--resume={run}", "--start={run}"], "leave out --start"),
     (["solve", "--resume={run}"], "is a run of the command train; resume it there"),
-    (["evaluate", "{run}"], "holds an agent of train, whose game is not walked"),
-    (["show", "{run}"], "holds an agent of train, whose game is not walked"),
+    (["evaluate", "{run}"], "have no public tree; use them in play"),
+    (["show", "{run}"], "have no public tree; use them in play"),
     (["play", "cheat", "--opponent={run}"], "holds a policy for cheat("),
   ],
 )

@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -274,6 +275,11 @@ def test_a_start_from_another_kind_of_solver():
     PlayedMCCFRSolver(game).start_from(ps_cfr_spiel.PSCFRSolver(game))
 
 
-def test_there_is_no_exact_evaluation(trained):
-  with pytest.raises(ValueError, match="is played, not walked"):
-    trained.evaluation()
+def test_a_played_solver_offers_what_it_can():
+  """It has a summary, and no method of those that need all histories."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=1,hand_size=1,max_turns=2)")
+  solver = PlayedMCCFRSolver(game, batch=1)
+  cells, tables = solver._host.cells, sum(x.nbytes for x in jax.tree.leaves(solver._state.tables))
+  assert str(game) in solver.summary() and f"{cells:,} moves of keys" in solver.summary()
+  assert f"{tables / 1e6:,.3g} MB" in solver.summary()
+  assert not {"tree", "evaluation", "exploitability", "value"} & set(dir(solver))

@@ -14,7 +14,8 @@ from reference import policy_table, sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import RM, RULES, PSCFRSolver, RMPlus
-from ps_cfr_spiel.solvers import iterative
+from ps_cfr_spiel.solvers import exact
+from ps_cfr_spiel.solvers import solver as base
 
 # A dozen combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
 REDUCED = "river_subgame(stack=700,ranges=QQ:0.5 87s A9s:0.25 2d2h;TT:0.7 66 87s:2 AhKd)"
@@ -239,7 +240,8 @@ def test_who_waits_is_told_once_for_what(monkeypatch):
     said.append((what, progress))
     yield
 
-  monkeypatch.setattr(iterative, "waiting", waiting)
+  for module in (exact, base):
+    monkeypatch.setattr(module, "waiting", waiting)
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   for _ in range(2):
     solver.run(2)
