@@ -1,6 +1,6 @@
 """Searches for games on which a regret rule does worst, and follows them to a hundred times the iterations.
 
-  python benchmarks/adversarial_rules.py [--rules nrm+ nrm rm+] [--games "3 x 3" "4 x 4" Kuhn]
+  python benchmarks/adversarial_rules.py [--rules nrm+ rm+] [--games "3 x 3" "4 x 4" Kuhn]
     [--seconds 60] [--iterations 1000] [--follow 1 10 100] [--plot docs/adversarial_rules.png]
 
 A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A

@@ -49,7 +49,7 @@ def main() -> None:
   print(describe())
   print(f"\n{'game':15}{'rule':6}{'options':>9}{'compile':>10}{'iteration':>12}{'memory':>9}")
   for game in GAMES:
-    for rule in ("nrm", "rm+"):
+    for rule in ("nrm+", "rm+"):
       for on in ("off", "on"):
         command = [sys.executable, __file__, "--one", game, rule, on]
         row = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)

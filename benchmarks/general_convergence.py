@@ -16,7 +16,7 @@ from machine import describe
 from river_convergence import first_below, marks
 
 import ps_cfr_spiel
-from ps_cfr_spiel import DCFR, LCFR, NRM, RM, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel import DCFR, LCFR, RM, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
 CHOSEN_ON = {
@@ -40,7 +40,6 @@ HELD_OUT = {
 }
 RULES = {
   "NRM+": NRMPlus(),
-  "NRM": NRM(),
   "DCFR(1.5, 0, 2)": DCFR(),
   "LCFR": LCFR(),
   "CFR+": RMPlus(),
@@ -95,7 +94,7 @@ def draw(curves, path: str) -> None:
   title = "Leduc poker, float32, until 0.003% of the uniform policy's exploitability"
   figure, (axes,) = figure_with_panels([title])
   figure.set_size_inches(8, 5)
-  for rule in ("NRM+", "NRM", "DCFR(1.5, 0, 2)", "LCFR", "PCFR+", "PDCFR+", "CFR+", "CFR"):
+  for rule in ("NRM+", "DCFR(1.5, 0, 2)", "LCFR", "PCFR+", "PDCFR+", "CFR+", "CFR"):
     axes.loglog(*zip(*curves[rule][1:], strict=True), label=rule, linewidth=2.2 if rule == "NRM+" else 1.3)
   dress(axes, "iterations", "exploitability (chips)")
   axes.legend(frameon=False)

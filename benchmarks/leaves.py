@@ -148,7 +148,7 @@ def main() -> None:
         leaves = int((form.player == pyspiel.PlayerId.TERMINAL).sum())
         shown = f"{sizes:12}{leaves:6,} leaves: {name.split(', ', 1)[1]}"
         print(row(shown, microseconds(made, options.repeats)), flush=True)
-  for rule in ("rm+", "nrm"):
+  for rule in ("rm+", "nrm+"):
     print(f"\n{f'us an iteration, {rule}, float32':52}{head}   best of the others / native")
     for name in ITERATIONS:
       if options.only in name:

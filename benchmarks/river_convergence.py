@@ -44,7 +44,6 @@ SUBGAMES = {
 }
 RULES = {
   "NRM+": "nrm+",
-  "NRM": "nrm",
   "DCFR(1.5, 0, 2)": "dcfr",
   "LCFR": "lcfr",
   "CFR+": "rm+",

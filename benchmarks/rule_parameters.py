@@ -1,6 +1,6 @@
 """Iterations that a regret rule needs, as ratios to another's: the default's parameters were chosen by these.
 
-  python benchmarks/rule_parameters.py [--rules nrm+ nrm+:tau=200] [--against nrm] [--games main Leduc]
+  python benchmarks/rule_parameters.py [--rules nrm+ nrm+:tau=200] [--against rm+] [--games main Leduc]
 
 Games and targets are those of `river_convergence.py` and `general_convergence.py`; then a family of diagonal
 matrix games, 30 x 30 with entries exp(2 z), z normal, after 50,000 iterations. A single run says little: when
@@ -113,7 +113,7 @@ def main() -> None:
   """Prints ratios for each game and over all."""
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--rules", nargs="*", default=["nrm+", "nrm+:tau=200"], help="name:parameter=value,...")
-  parser.add_argument("--against", default="nrm")
+  parser.add_argument("--against", default="rm+")
   parser.add_argument("--games", nargs="*", help="those whose name begins so; diagonal too")
   parser.add_argument("--runs", type=int, default=8)
   parser.add_argument("--cap", type=int, default=2500, help="most iterations")

@@ -1,7 +1,7 @@
 """A turn or a flop: set-up, compilation, an iteration, memory, and the way to an accuracy.
 
   taskset -c 0 python benchmarks/streets.py
-  taskset -c 0 python benchmarks/streets.py --rule nrm --target 0.1
+  taskset -c 0 python benchmarks/streets.py --rule rm+ --target 0.1
   taskset -c 0 python benchmarks/streets.py --board 9s7c5s --stack 500 --ranges wide
   taskset -c 0 python benchmarks/streets.py --board 9s7s5s4s --lock check=check --most 10
   python benchmarks/streets.py --ranges preset --target 0.1

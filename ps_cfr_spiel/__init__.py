@@ -16,7 +16,7 @@ if not Path(__file__).with_name("games").is_dir():  # in a checkout the games li
 from ps_cfr_spiel import games as games
 from ps_cfr_spiel.abstraction import Abstraction, abstract, abstraction_loss
 from ps_cfr_spiel.batches import Solutions, solve_batch
-from ps_cfr_spiel.cfr import DCFR, LCFR, NRM, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.cfr import DCFR, LCFR, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 from ps_cfr_spiel.cfr import rules as rules
 from ps_cfr_spiel.compiler import Report, build_tree, check_game
 
@@ -63,7 +63,6 @@ from ps_cfr_spiel.views import glasses as glasses_beliefs
 __all__ = [
   "DCFR",
   "LCFR",
-  "NRM",
   "RM",
   "RULES",
   "Abstraction",

@@ -29,7 +29,7 @@ import numpy as np
 from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
-FORMAT_VERSION = 2  # 1 had other weights in the averages of CFR's runs
+FORMAT_VERSION = 2
 HEADER = "header"  # the name of the header among the arrays
 LONGEST_HEADER = 2**24  # bytes
 STALE_SECONDS = 600  # what a writer has not touched for so long is of one that was killed
@@ -251,8 +251,8 @@ def read(path: str | os.PathLike) -> Stored:
 
   Raises:
     OSError: there is no such file or it cannot be read.
-    ValueError: the file is truncated, or not one of this package's, or of a newer format; or a field of its
-      header is not as `FIELDS` says.
+    ValueError: the file is truncated, or not one of this package's, or of another format version; or a field
+      of its header is not as `FIELDS` says.
   """
   path = Path(path)
   held = _Held(path)
@@ -323,8 +323,8 @@ def _check_header(path: Path, header: Mapping[str, Any]) -> None:
     raise ValueError(
       f"{path} is damaged: its format_version is {_brief(repr(version))}, expected an integer."
     )
-  if version > FORMAT_VERSION:
-    raise ValueError(f"{path} has format version {version}; this version reads up to {FORMAT_VERSION}.")
+  if version != FORMAT_VERSION:
+    raise ValueError(f"{path} has format version {version}; this version reads {FORMAT_VERSION}.")
   for name in ("kind", *NEEDED.get(str(header.get("kind")), ())):
     if name not in header:
       raise ValueError(f"{path} is damaged: its header has no {name}.")

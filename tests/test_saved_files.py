@@ -1,4 +1,4 @@
-"""Files that version 0.1.0 saved, before the package had rooms, load and go on as they did then."""
+"""Files that an earlier commit saved (tests/saved/make.py) load and go on as they did then."""
 
 import json
 from pathlib import Path

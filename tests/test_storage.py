@@ -109,11 +109,12 @@ def test_arrays_of_another_game_are_refused(solver, tmp_path):
     PSCFRSolver.load(tmp_path / "run.npz")
 
 
-def test_newer_format_is_refused(solver, tmp_path, monkeypatch):
-  monkeypatch.setattr(storage, "FORMAT_VERSION", 99)
+@pytest.mark.parametrize("version", [1, 99])
+def test_another_format_is_refused(solver, tmp_path, monkeypatch, version):
+  monkeypatch.setattr(storage, "FORMAT_VERSION", version)
   solver.save(tmp_path / "run.npz")
   monkeypatch.undo()
-  with pytest.raises(ValueError, match="format version 99"):
+  with pytest.raises(ValueError, match=f"format version {version}; this version reads 2"):
     PSCFRSolver.load(tmp_path / "run.npz")
 
 

@@ -225,53 +225,6 @@ class PDCFRPlus:
     return total, normalise(positive_part(total * following + self.phi * regret))
 
 
-@dataclasses.dataclass(frozen=True)
-class NRM:
-  """Normalised regret matching: the regrets so far count as much as kappa * t recent steps.
-
-  This project's first rule, **without a convergence proof**: there are 3 x 3 matrix games on which it cycles
-  forever, and with simultaneous updates it often does. `NRMPlus` took its place; it is kept for runs saved
-  with it. For each infostate, with x the regret of iteration t,
-    m <- max(t / (t + c) * m, sum_a max(x_a, 0))         recent size of the positive regret
-    y <- kappa * t * m * (z, negatives halved) + x       z: the regrets so far, in units of their positive sum
-    n <- sum_a max(y_a, 0);  z <- y / n                  unless n = 0, which changes nothing
-    strategy proportional to max(z + phi * x / n, 0)
-  starting from z uniform and m = 0. Regrets left over from the wild first iterations are thus
-  forgotten at once, and no infostate takes a step much larger than 1 / (kappa * t). Keeping z rather than
-  the regrets themselves is what makes float32 safe: nothing underflows where the opponent hardly
-  ever comes.
-
-  Attributes:
-    kappa: inertia; larger is slower and steadier.
-    c: how fast the memory of large regrets fades (m falls like t ** -c).
-    phi: weight of the last regret as prediction of the next. Without it the rule can cycle forever.
-  """
-
-  kappa: float = 0.2
-  c: float = 3.0
-  phi: float = 1 / 3
-  gamma: float = 5.0
-
-  def __post_init__(self):
-    _check(self, kappa=(0, 1e6), c=(0, 1e6), phi=(0, 100), gamma=(0, 100))
-
-  def init(self, shape, dtype):
-    """State: (z [A, rows, H], m [1, rows, H])."""
-    actions, rows, types = shape
-    return np.full(shape, 1 / actions, dtype), np.zeros((1, rows, types), dtype)
-
-  def update(self, state, regret, t):
-    """One step; see the class."""
-    z, m = state
-    time = t.astype(z.dtype)
-    m = jnp.maximum(time / (time + self.c) * m, sum_actions(positive_part(regret)))
-    y = self.kappa * time * m * jnp.where(z > 0, z, z / 2) + regret
-    n = sum_actions(positive_part(y))
-    step = jnp.where(n > 0, 1 / jnp.where(n > 0, n, 1), 0)
-    z = jnp.where(n > 0, y * step, z)
-    return (z, m), normalise(positive_part(z + self.phi * step * regret if self.phi else z))
-
-
 LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity could never come back
 
 
@@ -332,7 +285,7 @@ class NRMPlus:
 
 
 RULES: dict[str, type] = {
-  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus, "nrm": NRM,
+  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus,
   "nrm+": NRMPlus,
 }  # fmt: skip
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it

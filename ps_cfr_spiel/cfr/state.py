@@ -129,19 +129,6 @@ def with_dead(state: SolverState, start: SolverState) -> SolverState:
   return SolverState(state.iteration, jax.tree.map(widen, state.players, start.players))
 
 
-def from_version_1(state: Any, rule: Rule) -> Any:
-  """A state, or what has its fields, from a file of format 1, where the last iteration weighed 1 in sums."""
-  t = state.iteration
-  weight = 1.0 if t == 0 else (t / 2.0 ** (int(t).bit_length() - 1)) ** rule.gamma
-
-  def player(own: PlayerState) -> PlayerState:
-    average, excess = (tuple(x * x.dtype.type(weight) for x in pair) for pair in (own.average, own.excess))
-    return own._replace(average=average, excess=excess)
-
-  first, second = state.players
-  return state._replace(players=(player(first), player(second)))
-
-
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
   """The rule's first state for a block; see `init`."""
   state = rule.init(shape, dtype)

@@ -125,7 +125,7 @@ _HELP = {
   "stack": "Instead of GAME: chips that each player began the hand with, half of the pot included.",
   "json": "Print the result as JSON, in one line, and nothing else.",
   "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
-  "iterations in poker. nrm is its forerunner, without a proof of convergence. The others are published; cfr "
+  "iterations in poker. The others are published; cfr "
   "is rm, and cfr+ is rm+.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
   "(for poker with many hands), native (the same in C++), sparse (for any game), or auto, which chooses.",

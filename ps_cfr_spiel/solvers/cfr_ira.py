@@ -103,9 +103,6 @@ class CFRPlusIRASolver(SplittingSolver):
     tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
     return cfr.of_infostates(self._tree, cfr_ira.device_sets(self._setting, self._parts()), tables)
 
-  def _from_version_1(self, kept):
-    return cfr.from_version_1(kept, cfr_ira.RULE)
-
   def _obstacle(self):
     infostates = [set(np.flatnonzero(own.sets >= 0).tolist()) for own in self._parts()]
     for player, cell in np.asarray(self._state.tracked).tolist():

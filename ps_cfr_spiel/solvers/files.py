@@ -73,10 +73,6 @@ class Resumable(abc.ABC):
     """The state with what a file has kept; the solver has just been made."""
     return kept
 
-  def _from_version_1(self, kept: Any) -> Any:
-    """What a file of format 1 has kept, as files keep it now."""
-    return kept
-
   def _header(self) -> dict[str, Any]:
     """What files say of the run, and policies of how they were made."""
     options = self._options()
@@ -147,8 +143,6 @@ class Resumable(abc.ABC):
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      if file.header["format_version"] < 2:
-        kept = self._from_version_1(kept)
       self._state = to_device(self._taken_up(kept), self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(

@@ -234,10 +234,6 @@ class PlayedExternalSolver(PlayedSolver):
       "PlayedMCCFRSolver plays games of any length, and most_nodes raises the limit."
     )
 
-  @classmethod
-  def _arguments(cls, file):
-    return {"updates": "together", **super()._arguments(file)}  # files from before there was a choice
-
 
 def played_form(game: pyspiel.Game) -> PlayedGame:
   """The game on arrays; ValueError if it has no such form."""

@@ -142,8 +142,7 @@ class PlayedMCCFRSolver(PlayedSolver):
 
   @classmethod
   def _arguments(cls, file):
-    before = {"gamma": 1.0, "decay_power": 0.0}  # files from before there was a choice
-    options = {**before, **super()._arguments(file)}
+    options = super()._arguments(file)
     if options.get("key") is not None:
       options["keys"] = _saved_keys(file)
     if FIXED in file.shapes:

@@ -151,9 +151,6 @@ class PSCFRSolver(TreeSolver):
       kept = cfr.regroup(kept, self._folded.fold)
     return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
 
-  def _from_version_1(self, kept):
-    return cfr.from_version_1(kept, self.rule)
-
   def _options(self):
     return {
       **super()._options(),

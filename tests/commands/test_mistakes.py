@@ -43,7 +43,7 @@ def spoil(folder, run):
     ("solve|river_subgame(ranges=AA)", "ranges='AA'"),
     ("solve|kuhn_poker(players=3)", "two-player zero-sum"),
     ("solve|one|two", "Expected one game, got 'one' and 'two'"),
-    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm|nrm+|cfr|cfr+>"),
+    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm+|cfr|cfr+>"),
     ("solve|--dtype=float16", "value should be one of <float32|float64>"),
     ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
     ("solve|--iterations=-1", "-1 is not a non-negative integer"),

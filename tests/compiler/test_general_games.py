@@ -103,11 +103,11 @@ def test_converges_to_the_lps_value(name, value):
 def test_all_forms_give_the_same_iterates(name):
   """Bayesian structure is found and used; without it, and without public states, nothing changes."""
   game = pyspiel.load_game(WITHOUT_TIES[name])
-  found = PSCFRSolver(game, "nrm", dtype="float64")
+  found = PSCFRSolver(game, dtype="float64")
   assert found.tree.leaves.kind == "dense"
   others = [
-    PSCFRSolver(game, "nrm", dtype="float64", leaves="sparse"),
-    PSCFRSolver(game, "nrm", dtype="float64", public_states="none"),
+    PSCFRSolver(game, dtype="float64", leaves="sparse"),
+    PSCFRSolver(game, dtype="float64", public_states="none"),
   ]
   assert all(other.tree.leaves.kind == "sparse" for other in others)
   for solver in (found, *others):

@@ -89,7 +89,7 @@ def test_all_leaf_forms_are_worth_the_same(shape, seed):
     assert results[0].exploitability == pytest.approx(expected, abs=LEAST * scale)
 
 
-@given(shapes(4), st.sampled_from(sorted(set(RULES) - {"nrm"})), st.booleans())
+@given(shapes(4), st.sampled_from(sorted(RULES)), st.booleans())
 def test_solvers_find_the_value_of_the_lp(shape, rule, alternating):
   game = load(shape)
   solver = PSCFRSolver(game, rule, alternating, "float64", public_states="none")

@@ -81,7 +81,7 @@ def test_cfr_values_of_one_decision_are_exact():
   _, subgames, _, _, reach = load("kuhn_poker")
   states = frontier_of(subgames)
   ranges = ranges_at(subgames.cut(states), reach)
-  (values,) = ask(CFRValues(2000, "nrm").bind(subgames, states), 0, ranges)
+  (values,) = ask(CFRValues(2000).bind(subgames, states), 0, ranges)
   standing = subgames.cut(states).roots
   own, theirs = ([path[i] for path in root_histories(subgames, i, standing[i])[0]] for i in (0, 1))
   value, other = dict(zip(own, values, strict=True)), dict(zip(theirs, ranges[1][0], strict=True))
