@@ -11,6 +11,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
 
+import durations
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,9 +39,55 @@ def pytest_sessionstart(session):
     shutil.rmtree(folder)
 
 
+# --- The quick tests are those that durations.json does not name -------------------------------------------
+
+START = pytest.StashKey[float]()
+spent = {}  # {test function: processor seconds of its dearest parametrisation} in this session
+
+
+def pytest_addoption(parser):
+  parser.addoption("--record", action="store_true", help="write times of slow tests to tests/durations.json")
+
+
 def pytest_collection_modifyitems(items):
-  """Whole notebooks and pages first: with two workers, neither waits for the other's last one."""
-  items.sort(key=lambda item: item.path.name not in ("test_colab.py", "test_documentation.py"))
+  """Marks the slow tests, before `-m` selects; the longest come first, so that no worker ends with one."""
+  seconds = durations.recorded()
+  for item in items:
+    if durations.function(item.nodeid) in seconds:
+      item.add_marker("slow")
+  items.sort(key=lambda item: -max(durations.LONG, seconds.get(durations.function(item.nodeid), 0)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+  item.stash[START] = durations.processor_time()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+  """Adds processor seconds, fixtures included, to the report of a test that passed; workers send it on."""
+  report = yield
+  if call.when == "call" and report.passed:
+    report.processor_seconds = durations.processor_time() - item.stash[START]
+  return report
+
+
+def pytest_runtest_logreport(report):
+  if hasattr(report, "processor_seconds"):
+    name = durations.function(report.nodeid)
+    spent[name] = max(spent.get(name, 0), report.processor_seconds)
+
+
+def pytest_sessionfinish(session):
+  if session.config.option.record and not hasattr(session.config, "workerinput"):
+    durations.record(spent)
+
+
+def pytest_terminal_summary(terminalreporter):
+  """Names tests that are far from quick and not recorded: new ones, or ones that a change has made slow."""
+  far = {name for name, seconds in spent.items() if seconds > 4 * durations.SLOW}
+  for name in sorted(far - {*durations.recorded()}):
+    terminalreporter.line(f"{name} took {spent[name]:.1f} s: mark it by python -m pytest --record")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -115,7 +115,6 @@ def test_notebooks_have_badges_once_these_can_work(name):
   assert can_work or "upload the wheel" in first
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_notebooks_run(name, tmp_path, monkeypatch):
   """Any error in a cell is raised here; the pictures are where they were when the outputs were stored."""

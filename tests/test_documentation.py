@@ -135,7 +135,6 @@ def has_something_to_run(page):
   return any(b.reason is None and b.language in SHELL + PYTHON for b in blocks(page.read_text()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", [*filter(has_something_to_run, PAGES)], ids=lambda page: page.name)
 def test_all_that_a_page_shows_runs(page, tmp_path):
   result = run_page(page, tmp_path)

@@ -357,7 +357,6 @@ def test_measurements_get_rarer():
   assert shown == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
 
-@pytest.mark.slow
 def test_the_main_job(tmp_path):
   """One command, and the paper's subgame is solved."""
   result = subprocess.run([PROGRAM, "solve"], cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -37,7 +37,6 @@ def kept(folder):
   return sorted(path.name for path in folder.rglob("*-cache"))
 
 
-@pytest.mark.slow
 def test_a_second_process_compiles_nothing_long(tmp_path):
   first, second = (run(COMPILED, tmp_path) for _ in range(2))
   assert first == [str(tmp_path), "0"]
@@ -47,13 +46,11 @@ def test_a_second_process_compiles_nothing_long(tmp_path):
   assert kept(tmp_path) == files != []
 
 
-@pytest.mark.slow
 def test_the_program_keeps_its_code_where_caches_belong(tmp_path):
   run(SOLVE, f"--output={tmp_path / 'run'}", XDG_CACHE_HOME=tmp_path / "caches", HOME=tmp_path)
   assert kept(tmp_path)
 
 
-@pytest.mark.slow
 def test_the_switch(tmp_path):
   run(SOLVE, f"--output={tmp_path / 'run'}", PS_CFR_SPIEL_CACHE="off", HOME=tmp_path, XDG_CACHE_HOME=tmp_path)
   assert not kept(tmp_path)

@@ -185,7 +185,6 @@ def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
   assert values.card["finished"] and len(list(tmp_path.iterdir())) == 6
 
 
-@pytest.mark.slow
 def test_searches_teach_upwards():
   """Each turn solves one decision ahead only; the values come nearer to those of whole solutions."""
   game, errors = pyspiel.load_game(DICE), []

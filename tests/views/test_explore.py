@@ -111,7 +111,6 @@ def test_the_page_is_whole_and_needs_no_network():
   assert "/*DATA*/" not in page
 
 
-@pytest.mark.slow
 def test_the_page_of_the_default_river_is_small():
   assert len(explore_page(random_policy("river_subgame")).encode()) < LARGEST
 
@@ -133,7 +132,6 @@ def test_the_command(tmp_path, capsys):
 
 
 @needs_browser
-@pytest.mark.slow
 def test_three_lines_of_a_river_are_clicked_through(tmp_path):
   policy = random_policy(RIVER)
   lines = {"AKo": ["Check", "Bet 100"], "TT": ["Bet 200"], "QQ": ["All-in 900"]}
@@ -169,7 +167,6 @@ def assert_table_is(shown, here, worth, types):
 
 
 @needs_browser
-@pytest.mark.slow
 def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
   policy = random_policy("holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)")
   line, kind = ["Check", "Bet 200", "Call", "Deal 2c"], "AKo"
@@ -197,7 +194,6 @@ PART = ["check, check, 2c ..."]
 
 @pytest.mark.parametrize("saved", [False, True], ids=["lines", "part"])
 @needs_browser
-@pytest.mark.slow
 def test_a_line_of_a_turn_alone(tmp_path, saved):
   """Asked for, or all that a file has; of a part what depends on other lines is not known."""
   policy, lines = random_policy(TURN), PART
@@ -215,7 +211,6 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
   assert {np.isnan(numbers(row[1:])[1]) for row in seen[0]["table"][1:]} == {saved}  # what a check is worth
 
 
-@pytest.mark.slow
 def test_the_page_of_a_river_of_a_turn_is_small():
   """All hands, and one of the 48 cards."""
   page = explore_page(random_policy("holdem_subgame(stack=1000)"), lines=PART)
@@ -223,7 +218,6 @@ def test_the_page_of_a_river_of_a_turn_is_small():
 
 
 @needs_browser
-@pytest.mark.slow
 def test_glasses_has_a_map_with_beliefs(tmp_path):
   policy = random_policy("glasses")
   seen = click(policy, [("#moves button", "Stones to 1/9"), ("#moves button", "...")], tmp_path)
@@ -278,7 +272,6 @@ def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
 
 
 @needs_browser
-@pytest.mark.slow
 def test_a_pursuit_has_a_map_with_beliefs(tmp_path):
   policy = random_policy(PURSUIT)
   (seen,) = click(policy, [("#moves button", "...")], tmp_path, 390)
@@ -291,7 +284,6 @@ def test_a_pursuit_has_a_map_with_beliefs(tmp_path):
 
 
 @needs_browser
-@pytest.mark.slow
 def test_leduc_is_a_tree_with_tables(tmp_path):
   policy = random_policy("leduc_poker")
   line = ["Raise", "Call", "Deal 0"]
