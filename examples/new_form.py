@@ -18,15 +18,15 @@ class Form:
   stake = np.array([0.0, 1.0, 0.0, 0.0, 2.0])  # to the player with the stronger card
   types = (("0", "1", "2"),) * 2
   weights = (np.ones(3),) * 2
-  cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy, nobody else's
+  cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy of this player
   strength = (CARDS,) * 2
   first, answer = (tuple(f"card ({card},), then {line}" for card in CARDS) for line in ("()", "(1,)"))
   infostates = (first, (), answer, (), ())
 
 
 class HalfStreetByForm(HalfStreet):
-  """The same game; `build_tree` takes the form where there is one."""
+  """The same game; `build_tree` takes the form of a game that has one."""
 
   def bayesian_form(self):
-    """What `build_tree` asks for."""
+    """The form, for `build_tree`."""
     return Form

@@ -21,7 +21,7 @@ class HalfStreet(pyspiel.Game):
 
 
 class State(pyspiel.State):
-  """The moves so far: two cards, what player 0 does, what player 1 answers to a bet."""
+  """The moves so far: two cards, player 0's action, player 1's answer to a bet."""
 
   moves = ()
 

@@ -30,7 +30,7 @@ class LowRankLeaves:
     return LowRankLeaves(self.left[leaf], self.right[leaf])(player, [reach])[0]
 
   def take(self, leaves):
-    """The same for some of the leaves; -1 is one that is worth nothing."""
+    """The evaluator of some of the leaves; -1 stands for a leaf of value 0."""
     (numbers,) = leaves[0]
     return LowRankLeaves(self.left[numbers] * (numbers >= 0)[:, None, None], self.right[numbers])
 

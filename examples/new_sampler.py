@@ -1,4 +1,4 @@
-"""A new way to sample: outcome sampling in antithetic pairs, a trajectory of 1 - u beside each of u."""
+"""A new sampler: outcome sampling in antithetic pairs, a trajectory from 1 - u beside each from u."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tre
 
 @dataclasses.dataclass(frozen=True)
 class AntitheticSampling(OutcomeSampling):
-  """The mean of both estimates of a pair: unbiased, as 1 - u is as uniform as u."""
+  """The mean of both estimates of a pair: unbiased, because 1 - u is uniform too."""
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
     """Updates from the uniform numbers [draws, B]; see `mccfr.Sampler`."""

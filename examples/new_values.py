@@ -1,4 +1,4 @@
-"""A new value function: learned by least squares from subgames that were solved at random ranges."""
+"""A new value function, learned by least squares from subgames solved at random ranges."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ def beliefs(ranges):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundLinear:
-  """For each public state a linear function of the beliefs: weights [F, H0 H1, H] of each player."""
+  """A linear function of the beliefs for each public state: weights [F, H0 H1, H] of each player."""
 
   weights: tuple[jax.Array, jax.Array]
 
@@ -31,12 +31,12 @@ class BoundLinear:
 
 @dataclasses.dataclass(frozen=True)
 class LinearValues:
-  """Learns from `samples` pairs of ranges at each public state; for Bayesian games."""
+  """Values learned from `samples` pairs of ranges at each public state of a Bayesian game."""
 
   samples: int = 200
 
   def bind(self, subgames, public_states, pad_to=None):
-    """Solves all public states at once for each sample, then fits."""
+    """Solve all public states at once for each sample, then fit."""
     teacher = ps_cfr_spiel.CFRValues(100).bind(subgames, public_states, pad_to)
     rng, weights = np.random.default_rng(0), []
     ranges = [rng.dirichlet(np.ones(p.types), (self.samples, p.roots)) for p in teacher.tree.players]
