@@ -8,6 +8,7 @@ exploitability, its value or the root's probabilities, and a hash of the bytes o
 The last bits depend on the processor and on JAX's version: compare two runs of one machine.
 """
 
+import argparse
 import hashlib
 from collections.abc import Callable, Iterator
 
@@ -99,6 +100,7 @@ def runs(name: str) -> Iterator[tuple[str, Callable[[pyspiel.Game], str]]]:
 
 def main() -> None:
   """Prints a line for every game and run."""
+  argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
   for name, text in GAMES.items():
     game = pyspiel.load_game(text)
     for what, run in runs(name):

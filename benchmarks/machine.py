@@ -1,12 +1,24 @@
-"""Names the machine that a benchmark ran on, so that its figures can be read."""
+"""Shared by all benchmarks: the machine that one ran on, times and memory, figures kept for pictures.
 
+Benchmarks are modules, run from the repository: `python -m benchmarks.papers.table1`. `papers` has a script
+for a table or figure of a paper, `engineering` those that a change must not slow down.
+"""
+
+import argparse
 import importlib.metadata
+import json
 import os
 import platform
+import subprocess
+import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
+
+DATA = Path(__file__).parent / "data"
 
 
 def describe() -> str:
@@ -39,3 +51,68 @@ def median_seconds(function, repetitions: int) -> float:
     function()
     seconds.append(time.perf_counter() - start)
   return float(np.median(seconds))
+
+
+class PeakMemory:
+  """Most memory that this process has used since this object was made, over what it used then, in MB."""
+
+  def __init__(self):
+    with open("/proc/self/clear_refs", "w") as file:
+      file.write("5")  # forget the peak so far (Linux)
+    self.before = self._read("VmRSS")
+
+  def _read(self, name: str) -> float:
+    with open("/proc/self/status") as file:
+      return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
+
+  def __call__(self) -> float:
+    """Reads it."""
+    return self._read("VmHWM") - self.before
+
+
+def duration(seconds: float) -> str:
+  """A time with a unit that suits it."""
+  for unit, size in (("h", 3600), ("min", 60), ("s", 1)):
+    if seconds >= size:
+      return f"{seconds / size:.2f} {unit}"
+  return f"{1e3 * seconds:.2f} ms" if seconds >= 1e-4 else f"{1e6 * seconds:.1f} us"
+
+
+def in_process(module: str, *words: str, timeout: float | None = None, **environment: str) -> Any:
+  """Runs a benchmark with some arguments in a process of its own; what it prints last, read as JSON."""
+  command = [sys.executable, "-m", module, *words]
+  done = subprocess.run(
+    command, check=True, capture_output=True, text=True, timeout=timeout, env={**os.environ, **environment}
+  )
+  return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def add_flags(parser: argparse.ArgumentParser, what: str) -> None:
+  """Adds --plot, and --redraw."""
+  parser.add_argument("--plot", help=f"file to draw {what} to; the figures are kept under its name")
+  parser.add_argument("--redraw", action="store_true", help="run nothing: draw what the last run kept")
+
+
+def keep(picture: str | Path, found: Any) -> None:
+  """Keeps a picture's figures in benchmarks/data, as JSON: numbers to six digits, lists, keys as text."""
+  DATA.mkdir(exist_ok=True)
+  _file(picture).write_text(json.dumps(_plain(found)) + "\n")
+
+
+def kept(picture: str | Path) -> Any:
+  """The figures that the last run for a picture of this name kept."""
+  return json.loads(_file(picture).read_text())
+
+
+def _file(picture: str | Path) -> Path:
+  return DATA / f"{Path(picture).stem}.json"
+
+
+def _plain(found: Any) -> Any:
+  if hasattr(found, "tolist"):
+    found = found.tolist()
+  if isinstance(found, dict):
+    return {str(key): _plain(value) for key, value in found.items()}
+  if isinstance(found, list | tuple):
+    return [_plain(value) for value in found]
+  return float(f"{found:.6g}") if isinstance(found, float) else found

@@ -41,7 +41,7 @@ LEFT_OUT = {  # parts of a command line, by how they begin
   r"(\.venv/bin/)?(python3? -m )?pytest\b": "these are the tests",
   r"(\./)?\.ci/run\b": "runs the tests",
   r"(\.venv/bin/)?sphinx-build\b": "needs the extra docs; .ci/run does it",
-  r"(taskset -c \S+ )?(\.venv/bin/)?python3? benchmarks/": "takes minutes; benchmarks are run by hand",
+  r"(taskset -c \S+ )?(\.venv/bin/)?python3? (-m )?benchmarks\b": "takes minutes; benchmarks are run by hand",
 }
 
 

@@ -2,9 +2,8 @@
 
 May use: policy, cfr, compiler and what is below them. `maps` makes abstractions for users, `partitions` lays
 one player's out for a tree and splits it, `refine` says where; `cfr_ira` and `fpira` are the algorithms of
-Čermák, Lisý and Bošanský (2020), `double_oracle` what they are compared with, `loss` says what an abstraction
-costs. `public_clusters` (of boards) and `buckets` (of hands, by the distances of `transport`) cluster rows of
-numbers, for games too large for keys.
+Čermák, Lisý and Bošanský (2020), `loss` says what an abstraction costs. `public_clusters` (of boards) and
+`buckets` (of hands, by the distances of `transport`) cluster rows of numbers, for games too large for keys.
 """
 
 from ps_cfr_spiel.abstraction import cfr_ira, fpira
@@ -18,7 +17,6 @@ from ps_cfr_spiel.abstraction.buckets import (
   cluster_equities,
   squared,
 )
-from ps_cfr_spiel.abstraction.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
   PRESETS,
@@ -32,7 +30,7 @@ from ps_cfr_spiel.abstraction.maps import (
   unbind,
 )
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets
-from ps_cfr_spiel.abstraction.public_clusters import board_distances, check_disjoint, public_clusters, spread
+from ps_cfr_spiel.abstraction.public_clusters import board_distances, public_clusters, spread
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 
 __all__ = [
@@ -54,9 +52,7 @@ __all__ = [
   "bucketed",
   "carrying",
   "cfr_ira",
-  "check_disjoint",
   "cluster_equities",
-  "double_oracle",
   "fpira",
   "from_file",
   "greedy_distances",

@@ -7,7 +7,9 @@ averages are kept for each set (Eqs. 8 to 11, summed over members). After a turn
   bound      some infostates are tracked from turn T = 1, 2, 4, ... to the next; one leaves its set as soon as
              max_a of its regrets since T, divided by t - T, is above
              spread(I) sqrt(A) / (100 sqrt(t)), which promises convergence (Algorithm 9).
-What the paper's text leaves open, and where its authors' figures need another reading, is an option.
+The text leaves five things open, or its figures need another reading: random sets are sampled with all their
+members while these fit (Algorithm 8), only the tables of new sets begin anew, the heuristic looks at positive
+regrets alone, its t counts rounds of both players, and sets without regrets play uniformly.
 """
 
 import dataclasses
@@ -20,14 +22,13 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
-from ps_cfr_spiel.abstraction.refine import SAMPLINGS, disagreement, largest, sample, without_largest
-from ps_cfr_spiel.arguments import check_count, check_flag, check_number, check_option
+from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
+from ps_cfr_spiel.arguments import check_count, check_flag, check_number
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import PublicTree, Sets, bucket_shapes
 
 RULE = RMPlus()
-RESETS, STARTS, TIMES = ("new", "all", "none"), ("uniform", "first"), ("rounds", "turns")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,14 +38,6 @@ class Refinement:
   Attributes:
     bound: most infostates, of both players, that the bound tracks at a time; 0 for none.
     heuristic: most infostates that the heuristic samples in a turn; 0 for none.
-    sampling: "sets", random sets with all their members while they fit (Algorithm 8), or "infostates",
-      uniformly (Eqs. 16 and 18), which chips crumbs off large sets.
-    reset: what a split clears: the regrets and averages of "new" sets, of "all" its parts as in Algorithms 9
-      and 10, or of "none", which inherit.
-    clip: whether the heuristic looks at positive regrets only, so that where no action would have been better
-      all are equally good.
-    time: what t in the tolerance counts, "rounds" of both players or "turns" of one.
-    start: the strategy of sets without regrets, "uniform" or the "first" action.
     tolerance: the heuristic's is tolerance / sqrt(t), in counterfactual utility.
     relative: whether it is multiplied by the largest regret in the sampled part of the set: counterfactual
       utility shrinks with the number of types and of cards to come, and no regret on a river would count.
@@ -52,22 +45,12 @@ class Refinement:
 
   bound: int = 10
   heuristic: int = 90
-  sampling: str = "sets"
-  reset: str = "new"
-  clip: bool = True
-  time: str = "rounds"
-  start: str = "uniform"
   tolerance: float = 0.2
   relative: bool = False
 
   def __post_init__(self):
     check_count("bound", self.bound, 0)
     check_count("heuristic", self.heuristic, 0)
-    check_option("sampling", self.sampling, SAMPLINGS)
-    check_option("reset", self.reset, RESETS)
-    check_flag("clip", self.clip)
-    check_option("time", self.time, TIMES)
-    check_option("start", self.start, STARTS)
     check_number("tolerance", self.tolerance, 0, 1e9)
     check_flag("relative", self.relative)
 
@@ -152,9 +135,6 @@ def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
   sizes = room(setting.tree.players[player], parts)
   tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
   strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
-  if setting.refinement.start == "first":
-    for x in (*strategy, *regrets):  # a regret of 1 for the first action: it is played until others have some
-      x[:] = np.eye(1, len(x), dtype=setting.dtype).reshape(-1, 1, 1)
   average, excess = (tuple(x.copy() for x in tables) for _ in range(2))
   return PlayerState(tuple(strategy), average, excess, tuple(regrets))
 
@@ -182,9 +162,9 @@ def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int)
   since = 1 << (turn.bit_length() - 1)  # when what is tracked was sampled
   rng = np.random.default_rng((setting.seed, turn))
   tracked, summed = np.array(run.tracked), np.array(run.summed)
-  (hot,) = sample(rng, run.parts[player : player + 1], how.heuristic, how.sampling)
+  (hot,) = sample(rng, run.parts[player : player + 1], how.heuristic)
   if how.bound and turn == since:
-    chosen = sample(rng, run.parts, how.bound, how.sampling)
+    chosen = sample(rng, run.parts, how.bound)
     pairs = np.concatenate([np.stack([np.full(len(cells), i), cells], 1) for i, cells in enumerate(chosen)])
     tracked[:], summed[:] = -1, 0
     tracked[: len(pairs)] = pairs
@@ -197,9 +177,9 @@ def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int)
 
   parts, players = list(run.parts), list(players)
   if len(hot):
-    found, time = entries(regrets, hot, -np.inf), turn if how.time == "turns" else (turn + 1) // 2
+    found, time = entries(regrets, hot, -np.inf), (turn + 1) // 2
     scale = largest(found.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
-    groups = disagreement(found, how.tolerance * scale / np.sqrt(time), how.clip)
+    groups = disagreement(found, how.tolerance * scale / np.sqrt(time))
     leave = without_largest(parts[player], hot, groups)
     _part(setting, parts, players, player, hot[leave], groups[leave])
   if turn != since:
@@ -231,18 +211,14 @@ def _part(setting: Setting, parts: list, players: list, player: int, cells: np.n
 
 
 def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition, moves: np.ndarray):
-  """A player's tables after splits: columns for the new sets, and what `Refinement.reset` clears cleared."""
-  blank, reset = _blank(setting, player, parts), setting.refinement.reset
-  old, new = moves.T
+  """A player's tables after splits: those of new sets are blank, all others stay."""
+  blank, new = _blank(setting, player, parts), moves[:, 1]
 
   def settle(bucket, table, empty):
-    here = parts.bucket[new] == bucket
-    source, target = parts.column[old[here]], parts.column[new[here]]
+    target = parts.column[new[parts.bucket[new] == bucket]]
     whole = empty.copy()
     whole[:, : table.shape[1]] = table
-    whole[:, target] = whole[:, source] if reset == "none" else empty[:, target]
-    if reset == "all":
-      whole[:, source] = empty[:, source]
+    whole[:, target] = empty[:, target]
     return whole
 
   tables = [

@@ -109,25 +109,3 @@ def descend(distances: np.ndarray, clusters: np.ndarray, sweeps: int) -> np.ndar
     if not moved:
       break
   return clusters
-
-
-def check_disjoint(clusters: np.ndarray, cells: np.ndarray, names: list[str]) -> None:
-  """ValueError, naming both boards, if two clusters share a cell.
-
-  Args:
-    clusters: int[M], the cluster of each board.
-    cells: int[M, V], the abstract cell of each private state on each board; -1 where there is none.
-    names: of the boards.
-  """
-  owner = np.full(int(cells.max(initial=-1)) + 1, -1)
-  for board, row in enumerate(cells):
-    used = np.unique(row[row >= 0])
-    first = owner[used]
-    foreign = used[(first >= 0) & (clusters[first] != clusters[board])]
-    if len(foreign):
-      other = int(owner[foreign[0]])
-      raise ValueError(
-        f"The boards {names[other]} and {names[board]} share cell {foreign[0]}, but are in the clusters "
-        f"{clusters[other]} and {clusters[board]}; each cluster needs cells of its own."
-      )
-    owner[used] = np.where(first < 0, board, first)

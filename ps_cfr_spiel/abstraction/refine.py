@@ -6,8 +6,6 @@ import numpy as np
 
 from ps_cfr_spiel.abstraction.partitions import Partition
 
-SAMPLINGS = ("sets", "infostates")
-
 
 def without_largest(parts: Partition, cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
   """bool[n]: all of some infostates but, in each set, the largest group, which shall stay with the rest."""
@@ -20,14 +18,15 @@ def without_largest(parts: Partition, cells: np.ndarray, groups: np.ndarray) -> 
   return ~largest[member.reshape(-1)]
 
 
-def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int, by: str) -> list[np.ndarray]:
+def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int) -> list[np.ndarray]:
   """Some infostates that are not alone in their sets (Čermák, Lisý and Bošanský 2020, Algorithm 8).
+
+  Random sets are taken with all their members, the last of them with some.
 
   Args:
     rng: for the choice.
     parts: partitions that are sampled together.
     most: how many to choose; all, if there are no more.
-    by: "sets", random sets with all their members, of the last one some, or "infostates", uniformly.
 
   Returns:
     For each partition the cells chosen.
@@ -37,26 +36,25 @@ def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int, by: 
   number = np.concatenate([p.sets[s] + n for p, s, n in zip(parts, shared, starts, strict=False)])
   cells, of = np.concatenate(shared), np.repeat(np.arange(len(parts)), [len(s) for s in shared])
   if len(cells) > most:
-    rank = rng.random(len(cells))
-    if by == "sets":
-      rank += rng.permutation(starts[-1])[number]
+    rank = rng.random(len(cells)) + rng.permutation(starts[-1])[number]
     chosen = np.sort(np.argpartition(rank, most)[:most]) if most else np.zeros(0, int)
     cells, of = cells[chosen], of[chosen]
   return [cells[of == n] for n in range(len(parts))]
 
 
-def disagreement(regrets: np.ndarray, tolerance: np.ndarray, clip: bool) -> np.ndarray:
+def disagreement(regrets: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
   """Groups infostates by the actions that are best for them (Čermák et al. 2020, Algorithm 10).
+
+  Negative regrets count as zero: where no action would have been better, all are equally good.
 
   Args:
     regrets: [n, A], minus infinity where an infostate has fewer actions.
     tolerance: [n], how far from the largest regret an action is still among the best.
-    clip: whether negative regrets count as zero.
 
   Returns:
     int[n], equal for infostates with the same actions among the best.
   """
-  shown = np.where(np.isfinite(regrets), np.maximum(regrets, 0), -np.inf) if clip else regrets
+  shown = np.where(np.isfinite(regrets), np.maximum(regrets, 0), -np.inf)
   best = shown >= shown.max(1, keepdims=True) - tolerance[:, None]
   return np.unique(best, axis=0, return_inverse=True)[1].reshape(-1)
 

@@ -164,7 +164,7 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
 def leaves_of(lines: Lines, kind: str) -> str:
   """The kind of evaluator that is made; for "auto" the fastest.
 
-  That is matrices for few hands, and on anything but a CPU (`benchmarks/leaves.py`).
+  That is matrices for few hands, and on anything but a CPU (`benchmarks/engineering/leaves.py`).
   """
   if kind != "auto":
     return kind

@@ -1,7 +1,7 @@
 """How the long loops are compiled: `jax.jit`, with what XLA's CPU backend does better without.
 
 The loops are hundreds of small kernels. Without XLA's "fusion emitters" they compile in half the time
-and a third of the memory, and run up to twice as fast in small games (`benchmarks/compile_options.py`).
+and a third of the memory, and run up to twice as fast in small games.
 
 Use `jit` for what loops over iterations or goes through a whole tree; plain `jax.jit` will do for small
 functions that are called now and then. Only the outermost of nested jitted functions may have compiler

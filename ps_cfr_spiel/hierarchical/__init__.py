@@ -12,7 +12,6 @@ from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, Tables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import (
   DealtAbstraction,
-  abstraction_of_cells,
   from_file,
   load_abstraction,
   save_abstraction,
@@ -46,7 +45,6 @@ __all__ = [
   "Sizes",
   "Strategy",
   "Tables",
-  "abstraction_of_cells",
   "all_devices",
   "boards_of",
   "device_game",

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.abstraction import check_disjoint
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.storage import Stored
 
@@ -107,26 +106,6 @@ def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
   return given.astype(np.int32)
 
 
-def abstraction_of_cells(
-  game: DealtGame, clusters: np.ndarray, cells: Sequence[np.ndarray]
-) -> DealtAbstraction:
-  """From cells that are numbered through all clusters, for each round int[K, H] as in `DealtAbstraction`.
-
-  Raises:
-    ValueError: as `DealtAbstraction.of`, or two clusters share a cell; the error names both boards.
-  """
-  tables = [np.asarray(cells[0], np.int32)]
-  for number, table in enumerate(map(np.asarray, cells[1:]), start=SPECIAL):
-    own, names = clusters_of(game, clusters, number), _names(game, number)
-    check_disjoint(own, table, names)
-    local = np.full(table.shape, -1, np.int32)
-    for cluster in range(int(own.max()) + 1):
-      here = (own == cluster)[:, None] & (table >= 0)
-      local[here] = np.unique(table[here], return_inverse=True)[1]
-    tables.append(local)
-  return DealtAbstraction.of(game, clusters, tables)
-
-
 def to_arrays(abstraction: DealtAbstraction) -> dict[str, np.ndarray]:
   """What files keep of an abstraction, beside its game."""
   tables = {f"buckets{number}": table for number, table in enumerate(abstraction.buckets)}
@@ -162,11 +141,6 @@ def load_abstraction(path: str | os.PathLike, game: DealtGame) -> DealtAbstracti
   except KeyError as error:
     raise ValueError(f"{path} is damaged: it has no {error}.") from error
   return DealtAbstraction.of(game, found.clusters, found.buckets)
-
-
-def _names(game: DealtGame, number: int) -> list[str]:
-  """The boards of a round, in letters."""
-  return [game.form.deck.names(cards) for cards in game.runouts[number].cards]
 
 
 def clusters_of(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:

@@ -123,7 +123,7 @@ class LearnedValues:
 
   @classmethod
   def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
-    """Values that come with this package, made by `benchmarks/learned_values.py`; their `card` says how.
+    """Values that come with this package (`benchmarks/papers/learned_values.py`); their `card` says how.
 
     Args:
       game: or its name.

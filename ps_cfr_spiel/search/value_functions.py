@@ -45,7 +45,7 @@ class CFRValues:
   strategies against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's
   experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1 asks
   for, but both players' are too high until CFR has converged: searches by them play worse on Leduc, on
-  Glasses there is no clear order (benchmarks/resolving_exploitability.py).
+  Glasses there is no clear order (benchmarks/papers/resolving_exploitability.py).
 
   Attributes:
     iterations: of CFR, from uniform strategies each time.

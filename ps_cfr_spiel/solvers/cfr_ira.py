@@ -1,7 +1,6 @@
 """CFR+IRA as a solver in OpenSpiel's shape: it finds an abstraction that is as good as the game."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -32,13 +31,15 @@ class CFRPlusIRASolver(SplittingSolver):
     iteration: iterations done, each a turn of both players (the paper counts turns).
   """
 
-  _apart = ("bound", "heuristic")  # of `refinement`
+  _apart = ("bound", "heuristic", "tolerance", "relative")  # of `refinement`
 
   def __init__(
     self,
     game: pyspiel.Game,
     bound: int = 10,
     heuristic: int = 90,
+    tolerance: float = 0.2,
+    relative: bool = False,
     abstraction: Abstraction | Key | str | None = None,
     seed: int = 0,
     skip: int = 100,
@@ -48,7 +49,6 @@ class CFRPlusIRASolver(SplittingSolver):
     limit: int = LIMIT,
     progress: bool | None = None,
     memory: float | None = None,
-    **options: Any,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -56,6 +56,8 @@ class CFRPlusIRASolver(SplittingSolver):
       game: from `pyspiel.load_game`.
       bound: k_b of the paper: most infostates that the regret bound tracks at a time.
       heuristic: k_h: most infostates that the heuristic samples in a turn.
+      tolerance: see `abstraction.cfr_ira.Refinement`.
+      relative: likewise.
       abstraction: to begin with, or a key of `ps_cfr_spiel.abstract`; "initial" by default.
       seed: see the class.
       skip: see the class.
@@ -65,16 +67,12 @@ class CFRPlusIRASolver(SplittingSolver):
       limit: most histories to walk.
       progress: show a progress bar while walking; see `build_tree`.
       memory: most bytes to take; see `build_tree`.
-      **options: the other fields of `abstraction.cfr_ira.Refinement`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
     """
     self.game = game
-    allowed = [field.name for field in dataclasses.fields(cfr_ira.Refinement)]
-    if unknown := sorted(set(options) - set(allowed)):
-      raise ValueError(f"Unknown options {unknown}; choose among {', '.join(allowed)}.")
-    self.refinement = cfr_ira.Refinement(bound, heuristic, **options)
+    self.refinement = cfr_ira.Refinement(bound, heuristic, tolerance, relative)
     self.dtype, self.skip = check_dtype(dtype), check_count("skip", skip, 0)
     self.seed = check_integer("seed", seed, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit

@@ -12,7 +12,7 @@ from ps_cfr_spiel.tree.leaves import dot, two_parts_sampled, two_parts_take
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
-CHUNK = 64  # leaves: what a showdown makes of them stays in a core's cache (benchmarks/leaves.py)
+CHUNK = 64  # leaves: what a showdown makes of them stays in a core's cache (benchmarks/engineering/leaves.py)
 
 
 @jax.tree_util.register_dataclass

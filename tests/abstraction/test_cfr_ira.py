@@ -105,7 +105,7 @@ def played(tree, strategies, *, player):
     (KUHN, {}),
     (KUHN, {"bound": 4, "heuristic": 0}),
     (random_game(3), {"bound": 3, "heuristic": 4}),
-    (LEDUC, {"reset": "all"}),
+    (LEDUC, {}),
   ],
 )
 def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
@@ -221,49 +221,38 @@ def test_seeds_differ():
   assert found[0] != found[1]
 
 
-@pytest.mark.parametrize(
-  "options",
-  [
-    {"reset": "all", "clip": False, "time": "turns"},
-    {"reset": "none", "sampling": "infostates"},
-    {"start": "first", "relative": True},
-  ],
-  ids=lambda options: "-".join(map(str, options.values())),
-)
-def test_every_reading_of_the_text_solves_kuhn(options):
-  solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, skip=50, **options)
+def test_a_relative_tolerance_solves_kuhn():
+  solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, skip=50, relative=True)
   solver.run(400)
   assert solver.exploitability() < 0.01
   assert 3 < solver.abstraction.count <= 12
 
 
-@pytest.mark.parametrize(("time", "counted"), [("rounds", [1, 2, 3]), ("turns", [1, 2, 3, 4, 5, 6])])
-def test_the_tolerance_falls_with_the_root_of_time(time, counted, monkeypatch):
+def test_the_tolerance_falls_with_the_root_of_time(monkeypatch):
   seen = []
 
-  def agreeing(found, tolerance, clip):
+  def agreeing(found, tolerance):
     seen.extend(tolerance)
     return np.zeros(len(found), int)
 
   monkeypatch.setattr(cfr_ira, "disagreement", agreeing)
-  ps_cfr_spiel.CFRPlusIRASolver(KUHN, tolerance=0.6, time=time, dtype="float64").run(3)
-  np.testing.assert_allclose(np.unique(seen), np.unique(0.6 / np.sqrt(counted)))
+  ps_cfr_spiel.CFRPlusIRASolver(KUHN, tolerance=0.6, dtype="float64").run(3)
+  np.testing.assert_allclose(np.unique(seen), np.unique(0.6 / np.sqrt([1, 2, 3])))
 
 
 def test_what_a_split_clears():
-  """Tables of new sets begin anew; those of the others stay, unless all parts are cleared or inherit."""
-  for reset in cfr_ira.RESETS:
-    solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, bound=0, heuristic=0, skip=0, reset=reset, dtype="float64")
-    solver.run(3)
-    before = jax.tree.map(np.asarray, solver._state.players[1])
-    parts = jax.tree.map(np.asarray, solver._state.parts[1])
-    moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
-    after = cfr_ira._settled(solver._setting, 1, before, moved, moves)
-    old, new = before.rule[0][:, 1, 0], after.rule[0][:, moved.column[moves[0, 1]], 0]
-    assert before.average[0][:, 1].any()
-    assert after.rule[0][:, 1, 0].tolist() == ([0, 0] if reset == "all" else old.tolist())
-    assert new.tolist() == (old.tolist() if reset == "none" else [0, 0])
-    assert after.average[0][:, 1].any() == (reset != "all")
+  """Tables of new sets begin anew; those of the others stay."""
+  solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, bound=0, heuristic=0, skip=0, dtype="float64")
+  solver.run(3)
+  before = jax.tree.map(np.asarray, solver._state.players[1])
+  parts = jax.tree.map(np.asarray, solver._state.parts[1])
+  moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
+  after, new = cfr_ira._settled(solver._setting, 1, before, moved, moves), moved.column[moves[0, 1]]
+  assert before.average[0][:, 1].any() and before.rule[0][:, 1].any()
+  for field in ("rule", "average", "excess", "strategy"):
+    old, found = getattr(before, field)[0], getattr(after, field)[0]
+    np.testing.assert_array_equal(found[:, 1], old[:, 1])
+    np.testing.assert_array_equal(found[:, new, 0], [0.5, 0.5] if field == "strategy" else [0, 0])
 
 
 @pytest.mark.parametrize(
@@ -272,10 +261,8 @@ def test_what_a_split_clears():
     ({"bound": -1}, "bound must be an integer of at least 0, got -1"),
     ({"heuristic": 1.5}, "heuristic must be an integer of at least 0, got 1.5"),
     ({"seed": -1}, "seed must be an integer from 0"),
-    ({"sampling": "some"}, "Unknown sampling 'some'; choose one of 'sets', 'infostates'"),
-    ({"reset": "old"}, "Unknown reset 'old'; choose one of 'new', 'all', 'none'"),
     ({"tolerance": -1}, "tolerance must be a number from 0"),
-    ({"tolarance": 1}, r"Unknown options \['tolarance'\]; choose among bound, heuristic, sampling"),
+    ({"relative": 1}, "relative must be True or False, got 1"),
     ({"abstraction": "suits"}, "Unknown key 'suits'"),
   ],
 )

@@ -3,12 +3,13 @@
 import numpy as np
 import pyspiel
 import pytest
+from benchmark_scripts import script
 from open_spiel.python.algorithms import exploitability
 from random_games import random_game
 from reference import sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel.abstraction import double_oracle, fpira
+from ps_cfr_spiel.abstraction import fpira
 from ps_cfr_spiel.cfr import fictitious_play, respond
 from ps_cfr_spiel.device import jit, precision
 from ps_cfr_spiel.tree import evaluate, sequence_reach
@@ -223,7 +224,7 @@ def test_saved_and_resumed(kind, tmp_path):
 def test_double_oracle_finds_the_value(game):
   """The value of the linear program over the whole game; the strategies are optimal in it."""
   tree = ps_cfr_spiel.build_tree(game, leaves="sparse", public_states="none")
-  steps = list(double_oracle(tree, target=1e-9))
+  steps = list(script("benchmarks.papers.double_oracle").double_oracle(tree, target=1e-9))
   assert steps[-1].value == pytest.approx(sequence_form_value(game), abs=1e-8)
   assert steps[-1].nash_conv < 1e-7
   policy = ps_cfr_spiel.TreePolicy(game, tree.names, steps[-1].strategies)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.abstraction import board_distances, check_disjoint, public_clusters
+from ps_cfr_spiel.abstraction import board_distances, public_clusters
 from ps_cfr_spiel.abstraction.public_clusters import descend, nearest_seed, spread
 
 
@@ -87,10 +87,3 @@ def test_wrong_input():
     public_clusters(np.zeros((3, 3)), 0)
   with pytest.raises(ValueError, match="some above 0 in each row"):
     board_distances(np.zeros((2, 3)))
-
-
-def test_a_shared_cell_is_refused_by_name():
-  cells = np.array([[0, 1, -1], [2, 3, 3], [4, 1, 5]])
-  check_disjoint(np.array([0, 1, 0]), cells, ["A", "B", "C"])
-  with pytest.raises(ValueError, match="boards A and C share cell 1, but are in the clusters 0 and 1"):
-    check_disjoint(np.array([0, 1, 1]), cells, ["A", "B", "C"])

@@ -50,43 +50,38 @@ def test_the_largest_group_stays():
   assert cells[leave].tolist() == [0, 3, 4]  # of the two groups of two, the first
 
 
-@pytest.mark.parametrize("by", ["sets", "infostates"])
 @pytest.mark.parametrize("seed", range(5))
-def test_sample(by, seed):
+def test_sample(seed):
   rng = np.random.default_rng(seed)
   both = [random_partition(rng), random_partition(rng)]
   shared = [np.flatnonzero((p.sets >= 0) & (p.sizes[p.sets] > 1)) for p in both]
-  assert [x.tolist() for x in sample(rng, both, 1000, by)] == [x.tolist() for x in shared]
-  chosen = sample(rng, both, 15, by)
+  assert [x.tolist() for x in sample(rng, both, 1000)] == [x.tolist() for x in shared]
+  chosen = sample(rng, both, 15)
   assert sum(map(len, chosen)) == 15
   assert all(set(c.tolist()) <= set(s.tolist()) for c, s in zip(chosen, shared, strict=True))
-  if by == "sets":  # all sets but one are sampled whole or not at all
-    torn = []
-    for p, c in zip(both, chosen, strict=True):
-      torn += [n for n in np.unique(p.sets[c]) if (p.sets[c] == n).sum() != p.sizes[n]]
-    assert len(torn) <= 1
-  assert sum(map(len, sample(rng, both, 0, by))) == 0
+  torn = []  # all sets but one are sampled whole or not at all
+  for p, c in zip(both, chosen, strict=True):
+    torn += [n for n in np.unique(p.sets[c]) if (p.sets[c] == n).sum() != p.sizes[n]]
+  assert len(torn) <= 1
+  assert sum(map(len, sample(rng, both, 0))) == 0
 
 
-def test_samples_by_infostates_are_uniform():
+def test_sets_are_sampled_uniformly():
   parts = Partition(np.array([0] * 18 + [1, 1], np.int32), *(np.arange(2, dtype=np.int32) for _ in range(3)))
   rng = np.random.default_rng(0)
-  counts = {by: np.zeros(20) for by in ("sets", "infostates")}
-  for by, count in counts.items():
-    for _ in range(4000):
-      count[sample(rng, [parts], 2, by)[0]] += 1
-  assert counts["infostates"] / 8000 == pytest.approx(np.full(20, 1 / 20), abs=0.01)
-  assert counts["sets"][18:] / 4000 == pytest.approx([0.5, 0.5], abs=0.04)  # half of the time the small set
+  count = np.zeros(20)
+  for _ in range(4000):
+    count[sample(rng, [parts], 2)[0]] += 1
+  assert count[18:] / 4000 == pytest.approx([0.5, 0.5], abs=0.04)  # half of the time the small set
 
 
 def test_disagreement():
   """Table 1 of the paper: each time both members want the same action, so the heuristic sees nothing."""
   for values in ([[0, 1], [0, 10]], [[10, 0], [1, 0]]):
     regrets = np.array(values, float) - np.mean(values, axis=1, keepdims=True)
-    assert len(set(disagreement(regrets, np.full(2, 0.2), True))) == 1
+    assert len(set(disagreement(regrets, np.full(2, 0.2)))) == 1
   regrets = np.array([[1.0, 0.9, -np.inf], [1.0, 0.7, -np.inf], [-1.0, -2.0, -np.inf]])
-  assert disagreement(regrets, np.full(3, 0.2), True).tolist() == [1, 0, 1]  # nothing to gain: all are best
-  assert len(set(disagreement(regrets, np.full(3, 0.2), False)[1:])) == 1
+  assert disagreement(regrets, np.full(3, 0.2)).tolist() == [1, 0, 1]  # nothing to gain: all are best
 
 
 def test_entries():

@@ -22,7 +22,8 @@ CYCLES = np.array(  # steps that stay 1 / t cycle here; which way round and from
     [[0.645, 0.602, 1], [0.789, 0.946, 0], [0.709, 0.699, 0.648]],
   ]
 )
-FOUND = [  # the worst for NRMPlus that benchmarks/adversarial_rules.py found, after 1,000 and 10,000
+# The worst for NRMPlus that benchmarks/engineering/adversarial_rules.py found, after 1,000 and 10,000.
+FOUND = [
   np.array(
     [
       [[0.6176, 0.2837, 0.2774], [0, 1, 0.9781], [0.6335, 0.2588, 0.2715]],

@@ -21,7 +21,6 @@ from ps_cfr_spiel.hierarchical import (
   HierarchicalState,
   Strategy,
   Tables,
-  abstraction_of_cells,
   boards_of,
   evaluate_strategies,
   evaluation,
@@ -406,18 +405,6 @@ def test_wrong_abstractions_are_refused():
     make_abstraction(dealt, 2, "all")
   with pytest.raises(ValueError, match="Unknown aware 'of all'; choose one of 'potential', 'distribution'"):
     make_abstraction(dealt, 2, 3, aware="of all")
-
-
-def test_cells_of_two_clusters_are_refused_by_their_boards():
-  _, dealt = compiled(SMALL)
-  classes = dealt.classes[1]
-  cells = np.where(classes >= 0, classes + 10 * np.arange(3)[:, None], -1)
-  found = abstraction_of_cells(dealt, np.array([0, 1, 1]), [dealt.classes[0], cells])
-  lossless = make_abstraction(dealt, np.array([0, 1, 1]), "lossless")
-  np.testing.assert_array_equal(found.buckets[1], lossless.buckets[1])
-  cells[cells == 10] = 20
-  with pytest.raises(ValueError, match="boards 3c and 4c share cell 20, but are in the clusters 0 and 1"):
-    abstraction_of_cells(dealt, np.array([1, 0, 1]), [dealt.classes[0], cells])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,205 @@
+"""Searches for games on which a regret rule does worst, and follows them to a hundred times the iterations.
+
+  python -m benchmarks.engineering.adversarial_rules [--rules nrm+ rm+] [--games "3 x 3" "4 x 4" Kuhn]
+    [--seconds 60] [--iterations 1000] [--follow 1 10 100] [--plot docs/adversarial_rules.png]
+
+A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
+population of them evolves by random changes; what is sought is high exploitability of the average policy
+after the given iterations. Exploitability is exact, in float64, as a share of the span of the game's payoffs.
+"""
+
+import argparse
+import dataclasses
+import time
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+
+from benchmarks.machine import add_flags, describe, keep, kept
+from ps_cfr_spiel import RULES, cfr
+from ps_cfr_spiel.cfr import Rule, make_rule
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.tree import PublicTree, evaluate
+
+
+class Family(NamedTuple):
+  """Games that differ in their payoffs alone.
+
+  Attributes:
+    tree: with `SparseLeaves`; its utilities are replaced.
+    chance: [L] probability that chance does its part of what leads to each leaf.
+  """
+
+  tree: PublicTree
+  chance: np.ndarray
+
+
+def matrix_games(rows: int, columns: int) -> Family:
+  """All matrix games of one size."""
+  names = [[f"{kind}{k}" for k in range(count)] for kind, count in (("r", rows), ("c", columns))]
+  zeros = np.zeros((rows, columns)).tolist()
+  game = pyspiel.convert_to_turn_based(pyspiel.create_matrix_game("free", "free", *names, zeros, zeros))
+  return Family(build_tree(game, leaves="sparse"), np.ones(rows * columns))
+
+
+def kuhn_games() -> Family:
+  """Kuhn poker's tree: six equally likely deals, two private cards, any payoffs."""
+  tree = build_tree(pyspiel.load_game("kuhn_poker"), leaves="sparse")
+  return Family(tree, np.full(len(tree.leaves.utility), 1 / 6))
+
+
+FAMILIES = {
+  "2 x 2": lambda: matrix_games(2, 2),
+  "3 x 3": lambda: matrix_games(3, 3),
+  "4 x 4": lambda: matrix_games(4, 4),
+  "Kuhn": kuhn_games,
+}
+
+
+def runner(family: Family, rule: Rule, alternating: bool = True):
+  """A function: payoffs [B, L] and n growing iteration counts to exploitability / span, [n, B]."""
+
+  def play(utility, state, iterations):
+    leaves = dataclasses.replace(family.tree.leaves, utility=utility)
+    tree = dataclasses.replace(family.tree, leaves=leaves)
+    state = cfr.iterate(tree, state, iterations, rule=rule, alternating=alternating)
+    return state, evaluate(tree, tuple(cfr.average_strategy(p) for p in state.players)).exploitability
+
+  batched = jax.jit(jax.vmap(play, in_axes=(0, 0, None)))
+
+  def course(payoffs: np.ndarray, marks: list[int]) -> np.ndarray:
+    found = []
+    with precision("float64"):
+      utility = to_device((payoffs * family.chance)[:, :, None], "float64")
+      state = cfr.init(family.tree, rule, "float64")
+      state = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(payoffs), *x.shape)), state)
+      for before, mark in zip([0, *marks], marks, strict=False):
+        state, exploitability = batched(utility, state, mark - before)
+        found.append(np.asarray(exploitability))
+    return np.array(found) / np.ptp(payoffs, axis=1)
+
+  return course
+
+
+def to_unit_span(payoffs: np.ndarray) -> np.ndarray:
+  """Payoffs [B, L] from 0 to 1 in each game."""
+  low = payoffs.min(1, keepdims=True)
+  return (payoffs - low) / np.maximum(np.ptp(payoffs, axis=1)[:, None], 1e-300)
+
+
+def first_games(rng: np.random.Generator, count: int, leaves: int) -> np.ndarray:
+  """Payoffs [count, L] of three kinds: normal, of very unequal sizes, nearly equal but for a few extremes."""
+  payoffs = rng.normal(size=(count, leaves))
+  payoffs[1::3] = np.exp(2 * payoffs[1::3])
+  extremes = np.where(rng.random(payoffs.shape) < 0.3, np.sign(payoffs), 0.2 * payoffs)
+  payoffs[2::3] = extremes[2::3]
+  return to_unit_span(payoffs)
+
+
+def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+  """A changed copy of each parent: payoffs moved, by little or by much, or taken from another parent."""
+  count = len(parents)
+  size = 10 ** rng.uniform(-3.5, 0, (count, 1))
+  chosen = rng.random(parents.shape) < rng.random((count, 1))
+  moved = parents + size * chosen * rng.normal(size=parents.shape)
+  other = parents[rng.permutation(count)]
+  crossed = (rng.random(parents.shape) < 0.3) & (rng.random((count, 1)) < 0.2)
+  return to_unit_span(np.where(crossed, other, moved))
+
+
+def search(course, leaves: int, iterations: int, seconds: float, rng, population: int = 64):
+  """Evolves games for some time: payoffs [population, L], the worst first, and how many generations.
+
+  A child replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
+  """
+  parents = first_games(rng, population, leaves)
+  scores = course(parents, [iterations])[-1]
+  generations, began = 0, time.perf_counter()
+  while time.perf_counter() - began < seconds:
+    tried = children(parents, rng)
+    found = course(tried, [iterations])[-1]
+    better = found > scores
+    parents[better], scores[better] = tried[better], found[better]
+    generations += 1
+    if generations % 40 == 0:
+      order = np.argsort(scores)
+      half = population // 2
+      parents[order[:half]], scores[order[:half]] = parents[order[half:]], scores[order[half:]]
+  order = np.argsort(-scores)
+  return parents[order], generations
+
+
+def main() -> None:
+  """Prints each rule's worst games and where all rules go on them; draws the courses."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--rules", nargs="*", default=[name for name in RULES if name != "rm"], choices=RULES)
+  parser.add_argument("--games", nargs="*", default=["3 x 3"], choices=FAMILIES)
+  parser.add_argument("--seconds", type=float, default=60, help="of search for each rule and family")
+  parser.add_argument("--iterations", type=int, default=1000, help="after which games are judged")
+  parser.add_argument("--follow", type=int, nargs="*", default=[1, 10, 100], help="times as many iterations")
+  parser.add_argument("--simultaneous", action="store_true", help="both players answer old strategies")
+  parser.add_argument("--seed", type=int, default=0)
+  add_flags(parser, "the courses")
+  parser.add_argument("--save", help="file for the worst games, as arrays named by rule and family")
+  options = parser.parse_args()
+  if options.redraw:
+    return draw(*kept(options.plot), options.plot)
+  print(describe())
+  shown = [options.iterations * factor for factor in sorted(options.follow)]
+  marks = np.unique(np.geomspace(options.iterations / 10, shown[-1], 13).round().astype(int)).tolist()
+  worst, curves = {}, {}
+  for name in options.games:
+    family = FAMILIES[name]()
+    courses = {key: runner(family, make_rule(key), not options.simultaneous) for key in RULES}
+    for hunted in options.rules:
+      rng = np.random.default_rng(options.seed)
+      games, generations = search(
+        courses[hunted], len(family.chance), options.iterations, options.seconds, rng
+      )
+      worst[f"{hunted}, {name}"] = games
+      report(hunted, name, games, generations, courses, shown)
+      lines = {key: course(games[:1], marks)[:, 0] for key, course in courses.items()}
+      curves[f"{name}: worst found for {hunted}"] = lines
+  if options.save:
+    np.savez(options.save, **worst)
+  if options.plot:
+    keep(options.plot, (marks, curves))
+    draw(marks, curves, options.plot)
+
+
+def report(hunted: str, name: str, games: np.ndarray, generations: int, courses, shown: list[int]) -> None:
+  """Prints where the hunted rule goes on all games found, and where all rules go on the worst."""
+  print(
+    f"\n{name}, worst for {hunted}: {generations} generations of {len(games)}, exploitability / span after"
+  )
+  print(f"{'':24}" + "".join(f"{mark:>11,}" for mark in shown))
+  whole = courses[hunted](games, shown).max(1)
+  print(f"{'all found, greatest':24}" + "".join(f"{value:11.1e}" for value in whole))
+  for key, course in courses.items():
+    print(f"{'the worst, ' + key:24}" + "".join(f"{value:11.1e}" for value in course(games[:1], shown)[:, 0]))
+  print("its payoffs:", " ".join(f"{value:.4g}" for value in games[0]), flush=True)
+
+
+def draw(marks: list[int], curves: dict[str, dict[str, np.ndarray]], path: str) -> None:
+  """Courses on each worst game, a panel for each; the hunted rule's is bold."""
+  from ps_cfr_spiel.pictures import dress, figure_with_panels
+
+  columns = min(3, len(curves))
+  figure, places = figure_with_panels(list(curves), columns, sharex=True, sharey=True)
+  for number, (axes, (title, lines)) in enumerate(zip(places, curves.items(), strict=True)):
+    hunted = title.split()[-1]
+    for key, values in lines.items():
+      bold = {"linewidth": 2.6, "zorder": 3} if key == hunted else {"linewidth": 1.1, "alpha": 0.8}
+      axes.loglog(marks, np.maximum(values, 1e-10), label=key, **bold)
+    dress(axes, "iterations", "" if number % columns else "exploitability (share of the span)")
+  places[0].legend(frameon=False, fontsize=8, ncols=2)
+  figure.savefig(path)
+  print(f"drawn: {path}")
+
+
+if __name__ == "__main__":
+  main()

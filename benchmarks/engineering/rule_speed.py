@@ -1,0 +1,54 @@
+"""Time of an iteration with every regret rule, on games of every kind: what the loop around the leaves costs.
+
+  taskset -c 0 python -m benchmarks.engineering.rule_speed
+
+Microseconds an iteration of both players, the median of several runs, compilation left out; float32, leaves
+as `auto` chooses them. Run it on two versions of the package, in turn, to compare them.
+"""
+
+import argparse
+
+import jax
+import pyspiel
+
+import ps_cfr_spiel
+from benchmarks.machine import describe, median_seconds
+from ps_cfr_spiel import RULES, cfr
+from ps_cfr_spiel.device import precision, to_device
+
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
+GAMES = {  # game: iterations of a run
+  "Leduc": ("leduc_poker", 2000),
+  "goofspiel 4": (GOOFSPIEL, 5000),
+  "river": ("river_subgame", 100),
+  "liar's dice": ("liars_dice", 50),
+}
+
+
+def iteration(tree, rule, iterations: int, repetitions: int) -> float:
+  """Seconds an iteration."""
+  with precision("float32"):
+    tree = to_device(tree, "float32")
+    start = cfr.solve(tree, cfr.init(tree, rule, "float32"), 1, rule=rule)
+    step = lambda: jax.block_until_ready(cfr.solve(tree, start, iterations, rule=rule))  # noqa: E731
+    return median_seconds(step, repetitions) / iterations
+
+
+def main() -> None:
+  """Prints a line for each game."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--games", nargs="*", default=list(GAMES), choices=list(GAMES))
+  parser.add_argument("--rules", nargs="*", default=list(RULES), choices=list(RULES))
+  parser.add_argument("--repetitions", type=int, default=7)
+  options = parser.parse_args()
+  print(describe())
+  print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in options.rules))
+  for name in options.games:
+    game, iterations = GAMES[name]
+    tree = ps_cfr_spiel.build_tree(pyspiel.load_game(game))
+    row = [iteration(tree, RULES[rule](), iterations, options.repetitions) * 1e6 for rule in options.rules]
+    print(f"{name:16}" + "".join(f"{us:9.1f}" for us in row), flush=True)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,76 @@
+"""How soon things are ready the second time: the program in a new process, and another river in one process.
+
+  taskset -c 0 python -m benchmarks.engineering.second_time
+
+The program is `ps-cfr-spiel solve`, the first thing that the README shows, from the command to its pictures,
+with a cache of compiled code of its own; the first process fills it. Then some rivers with the same bets and
+ranges on other boards, in one process without a cache: each is loaded, built and solved to 0.1% of the pot.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import pyspiel
+
+import ps_cfr_spiel
+from benchmarks.machine import describe
+
+RANGES = "22+ A2s+ K9s+ QTs+ JTs ATo+ KJo+;22+ A5s+ K7s+ Q9s+ J9s+ T9s A9o+ KTo+"
+RIVER = f"river_subgame(board={{}},pot=200,stack=700,bets=0.5 1 a,ranges={RANGES})"
+BOARDS = ("AhJh6h9c2d", "Ks9d4c7h3s", "QcTd7h3s2c", "6c7d8hKsKc")
+TARGET, EVERY = 0.001, 10  # of the pot; iterations between two looks
+
+
+def processes(repeats: int) -> None:
+  """Prints wall and processor seconds of the program, in one process after the other."""
+  with tempfile.TemporaryDirectory() as folder:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_COMPILATION", "JAX_PERS"))}
+    environment |= {"PS_CFR_SPIEL_CACHE": f"{folder}/cache", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-m", "ps_cfr_spiel", "solve", f"--output={folder}/run"]
+    for number in range(1, repeats + 1):
+      before, start = os.times(), time.perf_counter()
+      subprocess.run(command, check=True, env=environment, capture_output=True)
+      wall, after = time.perf_counter() - start, os.times()
+      processor = sum(after[2:4]) - sum(before[2:4])
+      print(f"process {number:2}{wall:10.2f} s{processor:10.2f} s of processor", flush=True)
+    pictures = [name for name in os.listdir(f"{folder}/run") if name.endswith(".png")]
+    print(f"in its folder: {', '.join(sorted(pictures))}")
+
+
+def rivers() -> None:
+  """Prints what each river takes."""
+  for board in BOARDS:
+    start = time.perf_counter()
+    game = pyspiel.load_game(RIVER.format(board))
+    solver = ps_cfr_spiel.PSCFRSolver(game)
+    built = time.perf_counter()
+    solver.compile()
+    compiled = time.perf_counter()
+    target = TARGET * game.get_parameters()["pot"]
+    solver.run(2000, every=EVERY, callback=lambda solver, target=target: solver.exploitability() <= target)
+    end = time.perf_counter()
+    types = " x ".join(str(player.types) for player in solver.tree.players)
+    print(
+      f"{board}{types:>12} hands: built {built - start:6.3f} s, compiled {compiled - built:6.3f} s, "
+      f"{solver.iteration:4} iterations {end - compiled:6.3f} s, in all {end - start:6.3f} s",
+      flush=True,
+    )
+
+
+def main() -> None:
+  """Prints both."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--repeats", type=int, default=5, help="processes")
+  options = parser.parse_args()
+  print(describe())
+  processes(options.repeats)
+  rivers()
+
+
+if __name__ == "__main__":
+  main()

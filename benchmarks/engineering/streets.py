@@ -1,0 +1,102 @@
+"""A turn or a flop: set-up, compilation, an iteration, memory, and the way to an accuracy.
+
+  taskset -c 0 python -m benchmarks.engineering.streets
+  taskset -c 0 python -m benchmarks.engineering.streets --rule rm+ --target 0.1
+  taskset -c 0 python -m benchmarks.engineering.streets --board 9s7c5s --stack 500 --ranges wide
+  taskset -c 0 python -m benchmarks.engineering.streets --board 9s7s5s4s --lock check=check --most 10
+  python -m benchmarks.engineering.streets --ranges preset --target 0.1
+
+The turn is 9s7c5s4h, pot 200, stack 1,000, fcpa, all hands; "wide" stands for 241 hands of each player on
+9s7c5s, "preset" for a whole flop of postflop-solver's tests (`PRESET`), whose first player gets 105.11 of 180
+chips there, as PioSOLVER says too. The estimate of memory is the one with which trees that do not fit are
+refused. postflop-solver, a program in Rust that pip does not install, took 102 ms an iteration on one core of
+another machine (`PEER`), 0.36% of the pot after 92 of them and 0.089% after 209; the turn's value to player 0
+was -10.044 chips. Times are medians; the matrix product of `machine.py`, timed in the same run, is what they
+can be compared by. Memory is the largest resident set.
+"""
+
+import argparse
+import resource
+import time
+
+import pyspiel
+
+from benchmarks.machine import anchor, describe
+from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.compiler.memory import memory_needs
+from ps_cfr_spiel.views import pot_of
+
+WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"
+PEER = {"iteration": 102.0, "value": -10.044}  # ms, chips
+PRESET = {  # sizes beyond the stack are all-in
+  "board": "QsJh2h",
+  "pot": 180,
+  "stack": 1000,
+  "bets": "0.52a;0.45a / 0.55a;0.45a / 0.7a;0.45a",
+  "ranges": "88+ A8s+ A5s-A2s:0.5 AJo+ ATo:0.75 K9s+ KQo KJo:0.75 KTo:0.25 Q9s+ QJo:0.5 J8s+ JTo:0.25 "
+  "T8s+ T7s:0.45 97s+ 96s:0.45 87s 86s:0.75 85s:0.45 75s+:0.75 74s:0.45 65s:0.75 64s:0.5 63s:0.45 54s:0.75 "
+  "53s:0.5 52s:0.45 43s:0.5 42s:0.45 32s:0.45;AA:0.25 99-22 AJs-A2s AQo-A8o K2s+ K9o+ Q2s+ Q9o+ J6s+ J9o+ "
+  "T6s+ T9o 96s+ 95s:0.5 98o 86s+ 85s:0.5 75s+ 74s:0.5 64s+ 63s:0.5 54s 53s:0.5 43s",
+}
+
+
+def resident() -> float:
+  """The largest resident set so far, in MB (Linux counts it in KiB)."""
+  return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("--board", default="9s7c5s4h")
+  parser.add_argument("--stack", type=int, default=1000)
+  parser.add_argument("--ranges", default="uniform", help="as the game's, wide or preset")
+  parser.add_argument("--rule", default="nrm+")
+  parser.add_argument("--leaves", default="auto")
+  parser.add_argument("--lock", help="LINE=ACTION, for all hands")
+  parser.add_argument("--abstraction")
+  parser.add_argument("--target", type=float, default=0.3, help="percent of the pot")
+  parser.add_argument("--most", type=int, default=1000, help="iterations")
+  parser.add_argument("--every", type=int, default=10, help="iterations between two measurements")
+  options = parser.parse_args()
+  print(describe())
+  anchor()  # starts JAX
+  ranges = f"{WIDE};{WIDE}" if options.ranges == "wide" else options.ranges
+  spot = {"board": options.board, "pot": 200, "stack": options.stack, "ranges": ranges}
+  game = pyspiel.load_game("holdem_subgame", PRESET if options.ranges == "preset" else spot)
+  line, _, action = (options.lock or "").rpartition("=")
+  locks = {line: {action: 1}} if options.lock else None
+  bare = resident()
+  started = time.perf_counter()
+  solver = PSCFRSolver(
+    game, options.rule, leaves=options.leaves, locks=locks, abstraction=options.abstraction
+  )
+  print(f"set-up {time.perf_counter() - started:.2f} s; {resident() - bare:,.0f} MB over the runtime")
+  hands = [len(names) for names in solver.tree.names.types]
+  rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
+  tables, folded = cfr.num_tables(solver.rule, solver.dtype), not (options.lock or options.abstraction)
+  needs = memory_needs(game.bayesian_form(), tables, 4, folded, bool(options.lock), options.leaves)
+  print(f"{hands} hands, {rows} rows on the device; estimate {sum(needs.values()) / 2**20:,.0f} MB")
+  started = time.perf_counter()
+  solver.compile()
+  print(f"compilation {time.perf_counter() - started:.1f} s; {resident() - bare:,.0f} MB over the runtime")
+  pot, seconds, times, share = pot_of(game) or 1.0, 0.0, [], float("inf")
+  print("iterations   seconds   ms an iteration   % of the pot      value")
+  while share > options.target and solver.iteration < options.most:
+    started = time.perf_counter()
+    solver.run(options.every, progress=False)
+    took = time.perf_counter() - started
+    seconds, times = seconds + took, [*times, 1000 * took / options.every]
+    share = 100 * solver.exploitability() / pot
+    print(
+      f"{solver.iteration:10} {seconds:9.1f} {times[-1]:17.1f} {share:14.4f} {solver.value():10.4f}",
+      flush=True,
+    )
+  median = sorted(times)[len(times) // 2]
+  print(f"an iteration takes {median:.1f} ms, the matrix product {anchor():.2f} ms")
+  if options.board == "9s7c5s4h":
+    print(f"postflop-solver, on its machine: {PEER['iteration']:.0f} ms; value {PEER['value']}")
+  print(f"{resident() - bare:,.0f} MB over the runtime")
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,351 @@
+"""How small abstractions get: CFR+IRA and its peers, as in Čermák, Lisý and Bošanský (2020).
+
+  taskset -c 0 python -m benchmarks.papers.abstraction_sizes --graph FILE [--games GS5 GP5 P222] [--seeds 10]
+      [--methods CFR+ B10H90 FPIRA FP DO ...] [--output sizes.jsonl]
+      [--plot docs/abstraction] [--large]
+
+Runs every method on every game until NashConv is 0.05 (the paper's sum of exploitabilities) or the iterations
+are over, and prints sets, entries of the map, 32-bit words as the paper counts them, bytes, and seconds
+beside the paper's figures (its Figs. 5 to 15 and Section 5.7). FILE is the pursuit graph: the number of
+nodes, then the rows of the adjacency matrix; without it GP5 and GP6 are left out. --output keeps what was
+measured, a line for each run, and goes on where an earlier call stopped; --plot draws it, a picture for every
+pair of the paper's figures. With --seeds 0 it only reports and draws what the file has.
+
+A method is CFR+, FP (fictitious play), FPIRA, DO (double oracle), or BxHy: CFR+IRA whose bound tracks x and
+whose heuristic samples y infostates. The games are those of abstraction_games.py.
+"""
+
+import argparse
+import copy
+import dataclasses
+import functools
+import itertools
+import json
+import pathlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pyspiel
+import scipy.stats
+
+import ps_cfr_spiel
+from benchmarks.machine import describe
+from benchmarks.papers.abstraction_games import GAMES, ONE_ACTION, load
+from benchmarks.papers.double_oracle import double_oracle
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.abstraction import bind, cfr_ira
+from ps_cfr_spiel.tree import PublicTree, bucket_shapes
+
+LARGE = ("GS6", "GP6", "P224")
+PAPER = {  # sets at NashConv 0.05, in % of all infostates
+  "B10H90": {"GP5": 9.5, "GS5": 3.1, "P222": 14.9},
+  "FPIRA": {"GP5": 19.6, "GS5": 15.6, "P222": 42.9},
+  "DO": {"GP5": 24.0, "GS5": 17.2, "P222": 47.8, "GP6": 13.3, "GS6": 12.0, "P224": 4.0},
+  "B100H900": {"GP6": 2.0, "GS6": 2.4, "P224": 0.9},
+}
+MARKS = (1, 0.5, 0.2, 0.1, 0.05, 0.01)  # NashConv at which sets and seconds are told
+
+
+def begun(method: str, game: pyspiel.Game) -> Any:
+  """A solver of the paper's experiments by its name there, before its first iteration."""
+  common = {"public_states": "none", "limit": 10**7}
+  if method == "CFR+":
+    solver: Any = ps_cfr_spiel.PSCFRSolver(game, "rm+", skip=100, **common)
+  elif method in ("FPIRA", "FP"):
+    kind = ps_cfr_spiel.FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
+    solver = kind(game, **common)
+  else:
+    bound, heuristic = map(int, method[1:].split("H"))
+    solver = ps_cfr_spiel.CFRPlusIRASolver(game, bound, heuristic, **common)
+  solver.compile()
+  return solver
+
+
+def with_seed(solver: Any, seed: int) -> Any:
+  """A solver that has not begun, with another seed: the game is walked once for all seeds."""
+  solver = copy.copy(solver)
+  if isinstance(solver, ps_cfr_spiel.CFRPlusIRASolver):
+    solver._setting = dataclasses.replace(solver._setting, seed=seed)
+  return solver
+
+
+def counted(solver: Any) -> tuple[int, int, int]:
+  """(sets, entries of the map, 32-bit words) of a solver as it is now, as the paper counts them.
+
+  Words are a regret and an average for each action of each set (FPIRA: an average, and the best response of
+  every infostate), the map, and the regrets of what CFR+IRA samples.
+  """
+  found = getattr(solver, "abstraction", None)
+  tables = actions_of_sets(solver)
+  if found is None:
+    return sum(1 for _ in solver.tree.names.infostates()), 0, 2 * tables
+  if isinstance(solver, ps_cfr_spiel.FPIRASolver):
+    return found.count, found.words, tables + found.words + found.infostates
+  sampled = 0
+  if isinstance(solver, ps_cfr_spiel.CFRPlusIRASolver):
+    sampled = (solver.refinement.bound + solver.refinement.heuristic) * solver._state.summed.shape[1]
+  return found.count, found.words, 2 * tables + found.words + sampled
+
+
+def actions_of_sets(solver: Any) -> int:
+  """The number of actions of all sets of a solver's abstraction, or of all infostates if it has none."""
+  if (found := getattr(solver, "abstraction", None)) is None:
+    return sum(len(decision.legal_actions) for decision, _, _ in solver.tree.names.infostates())
+  parts = getattr(solver._state, "parts", None) or bind(solver.tree, found)
+  actions = [np.array([a for a, _, _ in bucket_shapes(own)]) for own in solver.tree.players]
+  return sum(int(a[np.asarray(p.bucket)].sum()) for a, p in zip(actions, parts, strict=True))
+
+
+def sizes(solver: Any) -> dict[str, int]:
+  """Bytes of a solver as it is now.
+
+  kept    what survives an iteration: the state, which has room for more sets, and the sets as laid out;
+  peak    what an iteration takes, as XLA plans it: tree and state that go in, what comes out, and what is
+          needed between; 0 if an iteration is not one program;
+  policy  the average strategy, as tables of sets and the map.
+  """
+  _, entries, _ = counted(solver)
+  kept, plan = nbytes(solver._state), None
+  if isinstance(solver, ps_cfr_spiel.CFRPlusIRASolver):
+    sets = cfr_ira.device_sets(solver._setting, jax.tree.map(np.asarray, solver._state.parts))
+    kept += nbytes(sets)
+    now = cfr.SolverState(solver._state.iteration, solver._state.players)
+    step = jax.jit(functools.partial(cfr.take_turn, player=0, rule=cfr_ira.RULE))
+    plan = step.lower(solver._tree, now, solver.skip, sets)
+  elif isinstance(solver, ps_cfr_spiel.PSCFRSolver):
+    kept += nbytes(solver._sets)
+    step = jax.jit(functools.partial(cfr.advance, rule=solver.rule))
+    plan = step.lower(solver._tree, solver._state, 1, solver.skip, solver._sets)
+  return {
+    "kept": kept,
+    "peak": planned(plan) if plan else 0,
+    "policy": 4 * (actions_of_sets(solver) + entries),
+  }
+
+
+def nbytes(tree: Any) -> int:
+  """Bytes of all arrays of a pytree."""
+  return sum(np.asarray(x).nbytes for x in jax.tree.leaves(tree))
+
+
+def planned(lowered: Any) -> int:
+  """Bytes of a program's arguments, results and temporaries, as XLA plans them."""
+  plan = lowered.compile().memory_analysis()
+  return int(plan.argument_size_in_bytes + plan.output_size_in_bytes + plan.temp_size_in_bytes)
+
+
+class Point(NamedTuple):
+  """What was measured: on the way `seconds` are the processor's, so that other work counts little."""
+
+  iteration: int
+  nash_conv: float
+  seconds: float
+  sets: int
+  entries: int  # of the map; of double oracle, of the small game's utility
+  words: int
+
+
+def run(solver: Any, options: argparse.Namespace) -> dict[str, Any]:
+  """One run to the target: points whenever measured, and bytes at the end."""
+  seconds, points = 0.0, []
+  while solver.iteration < options.iterations:
+    started = time.process_time()
+    solver.run(min(options.every, options.iterations - solver.iteration), progress=False)
+    seconds += time.process_time() - started
+    points.append(Point(solver.iteration, 2 * solver.exploitability(), seconds, *counted(solver)))
+    if points[-1].nash_conv <= options.target or seconds > options.seconds:
+      break
+  return {"points": points, **sizes(solver)}
+
+
+def run_double_oracle(tree: PublicTree, options: argparse.Namespace) -> dict[str, Any]:
+  """The same for double oracle; "sets" are the infostates in which its small game has an action."""
+  points, words, sequences, started = [], 0, 0, time.process_time()
+  for number, step in enumerate(double_oracle(tree, options.target), start=1):
+    words, sequences = step.sequences + step.entries, step.sequences
+    seconds = time.process_time() - started
+    points.append(Point(number, step.nash_conv, seconds, step.infostates, step.entries, words))
+    if seconds > options.seconds:
+      break
+  return {"points": points, "kept": 4 * words, "peak": 0, "policy": 4 * sequences}
+
+
+def measured(name: str, method: str, options: argparse.Namespace, known: Any) -> Iterator[dict[str, Any]]:
+  """The runs of a method on a game, one for each seed that is not known yet."""
+  seeds = range(options.seeds if method.startswith("B") else min(options.seeds, 1))
+  if not (left := [seed for seed in seeds if (name, method, seed) not in known]):
+    return
+  game = load(name, options.graph)
+  first = None if method == "DO" else begun(method, game)
+  tree = first.tree if first else ps_cfr_spiel.build_tree(game, "sparse", "none", 10**7)
+  infostates = sum(1 for _ in tree.names.infostates())
+  for seed in left:
+    found = run(with_seed(first, seed), options) if first else run_double_oracle(tree, options)
+    yield {"game": name, "method": method, "seed": seed, "infostates": infostates, **found}
+
+
+def share(run: dict[str, Any], number: float) -> float:
+  """A number of sets in percent of the infostates, those with one action included, as the paper counts."""
+  return 100 * number / (run["infostates"] + ONE_ACTION.get(run["game"], 0))
+
+
+def as_paper(game: str) -> str:
+  """The paper's name of a game: it does not tell GS5 from GS5+."""
+  return game.partition("+")[0]
+
+
+def mean(values: Sequence[float]) -> str:
+  """The mean, and half the width of Student's 95% interval for it."""
+  text = f"{np.mean(values):,.1f}"
+  if len(values) < 2:
+    return text
+  half = scipy.stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+  return f"{text} ± {half:,.1f}"
+
+
+def groups(results: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+  """(game, method, its runs)."""
+  for game, method in dict.fromkeys((r["game"], r["method"]) for r in results):
+    yield game, method, [r for r in results if (r["game"], r["method"]) == (game, method)]
+
+
+def reached(run: dict[str, Any], target: float) -> Point | None:
+  """The first measurement of a run at or below a NashConv."""
+  return next((p for p in run["points"] if p.nash_conv <= target), None)
+
+
+def report(results: list[dict[str, Any]], target: float) -> None:
+  """A line for every game and method: medians over the seeds that came to the target, sets also as mean."""
+  print("\n" + line(HEADS))
+  for game, method, runs in groups(results):
+    ends = [(r, p) for r in runs if (p := reached(r, target))]
+    here = ends or [(r, r["points"][-1]) for r in runs]
+    middle = Point(*np.median([p for _, p in here], axis=0))
+    facts = (
+      game, method, f"{len(ends)}/{len(runs)}", f"{middle.iteration:,.0f}", f"{middle.sets:,.0f}",
+      mean([p.sets for _, p in here]), mean([share(r, p.sets) for r, p in here]),
+      PAPER.get(method, {}).get(as_paper(game), ""),
+      f"{middle.entries:,.0f}", f"{np.median([share(r, p.entries) for r, p in here]):.1f}",
+      f"{middle.words:,.0f}", *(f"{np.median([r[k] for r, _ in here]):,.0f}" for k in BYTES),
+    )  # fmt: skip
+    print(line(facts) + ("" if ends else f"  not reached: NashConv {middle.nash_conv:.3f}"))
+
+
+def report_marks(results: list[dict[str, Any]]) -> None:
+  """For every game and method sets and seconds at the first measurement below each mark (Figs. 7, 14, 15)."""
+  print(f"\n{'game':>6}{'method':>17}" + "".join(f"{f'NashConv {mark:g}':>24}" for mark in MARKS))
+  for game, method, runs in groups(results):
+    cells = []
+    for mark in MARKS:
+      first = [p for r in runs if (p := reached(r, mark))]
+      middle = Point(*np.median(first, axis=0)) if len(first) > len(runs) / 2 else None
+      cells.append(f"{middle.sets:,.0f} sets, {middle.seconds:,.1f} s" if middle else "")
+    print(f"{game:>6}{method:>17}" + "".join(f"{cell:>24}" for cell in cells))
+
+
+def line(facts: Sequence[Any]) -> str:
+  """Columns of the report."""
+  return "".join(f"{fact:>{width}}" for fact, width in zip(facts, WIDTHS, strict=True))
+
+
+BYTES = ("kept", "peak", "policy")
+HEADS = (
+  "game", "method", "runs", "iterations", "sets", "mean", "% of all", "paper", "entries", "% of all",
+  "words", *BYTES,
+)  # fmt: skip
+WIDTHS = (6, 17, 7, 11, 8, 16, 15, 7, 10, 9, 10, 11, 12, 10)
+
+
+def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
+  """NashConv against each of five quantities, a line for each run, and sizes against those of the games.
+
+  But by iterations, a point is where a run first came so low.
+  """
+  from ps_cfr_spiel.pictures import abstraction_sizes
+
+  games = [g for g in GAMES if any(r["game"] == g for r in results)]
+  for name, (label, of) in QUANTITIES.items():
+    panels = {
+      game: {
+        method: [[(of(r, p), p.nash_conv) for p in (r["points"] if name == "iterations" else best(r))]
+                 for r in runs]
+        for g, method, runs in groups(results) if g == game
+      }
+      for game in games
+    }  # fmt: skip
+    paper = {g: {m: x[as_paper(g)] for m, x in PAPER.items() if as_paper(g) in x} for g in games}
+    marks = paper if name == "sets" else None
+    picture = abstraction_sizes(panels, label, marks=marks, level=target, columns=3)
+    picture.savefig(f"{prefix}_{name}.png")
+  sizes: dict[str, list] = {}
+  for game, method, runs in groups(results):
+    ends = [(r, p) for r in runs if (p := reached(r, target))]
+    if game in POKERS and ends:
+      middle = float(np.median([share(r, p.sets) for r, p in ends]))
+      sizes.setdefault(method, []).append((runs[0]["infostates"], middle))
+  curves = {method: [sorted(points)] for method, points in sizes.items() if len(points) > 1}
+  if curves:
+    panels = {", ".join(POKERS): curves}
+    abstraction_sizes(panels, "infostates of the game", "sets, % of them").savefig(f"{prefix}_growth.png")
+  print(f"Drawn in {prefix}_*.png")
+
+
+def best(run: dict[str, Any]) -> list[Point]:
+  """The measurements of a run that are below all earlier ones."""
+  lows = np.minimum.accumulate([p.nash_conv for p in run["points"]])
+  return [p for p, low, before in zip(run["points"], lows, [np.inf, *lows], strict=False) if low < before]
+
+
+POKERS = ("P111", "P222", "P224")
+QUANTITIES = {  # the paper's Figs. 5 and 6; 7 and 10; 8 and 11; 9 and 12; 14 and 15
+  "iterations": ("iterations", lambda run, point: point.iteration),
+  "sets": ("sets, % of the infostates", lambda run, point: share(run, point.sets)),
+  "entries": ("entries of the map, % of the infostates", lambda run, point: share(run, point.entries)),
+  "words": ("32-bit words", lambda run, point: point.words),
+  "seconds": ("seconds of one core", lambda run, point: point.seconds),
+}
+
+
+def main() -> None:
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--games", nargs="+", default=["GS5", "GP5", "P222"], choices=list(GAMES))
+  parser.add_argument("--large", action="store_true", help="the three large games too")
+  parser.add_argument("--methods", nargs="+", default=["CFR+", "B10H90", "FPIRA"])
+  parser.add_argument("--graph", help="adjacency matrix of the pursuit graph")
+  parser.add_argument("--seeds", type=int, default=10)
+  parser.add_argument("--target", type=float, default=0.05, help="NashConv at which to stop")
+  parser.add_argument("--iterations", type=int, default=10_000)
+  parser.add_argument("--every", type=int, default=25, help="iterations between measurements")
+  parser.add_argument("--seconds", type=float, default=600, help="most for a run, of the processor")
+  parser.add_argument("--output", help="file of what was measured, a line of JSON for each run")
+  parser.add_argument("--plot", help="how the names of the pictures begin")
+  options = parser.parse_args()
+  print(describe())
+  path = pathlib.Path(options.output) if options.output else None
+  results = [json.loads(text) for text in path.read_text().splitlines()] if path and path.exists() else []
+  for result in results:
+    result["points"] = [Point(*p) for p in result["points"]]
+  known = {(r["game"], r["method"], r["seed"]) for r in results}
+  options.games += LARGE if options.large else ()
+  for name, method in itertools.product(options.games, options.methods):
+    if options.seeds and name.startswith("GP") and not options.graph:
+      print(f"{name} is left out: it needs --graph")
+      continue
+    for result in measured(name, method, options, known):
+      results.append(result)
+      print(f"{name} {method} seed {result['seed']}: {result['points'][-1]}", flush=True)
+      if path:
+        with path.open("a") as file:
+          file.write(json.dumps(result) + "\n")
+  results = [r for r in results if r["game"] in options.games and r["method"] in options.methods]
+  report(results, options.target)
+  report_marks(results)
+  if options.plot:
+    draw(results, options.target, options.plot)
+
+
+if __name__ == "__main__":
+  main()

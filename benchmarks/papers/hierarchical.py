@@ -1,0 +1,158 @@
+"""Hold'em to the flop in public clusters: clustered, solved and evaluated exactly in the whole game.
+
+  taskset -c 0 python -m benchmarks.papers.hierarchical solve [--game royal|flop|turn] [--clusters 60]
+    [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seeds 0 1 2] [--seconds 60]
+    [--looks 4] [--folder FOLDER] [--plot FILE]
+  taskset -c 0 python -m benchmarks.papers.hierarchical play --folder FOLDER [--ways distance flat ranks]
+    [--roundings none purify threshold=0.15 cautious=0.2]
+
+"flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
+tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (fold, call, pot, all-in) with
+20 big blinds, to the turn. `solve` clusters boards in several ways: by how hands fall into buckets
+(distance), at random, by the sum of the board's ranks, and not at all (flat: one cluster with many buckets),
+always with buckets of one kind. Each row is the average strategy after so many seconds of the processor:
+pairs of hands dealt, and its exploitability in the whole game, in big blinds and as a share of uniform
+play's. The runs, of the first seed, and all curves are kept in the folder, and what is there is drawn.
+
+`play` rounds the first run's strategy in several ways and plays it against the others', as they are: what it
+wins on average in both seats, exactly, in thousandths of a big blind a hand; on average and against the worst
+of them (Table 2 of the paper), and how exploitable it is.
+"""
+
+import argparse
+import itertools
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+
+import ps_cfr_spiel
+from benchmarks.machine import describe
+from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, make_abstraction, measure
+
+LIMIT = (
+  "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
+  "maxRaises=3 3,numSuits=4,numRanks={},numHoleCards=2,numBoardCards=0 3,stack=100 100)"
+)
+TURN = (
+  "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds=3,blind=1 2,"
+  "firstPlayer=1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1,stack=40 40)"
+)
+GAMES = {"royal": LIMIT.format(5), "flop": LIMIT.format(13), "turn": TURN}
+BLIND = 2  # chips of the big blind
+CURVES = "curves.json"
+CHUNK = 8  # iterations between two looks at the clock
+ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
+
+
+def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.ndarray:
+  """How boards are clustered: the argument of `make_abstraction`."""
+  boards = dealt.runouts[SPECIAL].cards
+  even = np.arange(len(boards)) * count // len(boards)
+  if way == "random":
+    return np.random.default_rng(seed).permutation(even)
+  if way == "ranks":
+    found = np.empty(len(boards), int)
+    found[np.argsort((boards // dealt.form.deck.suits).sum(1), kind="stable")] = even
+    return found
+  return 1 if way == "flat" else count
+
+
+def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float, float]]:
+  """Solves for some seconds, prints a row at every look; (seconds, exploitability) of them."""
+  solver.run(0)  # compiles
+  spent, points = 0.0, []
+  for look in range(looks):
+    while spent < seconds * 2.0 ** (look + 1 - looks):
+      start = time.process_time()
+      solver.run(CHUNK, progress=False)
+      spent += time.process_time() - start
+    start = time.process_time()
+    found, deals = solver.exploitability(), 2 * solver.batch * solver.iteration
+    took = time.process_time() - start
+    print(
+      f"  {spent:7.1f} s{deals:14,}{found / BLIND:12.4f}{found / uniform:9.1%}   evaluated in {took:.0f} s",
+      flush=True,
+    )
+    points.append((spent, found / BLIND))
+  return points
+
+
+def solve(options: argparse.Namespace) -> None:
+  game = pyspiel.load_game(GAMES[options.game])
+  dealt = DealtGame.of(game)
+  sizes = measure(dealt.form)
+  up_to_suits, gigabytes = sizes.infostate_classes, sizes.bytes / 1e9
+  print(f"{sizes.infostates:,} infostates, {up_to_suits:,} up to suits, {gigabytes:.3g} GB of tables")
+  options.folder.mkdir(parents=True, exist_ok=True)
+  kept = options.folder / CURVES
+  curves = json.loads(kept.read_text()) if kept.exists() else {}
+  for way, seed in itertools.product(options.ways, options.seeds):
+    start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
+    buckets = options.flat if way == "flat" else options.buckets
+    abstraction = make_abstraction(dealt, clusters, buckets, seed, restarts=2)
+    took, members = time.process_time() - start, np.bincount(abstraction.clusters)
+    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(
+      game, abstraction=abstraction, batch=options.batch, seed=seed
+    )
+    own = sum(x.nbytes for x in (*solver.average_policy().tables, *solver.current_policy().tables)) / 1e6
+    print(
+      f"{way}, seed {seed}: {abstraction.count} clusters of {members.min()} to {members.max()} classes of "
+      f"boards, buckets {abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
+      flush=True,
+    )
+    if "uniform" not in curves:
+      curves["uniform"] = solver.exploitability()
+    uniform = curves["uniform"]
+    print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
+    name = f"{way}, {abstraction.count} x {buckets:,} buckets"
+    curves.setdefault(name, []).append(run(solver, options.seconds, options.looks, uniform))
+    if seed == options.seeds[0]:
+      solver.save(options.folder / f"{way}.npz")
+    kept.write_text(json.dumps(curves))
+  if options.plot:
+    from ps_cfr_spiel.pictures import abstraction_sizes
+
+    named = {name: runs for name, runs in curves.items() if name != "uniform"}
+    words = "seconds of one core", "exploitability, big blinds a hand"
+    abstraction_sizes({options.game: named}, *words).savefig(options.plot)
+
+
+def play(options: argparse.Namespace) -> None:
+  first, *others = (
+    ps_cfr_spiel.load_policy(options.folder / f"{way}.npz")
+    for way in options.ways
+    if (options.folder / f"{way}.npz").exists()
+  )
+  print(f"{'rounded':>16}{'average':>10}{'worst':>10}{'exploitability':>16}   mbb/h, against {len(others)}")
+  for how in options.roundings:
+    policy = first if how == "none" else first.rounded(how)
+    won = [1000 * policy.value_against(other) / BLIND for other in others]
+    lost = 1000 * policy.evaluation().exploitability / BLIND
+    print(f"{how:>16}{np.mean(won):10.1f}{min(won):10.1f}{lost:16.1f}", flush=True)
+
+
+def main() -> None:
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("what", choices=("solve", "play"))
+  parser.add_argument("--game", choices=GAMES, default="royal")
+  parser.add_argument("--ways", nargs="+", default=["distance", "flat", "random", "ranks"])
+  parser.add_argument("--roundings", nargs="+", default=ROUNDINGS)
+  parser.add_argument("--clusters", type=int, default=60)
+  parser.add_argument("--buckets", type=int, default=50)
+  parser.add_argument("--flat", type=int, default=3000)
+  parser.add_argument("--seconds", type=float, default=60)
+  parser.add_argument("--looks", type=int, default=4)
+  parser.add_argument("--batch", type=int, default=16)
+  parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+  parser.add_argument("--folder", type=Path, default=Path("runs/hierarchical"))
+  parser.add_argument("--plot")
+  options = parser.parse_args()
+  print(describe())
+  {"solve": solve, "play": play}[options.what](options)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,100 @@
+"""Values learned in turns, and how exploitable searches by them are; makes the values that the package ships.
+
+  python -m benchmarks.papers.learned_values [leduc_poker] [--seeds 0 1 2] [--turns 3] [--save FILE]
+  python -m benchmarks.papers.learned_values 'liars_dice(dice_sides=3)' --teacher search --turns 8
+  python -m benchmarks.papers.learned_values glasses --draws 600 --peers
+
+After each turn, for each seed: situations learned from, seconds of the processor for data and training so
+far, loss and error on draws that were held out (`learning.Progress`), and exact exploitability of searches
+with a lookahead of one decision after 10 to 1,000 iterations; with --round by a lookahead of one round too.
+--peers adds searches by 10, 20 and 40 iterations of CFR in place of the network, and by full lookahead
+(Schmid 2021, Fig. 20.12). Exploitability is in float64, searches are in float32.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+
+from benchmarks.machine import describe
+from benchmarks.papers.resolving_exploitability import draw
+from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.learning import LearnedValues, self_play
+from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.solvers import ContinualResolving
+
+MARKS = (10, 30, 100, 300, 1000)
+PEERS = {f"values by {n} iterations": CFRValues(n) for n in (10, 20, 40)}
+HEAD = f"{'':28}{'situations':>12}{'seconds':>9}{'loss':>9}{'error':>8}"
+
+
+def curve(game: pyspiel.Game, curves: dict[str, Any], name: str, **settings: Any) -> str:
+  """Exploitability of searches after each number of iterations: kept, and as text."""
+  curves[name] = []
+  for mark in MARKS:
+    policy = ContinualResolving(game, mark, **settings).tabularise(progress=False)
+    curves[name].append((mark, float(evaluate_policy(game, policy).exploitability)))
+  return "".join(f"{x:10.4f}" for _, x in curves[name])
+
+
+def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace, curves: dict) -> LearnedValues:
+  """Learns, and prints a line for each turn; what the measuring takes is not counted."""
+  spent, began, turn = 0.0, time.process_time(), 0
+
+  def tell(values: LearnedValues) -> None:
+    nonlocal spent, began, turn
+    spent += time.process_time() - began
+    card, name = values.card, f"seed {seed}, turn {turn}"
+    facts = f"{card['learned_from']:12,}{spent:9.0f}{card['loss']:9.5f}{100 * card['error']:7.1f}%"
+    text = curve(game, curves, f"network, {name}", lookahead=1, value_function=values)
+    print(f"{name:28}{facts}{text}", flush=True)
+    began, turn = time.process_time(), turn + 1
+
+  return self_play(
+    game, options.turns, options.draws, options.chains, options.teacher, seed, options.iterations,
+    progress=False, callback=tell, training={"steps": options.steps, "width": options.width},
+  )  # fmt: skip
+
+
+def main() -> None:
+  """Prints a table; saves the values of the first seed."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("game", nargs="?", default="leduc_poker")
+  parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
+  parser.add_argument("--turns", type=int, default=3)
+  parser.add_argument("--draws", type=int, default=2000)
+  parser.add_argument("--chains", type=int, default=120)
+  parser.add_argument("--teacher", default="solve", choices=("solve", "search"))
+  parser.add_argument("--iterations", type=int, default=150, help="of the teacher")
+  parser.add_argument("--steps", type=int, default=5000, help="of training, in each turn")
+  parser.add_argument("--width", type=int, default=192)
+  parser.add_argument("--peers", action="store_true", help="other value functions too")
+  parser.add_argument("--round", action="store_true", help="at the end a lookahead of one round too")
+  parser.add_argument("--plot", help="file to draw the curves to")
+  parser.add_argument("--save", type=Path, help="file for the values of the first seed")
+  options = parser.parse_args()
+  game = pyspiel.load_game(options.game)
+  print(describe(), f"\n\n{options.game}, iterations:", sep="")
+  print(HEAD + "".join(f"{mark:10,}" for mark in MARKS))
+  curves: dict[str, list[tuple[int, float]]] = {}
+  for seed in options.seeds:
+    values = learned(game, seed, options, curves)
+    if options.round:
+      text = curve(game, {}, "", lookahead="round", value_function=values)
+      print(f"{f'seed {seed}, lookahead by round':{len(HEAD)}}{text}", flush=True)
+    if options.save and seed == options.seeds[0]:
+      values.save(options.save)
+  if options.peers:
+    for name, function in PEERS.items():
+      text = curve(game, curves, name, lookahead=1, value_function=function)
+      print(f"{name:{len(HEAD)}}{text}", flush=True)
+    print(f"{'full lookahead':{len(HEAD)}}{curve(game, curves, 'full lookahead')}", flush=True)
+  if options.plot:
+    title = f"{game.get_type().short_name}: one decision of lookahead (Schmid 2021, Fig. 20.12)"
+    draw({title: curves}, "", options.plot)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,151 @@
+"""Redraws Fig. 19.2 of Schmid 2021: single MCCFR runs converge, online outcome sampling (OOS) need not.
+
+  python -m benchmarks.papers.online_sampling [--seeds 20] [--iterations 1000000]
+                                      [--plot docs/online_sampling.png]
+
+One run of outcome sampling for each infostate, aimed at it, and the policy that plays at every infostate what
+its own run says: what OOS plays. Exploitability is exact. "Favoured" runs begin with cumulative regrets of
+--favour times an equilibrium, another for some infostates than for others, so that they differ more than
+chance makes them differ. Coordinated matching pennies is OpenSpiel's `coordinated_mp`.
+"""
+
+import argparse
+import time
+
+import numpy as np
+import pyspiel
+
+from benchmarks.machine import add_flags, describe, keep, kept
+from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, online_runs
+from ps_cfr_spiel.evaluation.online_runs import OnlineRuns
+
+Curves = tuple[np.ndarray, np.ndarray, np.ndarray]  # iterations, and two fields of OnlineRuns
+TITLES = {"coordinated_mp": "Coordinated matching pennies", "kuhn_poker": "Kuhn poker"}
+
+
+def policy_of(tables: dict[str, list[float]]) -> pyspiel.TabularPolicy:
+  """A policy by information state strings; actions are 0, 1, ..."""
+  return pyspiel.TabularPolicy({name: list(enumerate(p)) for name, p in tables.items()})
+
+
+def pennies_equilibrium(heads: float) -> pyspiel.TabularPolicy:
+  """Any share of heads on the top side is optimal with as large a share of tails on the bottom side."""
+  return policy_of({"0": [0.5, 0.5], "2T": [heads, 1 - heads], "2B": [1 - heads, heads]})
+
+
+def kuhn_equilibrium(bluff: float) -> pyspiel.TabularPolicy:
+  """Kuhn's equilibria: player 0 bets the jack with any probability up to 1/3; the rest follows."""
+  third = 1 / 3
+  return policy_of(
+    {
+      "0": [1 - bluff, bluff],
+      "0pb": [1, 0],
+      "1": [1, 0],
+      "1pb": [2 * third - bluff, third + bluff],
+      "2": [1 - 3 * bluff, 3 * bluff],
+      "2pb": [0, 1],
+      "0b": [1, 0],
+      "0p": [2 * third, third],
+      "1b": [2 * third, third],
+      "1p": [1, 0],
+      "2b": [0, 1],
+      "2p": [0, 1],
+    }
+  )
+
+
+def favoured(name: str) -> dict:
+  """Which equilibrium the run aimed at an infostate favours; those that fit together worst."""
+  if name == "coordinated_mp":
+    return {(1, "2T"): pennies_equilibrium(1.0), (1, "2B"): pennies_equilibrium(0.0)}
+  often, never = kuhn_equilibrium(1 / 3), kuhn_equilibrium(0.0)
+  return {(0, "0"): often, (0, "1pb"): often, (0, "2"): never}
+
+
+def limit(game: pyspiel.Game, places: dict) -> float:
+  """Exploitability of playing at each infostate the equilibrium favoured there: where curves would end."""
+  base = next(iter(places.values()))
+  tables = {name: list(dict(row).values()) for name, row in base.policy_table().items()}
+  for (_, name), policy in places.items():
+    tables[name] = list(dict(policy.policy_table()[name]).values())
+  return exploitability(game, policy_of(tables))
+
+
+def marks(last: int) -> list[int]:
+  """Four iterations a decade from 10 to `last`."""
+  return sorted({int(10 ** (k / 4)) for k in range(4, int(4 * np.log10(last)) + 1)} | {last})
+
+
+def print_runs(runs: OnlineRuns) -> None:
+  """Medians at every decade, and the spread at the end."""
+  print(f"{'iterations':>12} {'single runs':>14} {'worst target':>14} {'OOS plays':>12}")
+  for column in range(len(runs.iterations) - 1, -1, -4):
+    single, played = runs.single[:, :, column], runs.tabularised[:, column]
+    print(
+      f"{runs.iterations[column]:12,} {np.median(single):14.4f} {np.median(single, 0).max():14.4f} "
+      f"{np.median(played):12.4f}"
+    )
+  low, high = np.percentile(runs.tabularised[:, -1], (5, 95))
+  print(f"5th to 95th percentile of what OOS plays at the end: {low:.4f} to {high:.4f}", flush=True)
+
+
+def draw(curves: dict[str, dict[str, Curves]], path: str) -> None:
+  """A column for each game: medians, and the 5th to 95th percentile of all seeds (and targets)."""
+  from ps_cfr_spiel.pictures import dress, figure_with_panels
+  from ps_cfr_spiel.pictures.style import LINES
+
+  figure, places = figure_with_panels([TITLES.get(name, name) for name in curves], sharey=True)
+  for axes, ways in zip(places, curves.values(), strict=True):
+    for color, (way, (iterations, single, played)) in zip(LINES[1::-1], ways.items(), strict=True):
+      for label, values, style in (
+        (f"single runs, {way}", np.reshape(single, (-1, len(iterations))), "--"),
+        (f"OOS, {way}", played, "-"),
+      ):
+        low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
+        axes.loglog(iterations, middle, style, color=color, label=label)
+        axes.fill_between(iterations, low, high, color=color, alpha=0.12, linewidth=0)
+    dress(axes, "iterations of each run", "exploitability (utility)" if axes is places[0] else "")
+  handles = places[0].get_legend_handles_labels()
+  figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+  figure.suptitle("Medians, and the 5th to 95th percentile of all seeds", fontsize=10, x=0.01, ha="left")
+  figure.savefig(path)
+  print(f"drawn: {path}")
+
+
+def main() -> None:
+  """Runs both games, plain and favoured; prints medians and draws the figure."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--seeds", type=int, default=20)
+  parser.add_argument("--iterations", type=int, default=1_000_000)
+  parser.add_argument("--target", choices=("infostate", "public"), default="infostate")
+  parser.add_argument("--favour", type=float, default=10_000.0)
+  add_flags(parser, "the figure")
+  options = parser.parse_args()
+  if options.redraw:
+    return draw(kept(options.plot), options.plot)
+  print(describe())
+  print(f"{options.seeds} seeds, target {options.target!r}, delta 0.9, exploration 0.4; medians")
+  results: dict[str, dict[str, OnlineRuns]] = {}
+  for name in TITLES:
+    game, places, results[name] = pyspiel.load_game(name), favoured(name), {}
+    for way, settings in (
+      ("plain", {}),
+      (f"favoured by {options.favour:,g}", {"favoured": places, "favour": options.favour}),
+    ):
+      method = OnlineOutcomeSampling(game, target=options.target, **settings)
+      started = time.perf_counter()
+      results[name][way] = online_runs(method, range(options.seeds), marks(options.iterations))
+      print(f"\n{TITLES[name]}, {way}: {time.perf_counter() - started:.0f} s")
+      print_runs(results[name][way])
+    print(f"the favoured equilibria, each where it is favoured: exploitability {limit(game, places):.4f}")
+  if options.plot:
+    curves = {
+      name: {way: (runs.iterations, runs.single, runs.tabularised) for way, runs in ways.items()}
+      for name, ways in results.items()
+    }
+    keep(options.plot, curves)
+    draw(curves, options.plot)
+
+
+if __name__ == "__main__":
+  main()

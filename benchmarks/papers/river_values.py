@@ -1,0 +1,136 @@
+"""Values of hold'em's rivers: how far off a network is, and searches of a turn by it (thesis, Table 21.5).
+
+  ps-cfr-spiel generate --count=3200 --ranges=betting --ratios=0.05,0.15,0.4,0.8,1.2,2,3,4.5,8
+  python -m benchmarks.papers.river_values errors runs/rivers [--seeds 0 1 2] [--save values.npz]
+  python -m benchmarks.papers.river_values turn values.npz [--ranges "..."] [--iterations 100 300]
+
+errors: trains networks on solved rivers. Of rivers whose boards no training river has, up to suits, it prints
+the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in percent of
+the pot; and the same if betting added nothing.
+turn: a search of the turn by the network, by values that CFR finds anew (10 iterations) and to the end of
+the game: seconds of the first search from the start, of the same again, and of one from a later decision on
+the turn and on the river; with --whole how exploitable it is to search everywhere, in percent of the pot.
+On the river searches go to the end.
+"""
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from benchmarks.machine import describe
+from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.learning import Rivers, RiverValues, train
+from ps_cfr_spiel.learning.training import held_out
+from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.solvers import ContinualResolving
+
+HEAD = f"{'% of the pot':24}{'rivers':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
+
+
+def errors(options: argparse.Namespace) -> None:
+  """Prints the table of errors."""
+  began = time.process_time()
+  rivers = Rivers.load(*options.folders)
+  held = np.flatnonzero(held_out(rivers))
+  print(f"read {len(rivers):,} rivers in {time.process_time() - began:.0f} s of the processor\n\n{HEAD}")
+  for seed in options.seeds:
+    began = time.process_time()
+    values = train(rivers, seed, options.steps, options.batch, options.width)
+    seconds = time.process_time() - began
+    off = off_by(values, rivers, held)
+    print(f"{f'network, seed {seed}':24}{len(rivers) - len(held):8,}{seconds:9.0f}{off}", flush=True)
+    if options.save and seed == options.seeds[0]:
+      values.save(options.save)
+  added = [v[held] - c[held] for v, c in zip(rivers.values, rivers.checked, strict=True)]
+  print(
+    f"{'betting adds nothing':24}{'':17}{shares(added, [r[held] for r in rivers.ranges], rivers.board[held])}"
+  )
+  print(f"\n{len(held):,} rivers held out")
+
+
+def off_by(values: RiverValues, rivers: Rivers, rows: np.ndarray) -> str:
+  """A network's errors on some rivers."""
+  found = []
+  for k in range(0, len(rows), 64):
+    part = values.tensors(rivers, rows[k : k + 64]).errors(values.network)
+    found.append([np.asarray(x) * values.scale for x in part.found])
+  wrong = [np.concatenate([part[i] for part in found]) for i in (0, 1)]
+  return shares(wrong, [r[rows] for r in rivers.ranges], rivers.board[rows])
+
+
+def shares(wrong: list[np.ndarray], ranges: list[np.ndarray], board: np.ndarray) -> str:
+  """Three means of errors [n, 1326] in pots, as percents."""
+  hands = 1081 * len(board)
+  mean = np.mean([np.abs(x).sum() / hands for x in wrong])
+  by_range = np.mean([(np.abs(x) * r).sum(1).mean() for x, r in zip(wrong, ranges, strict=True)])
+  of_range = np.abs((wrong[0] * ranges[0]).sum(1)).mean()
+  return f"{100 * mean:9.2f}{100 * by_range:10.2f}{100 * of_range:9.2f}"
+
+
+def turn(options: argparse.Namespace) -> None:
+  """Prints the table of searches."""
+  text = f"holdem_subgame(board=9s7c5s4h,pot=200,stack={options.stack},bets=fcpa"
+  game = pyspiel.load_game(text + (f",ranges={options.ranges})" if options.ranges else ")"))
+  values = RiverValues.load(options.values)
+  peers: dict[str, dict[str, Any]] = {
+    "network": {"lookahead": "round", "value_function": values},
+    "values by 10 iterations": {"lookahead": "round", "value_function": CFRValues(10)},
+    "to the end": {},
+  }
+  print(
+    f"{game}\n\n{'':24}{'iterations':>12}{'first':>9}{'again':>9}{'turn':>9}{'river':>9}{'exploitable':>13}"
+  )
+  for name, settings in peers.items():
+    if name in options.without:
+      continue
+    for iterations in options.iterations:
+      print(f"{name:24}{iterations:12,}{times(game, iterations, settings, options.whole)}", flush=True)
+
+
+def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: bool) -> str:
+  """Seconds of searches, and exploitability."""
+  made = ContinualResolving(game, iterations, **settings)
+  searcher, levels = made.searcher, made.searcher.levels
+  begun = [searcher.start(0) for _ in range(2)]  # the second compiles nothing
+  columns = [search.seconds for search in begun]
+  for street in (0, 1):
+    later = [s for states in levels.passes(0) for s in states if levels.chance[s] == street]
+    columns.append([searcher.resolve(begun[1], later[:1]).seconds for _ in range(2)][1])
+  text = "".join(f"{x:9.2f}" for x in columns)
+  if not whole:
+    return text
+  policy = made.tabularise(progress=None)
+  share = float(evaluate_policy(game, policy).exploitability) / game.get_parameters()["pot"]
+  return f"{text}{100 * share:13.3f}"
+
+
+def main() -> None:
+  """Prints a table."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  tables = parser.add_subparsers(required=True)
+  learning = tables.add_parser("errors")
+  learning.add_argument("folders", nargs="+")
+  learning.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
+  learning.add_argument("--steps", type=int, default=3000)
+  learning.add_argument("--batch", type=int, default=128)
+  learning.add_argument("--width", type=int, default=192)
+  learning.add_argument("--save", help="file for the values of the first seed")
+  learning.set_defaults(table=errors)
+  searching = tables.add_parser("turn")
+  searching.add_argument("values", help="file of errors --save, or of ps-cfr-spiel learn --rivers")
+  searching.add_argument("--ranges", help="of both players, as in holdem_subgame; all hands by default")
+  searching.add_argument("--stack", type=int, default=1000)
+  searching.add_argument("--iterations", nargs="*", type=int, default=[100, 300])
+  searching.add_argument("--without", nargs="*", default=[], help="rows to leave out")
+  searching.add_argument("--whole", action="store_true", help="exploitability too")
+  searching.set_defaults(table=turn)
+  options = parser.parse_args()
+  print(describe() + "\n")
+  options.table(options)
+
+
+if __name__ == "__main__":
+  main()

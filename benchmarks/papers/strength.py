@@ -1,0 +1,233 @@
+"""Tables 18.1 and 21.8 of Schmid 2021 in kind: what local best responses win, and how noisy matches are.
+
+  python -m benchmarks.papers.strength responses [--iterations 1000]
+  python -m benchmarks.papers.strength luck [--games 2000]
+  taskset -c 0 python -m benchmarks.papers.strength speed
+
+responses (Table 18.1 = 21.6): agents on a river with small ranges and four bet sizes, against a local best
+response that may take few or many actions; exact values, in percent of the pot for a game, the mean of both
+seats. The agents: a blueprint that knows two sizes and translates the others, an equilibrium of all sizes, a
+search that considers two sizes, and one who always folds to a bet. The thesis's columns are mbb a hand of
+no-limit hold'em: the order is to be compared, and the signs. On Leduc, with its own actions, an equilibrium
+and a search by the network that comes with the package.
+luck (Table 21.8): standard deviation of a game's worth in self-play by four estimators, on Leduc exactly (the
+same two agents), by all ways in which a game may go, and on a river and a turn with few hands by games that
+are played, within a seat: that one seat wins from the other is no luck.
+speed: seconds of a local best response on the default river, all hands, both seats: the first with compiling,
+then the median of five.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from benchmarks.machine import describe
+from ps_cfr_spiel import PSCFRSolver, build_tree
+from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, matches
+from ps_cfr_spiel.learning import LearnedValues
+from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
+from ps_cfr_spiel.solvers import ContinualResolving
+
+RANGES = "ranges=AA KK 98s 76s AhQh:0.5 JTs;QQ-99 AKs KQs A5s T9s"
+PLACE = f"river_subgame(board=9s7c5s4hKd,pot=200,stack=900,{RANGES}"
+FEW, MANY = "bets=1 a;1 a", "bets=0.5 0.75 1 2 a;0.5 1 a"
+FOLD, CHECK = 0, 1
+PASSIVE = ("Fold", "Call", "Check")
+LEDUC_POT = 2  # the antes
+NEGLIGIBLE = 1e-12  # a policy's probabilities may be rounded to nothing
+BEST = "best response"
+METHODS = ("chips", "mivat", "imaginary", "aivat")
+GAMES = {
+  "river": f"{PLACE},bets=0.5 1 a;1 a)",
+  "turn": "holdem_subgame(board=9s7c5s4h,pot=200,stack=600,bets=1 a;1 a,ranges=AA A9s KQs 86s;QQ 98s JTs 55)",
+}
+THESIS = {"chips": 25.962, "mivat": 21.293, "imaginary": 16.073, "aivat": 8.095}
+
+
+def responses(options: argparse.Namespace) -> None:
+  """Prints the tables of local best responses."""
+  game = pyspiel.load_game(f"{PLACE},{MANY})")
+  names, sizes = legal(game), first_bets(game)
+  passive = [action for action, name in names.items() if name.split()[0] in PASSIVE]
+  known = [action for action, size in sizes.items() if size in (1.0, max(sizes.values()))]
+  columns = {"fold, call": passive, "+ pot, all in": passive + known, "all sizes": None, BEST: None}
+  actions = sorted({*passive, *known})
+  agents = {name: make(game, options.iterations, actions) for name, make in AGENTS.items()}
+  lost(game, game.get_parameters()["pot"], columns, agents)
+  game = pyspiel.load_game("leduc_poker")
+  passive = [action for action, name in legal(game).items() if name in PASSIVE]
+  agents = {name: make(game, options.iterations) for name, make in LEDUC_AGENTS.items()}
+  lost(game, LEDUC_POT, {"fold, call": passive, "all": None, BEST: None}, agents)
+
+
+def lost(
+  game: pyspiel.Game, pot: float, columns: dict[str, list[int] | None], agents: dict[str, Any]
+) -> None:
+  """Prints what agents lose to local best responses that may take some actions, in percent of the pot."""
+  print(f"\n{'% of the pot':32}" + "".join(f"{name:>16}" for name in columns))
+  for name, policy in agents.items():
+    evaluation = evaluate_policy(game, policy)
+    won = [
+      float(evaluation.exploitability)
+      if column == BEST
+      else local_best_response(game, policy, actions=actions).exploitability
+      for column, actions in columns.items()
+    ]
+    print(f"{name:32}" + "".join(f"{100 * x / pot:16.2f}" for x in won), flush=True)
+
+
+def legal(game: pyspiel.Game) -> dict[int, str]:
+  """All actions of a game, with their names as the player to act would say them."""
+  found: dict[int, str] = {}
+
+  def walk(state: pyspiel.State) -> None:
+    if state.is_terminal():
+      return
+    if state.is_chance_node():
+      walk(state.child(state.chance_outcomes()[0][0]))
+      return
+    for action in state.legal_actions():
+      found.setdefault(action, state.action_to_string(state.current_player(), action))
+      walk(state.child(action))
+
+  walk(game.new_initial_state())
+  return found
+
+
+def first_bets(game: pyspiel.Game) -> dict[int, float]:
+  """Sizes of first bets, in pots, by action."""
+  state = game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.chance_outcomes()[0][0])
+  return {action: size for action, size in state.bet_sizes().items() if size > 0}
+
+
+def solved(game: pyspiel.Game, iterations: int) -> TreePolicy:
+  """An equilibrium, nearly."""
+  solver = PSCFRSolver(game, dtype="float64")
+  solver.run(iterations)
+  return solver.average_policy()
+
+
+def blueprint(game: pyspiel.Game, iterations: int, _) -> Any:
+  """A strategy for two sizes that translates what else is bet."""
+  return TranslatedPolicy(game, solved(pyspiel.load_game(f"{PLACE},{FEW})"), iterations))
+
+
+def searched(game: pyspiel.Game, iterations: int, actions: list[int]) -> TreePolicy:
+  """A search that considers two sizes."""
+  return ContinualResolving(game, iterations, actions=actions).tabularise(progress=False)
+
+
+def folding(game: pyspiel.Game, *_) -> TreePolicy:
+  """Checks, and folds to any bet."""
+  tree = build_tree(game)
+  blocks = [[np.zeros(shape) for shape in player.block_shapes] for player in tree.players]
+  for d in tree.names.decisions:
+    chosen = d.legal_actions.index(FOLD if FOLD in d.legal_actions else CHECK)
+    blocks[d.player][d.block][chosen, d.row] = 1
+  return TreePolicy(game, tree.names, blocks)
+
+
+AGENTS: dict[str, Callable[[pyspiel.Game, int, list[int]], Any]] = {
+  "blueprint of two sizes": blueprint,
+  "equilibrium of all sizes": lambda game, iterations, _: solved(game, iterations),
+  "search with two sizes": searched,
+  "always fold": folding,
+}
+
+
+def by_network(game: pyspiel.Game, iterations: int) -> TreePolicy:
+  """Searches of one decision, beyond which the network that comes with the package says what follows."""
+  values = LearnedValues.pretrained(game)
+  return ContinualResolving(game, iterations, lookahead=1, value_function=values).tabularise(progress=False)
+
+
+LEDUC_AGENTS: dict[str, Callable[[pyspiel.Game, int], Any]] = {
+  "leduc_poker, equilibrium": solved,
+  "leduc_poker, search by a network": by_network,
+}
+
+
+def luck(options: argparse.Namespace) -> None:
+  """Prints the table of standard deviations."""
+  print(f"{'':34}" + "".join(f"{name:>12}" for name in METHODS))
+  print(f"{'thesis (big blinds)':34}" + "".join(f"{THESIS[name]:12.3f}" for name in METHODS))
+  game = pyspiel.load_game("leduc_poker")
+  for name, make in LEDUC_AGENTS.items():
+    policy = make(game, options.iterations)
+    actions, odds = zip(*all_games(game, policy), strict=True)
+    records, odds, found = [Played(0, a) for a in actions], np.array(odds), []
+    for method in METHODS:
+      values = evaluate_match(game, records, policy, method=method).values
+      found.append(float(np.sqrt(odds @ (values - odds @ values) ** 2)))
+    print(f"{name:34}" + "".join(f"{x:12.3f}" for x in found), flush=True)
+  for name, text in GAMES.items():
+    game = pyspiel.load_game(text)
+    policy = solved(game, 500)
+    games = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), options.games)
+    line = ""
+    for method in METHODS:
+      if method == "mivat":  # needs values of single histories, of a game that was walked
+        line += f"{'-':>12}"
+        continue
+      line += f"{spread(evaluate_match(game, games, policy, method=method).values, games):12.3f}"
+    print(f"{f'{name}, {options.games:,} games, chips':34}{line}", flush=True)
+
+
+def speed(_) -> None:
+  """Prints how long a local best response takes."""
+  game = pyspiel.load_game("river_subgame")
+  policy, seconds = solved(game, 100), []
+  for _ in range(6):
+    start = time.perf_counter()
+    found = local_best_response(game, policy)
+    seconds.append(time.perf_counter() - start)
+  share = 100 * found.exploitability / game.get_parameters()["pot"]
+  print(f"{game}\nfirst {seconds[0]:.2f} s, then {np.median(seconds[1:]):.3f} s; {share:.3f}% of the pot")
+
+
+def spread(values: np.ndarray, games: list[Played]) -> float:
+  """Standard deviation within a seat: what one seat wins from the other on average is no luck."""
+  seats = np.array([record.seat for record in games])
+  within = [values[seats == i] - values[seats == i].mean() for i in (0, 1)]
+  return float(np.sqrt(sum((x**2).sum() for x in within) / (len(values) - 2)))
+
+
+def all_games(game: pyspiel.Game, policy: Any) -> list[tuple[tuple[int, ...], float]]:
+  """Ways in which a game of a policy with itself may go, with their probabilities, if not negligible."""
+  found = []
+
+  def walk(state: pyspiel.State, probability: float) -> None:
+    if state.is_terminal():
+      found.append((tuple(state.history()), probability))
+      return
+    odds = state.chance_outcomes() if state.is_chance_node() else policy.action_probabilities(state).items()
+    for action, p in odds:
+      if probability * p > NEGLIGIBLE:
+        walk(state.child(action), probability * p)
+
+  walk(game.new_initial_state(), 1.0)
+  return found
+
+
+TABLES = {"responses": responses, "luck": luck, "speed": speed}
+
+
+def main() -> None:
+  """Prints a table."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("table", choices=TABLES)
+  parser.add_argument("--iterations", type=int, default=1000)
+  parser.add_argument("--games", type=int, default=2000)
+  options = parser.parse_args()
+  print(describe() + "\n")
+  TABLES[options.table](options)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,119 @@
+"""Table 1 of Kovařík et al. 2021 again: set-up, time and memory of CFR on the river subgame.
+
+  taskset -c 0 python -m benchmarks.papers.table1
+
+Each row runs in a process of its own. OpenSpiel's solver works history by history, does so on a smaller
+deck, and is extrapolated to 61,000,831 histories in proportion; those figures are marked "~".
+"""
+
+import argparse
+import json
+import time
+
+import pyspiel
+
+from benchmarks.machine import PeakMemory, describe, duration, in_process, median_seconds
+
+HISTORIES = 61_000_831
+# The same betting with a deck of 2 suits and 9 ranks: 13 cards are left for the hands, dealt one by one.
+REDUCED_DECK = (
+  "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds=4,blind=100 100,"
+  "firstPlayer=2 1 1 1,numSuits=2,numRanks=9,numHoleCards=2,numBoardCards=0 3 1 1,stack=20000 20000,"
+  "potSize=200,boardCards=9d7c5d4c3c)"
+)
+PAPER = {  # Kovařík et al. 2021, Table 1, on their machine
+  "OpenSpiel C++ CFR": ("1.57 min", "92.71 s", "25.75 h", "292 MB"),
+  "PS-CFR, dense": ("2.36 s", "173 ms", "2.89 min", "736 MB"),
+  "PS-CFR, showdown": ("2.82 s", "85 ms", "1.42 min", "526 MB"),
+}
+
+
+def openspiel_cfr() -> dict:
+  """`pyspiel.CFRSolver`: keeps strategies, visits histories anew in each iteration."""
+  game = pyspiel.load_game(REDUCED_DECK)
+  memory, start = PeakMemory(), time.perf_counter()
+  solver = pyspiel.CFRSolver(game)
+  setup = time.perf_counter() - start
+  seconds = median_seconds(solver.evaluate_and_update_policy, 3)
+  count, stack = 0, [game.new_initial_state()]
+  used = memory()
+  while stack:
+    state = stack.pop()
+    count += 1
+    stack += [state.child(action) for action in state.legal_actions()]
+  return {"setup": setup, "iteration": seconds, "memory": used, "histories": count}
+
+
+def ps_cfr(leaves: str) -> dict:
+  """Our solver, float32, one jitted loop."""
+  import jax
+  import jax.numpy as jnp
+
+  import ps_cfr_spiel
+  from ps_cfr_spiel import cfr
+
+  game = pyspiel.load_game("river_subgame")
+  jax.block_until_ready(jax.jit(lambda x: x @ x + 1)(jnp.ones((64, 64))))  # the bare runtime
+  memory, start = PeakMemory(), time.perf_counter()
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(str(game)), leaves=leaves)
+  setup = time.perf_counter() - start
+  built = memory()
+  start = time.perf_counter()
+  solver.run(1)
+  compile_seconds = time.perf_counter() - start
+  run = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, 1000, rule=solver.rule))  # noqa: E731
+  seconds = median_seconds(run, 5) / 1000
+  return {
+    "setup": setup,
+    "iteration": seconds,
+    "memory": memory(),
+    "built": built,
+    "compile": compile_seconds,
+    "histories": HISTORIES,
+  }
+
+
+ROWS = {
+  "OpenSpiel C++ CFR": openspiel_cfr,
+  "PS-CFR, dense": lambda: ps_cfr("dense"),
+  "PS-CFR, showdown": lambda: ps_cfr("showdown"),
+}
+
+
+def main() -> None:
+  """Prints the table."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument("--row", choices=ROWS, help="measure this row only, as JSON")
+  options = parser.parse_args()
+  if options.row:
+    print(json.dumps(ROWS[options.row]()))
+    return
+  print(describe())
+  print(f"\n{'':24}{'set-up':>12}{'iteration':>13}{'1000 iterations':>17}{'memory':>11}   paper's figures")
+  found = {}
+  for name in ROWS:
+    found[name] = row = in_process(__spec__.name, "--row", name)
+    scale = HISTORIES / row["histories"]
+    mark = "~" if scale > 1 else " "
+    cells = [
+      f"{mark}{duration(row['setup'] * scale)}",
+      f"{mark}{duration(row['iteration'] * scale)}",
+      f"{mark}{duration(1000 * row['iteration'] * scale)}",
+      f"{row['memory']:,.0f} MB",  # OpenSpiel's solver keeps no tree
+    ]
+    line = f"{name:24}{cells[0]:>12}{cells[1]:>13}{cells[2]:>17}{cells[3]:>11}"
+    print(f"{line}   {', '.join(PAPER[name])}")
+    if scale > 1:
+      print(
+        f"{'':24}measured on {row['histories']:,} histories: {1e3 * row['iteration']:.1f} ms an iteration"
+      )
+    else:
+      print(f"{'':24}compilation {row['compile']:.1f} s; the tree alone {row['built']:.0f} MB")
+  fast = found["PS-CFR, showdown"]["iteration"]
+  for name, row in found.items():
+    ratio = row["iteration"] * HISTORIES / row["histories"] / fast
+    print(f"{name}: {ratio:,.1f} x the time of PS-CFR, showdown")
+
+
+if __name__ == "__main__":
+  main()
