@@ -2,11 +2,10 @@
 
   python -m benchmarks.engineering.mutants cfr --sample 20
 
-A mutant that survives is a gap in the tests, or changes nothing that matters (BUILD_NOTES.md lists those
-that were judged). Each runs in a process of its own on a copy of the package, first with those of the room's
-tests whose names have a word of the changed file's, then with all, until the first fails. One whose tests
-never end is found out too; its limit counts the processor's time, for on a busy machine any clock would run
-out.
+A mutant that survives is a gap in the tests, or changes nothing that matters. Each runs in a process of
+its own on a copy of the package, first with the room's tests whose names share a word with the changed file,
+then with all, until the first fails. Tests that never end are stopped; the limit counts processor time, so a
+busy machine does not matter.
 """
 
 import argparse
