@@ -13,13 +13,13 @@ jaxlib = find_spec("jaxlib")
 places = (jaxlib.submodule_search_locations or ()) if jaxlib else ()
 
 
-def library(name: str, sources: list[str], depends: list[str]) -> Extension:
+def library(name: str, *sources: str) -> Extension:
   """A library of C++ files."""
   return Extension(
     name,
-    sources,
-    depends=depends,
-    include_dirs=[f"{place}/include" for place in places],
+    list(sources),
+    depends=["ps_cfr_spiel/native/native.h"],
+    include_dirs=["ps_cfr_spiel/native", *(f"{place}/include" for place in places)],
     extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi"],
     language="c++",
     optional=True,  # without a compiler the package is installed without it
@@ -27,10 +27,6 @@ def library(name: str, sources: list[str], depends: list[str]) -> Extension:
   )
 
 
-sweep = library(
-  "ps_cfr_spiel.tree._sweep",
-  ["ps_cfr_spiel/tree/sweep.cc", "ps_cfr_spiel/tree/walk.cc"],
-  ["ps_cfr_spiel/tree/native.h"],
-)
-cheat = library("ps_cfr_spiel.games.cheat._traversals", ["games/cheat/traversals.cc"], [])
+sweep = library("ps_cfr_spiel.tree._sweep", "ps_cfr_spiel/tree/sweep.cc", "ps_cfr_spiel/tree/walk.cc")
+cheat = library("ps_cfr_spiel.games.cheat._traversals", "games/cheat/traversals.cc")
 setup(ext_modules=[sweep, cheat], options={"bdist_wheel": {"py_limited_api": "cp311"}})

@@ -1,9 +1,9 @@
-"""The games of this package; importing it registers them with `pyspiel.load_game`.
+"""The games of this package, a folder for each family; importing it registers them with `pyspiel.load_game`.
 
-A folder is a family, and a new game goes into that of its own. The games import none of the solver's rooms,
-which meet them through pyspiel and through `bayesian_form()`.
+May use: the ground, `native` and `poker` included. Rooms meet games through pyspiel, `bayesian_form()` and
+`played_form()`; what else they need is in the face of a family.
 """
 
-from . import cheat as cheat
-from . import poker as poker
-from . import pursuit as pursuit
+from . import cheat, poker, pursuit
+
+__all__ = ["cheat", "poker", "pursuit"]

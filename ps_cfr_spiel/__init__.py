@@ -34,8 +34,7 @@ from ps_cfr_spiel.evaluation import (
 )
 from ps_cfr_spiel.evaluation import comparison as comparison
 from ps_cfr_spiel.evaluation import matches as matches
-from ps_cfr_spiel.games.poker import holdem, river  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.situations import RandomRivers, Situation  # pyright: ignore
+from ps_cfr_spiel.poker import RandomRivers, Situation, holdem, river
 from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, TreePolicy, post_process
 from ps_cfr_spiel.search import CFRValues, SolvedValues
 from ps_cfr_spiel.solvers import (

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
-from ps_cfr_spiel.games.poker.dealt import dealt_form
 
 from benchmarks.machine import PeakMemory, describe, in_process
 from benchmarks.papers.hierarchical import GAMES
 from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory, sampled
+from ps_cfr_spiel.poker.dealt import dealt_form
 
 
 class Row(NamedTuple):

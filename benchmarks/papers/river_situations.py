@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyspiel
-from ps_cfr_spiel.games.poker import cards
-from ps_cfr_spiel.games.poker.ranking import strengths
-from ps_cfr_spiel.games.poker.situations import KINDS as KINDS
-from ps_cfr_spiel.games.poker.situations import RandomRivers
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.ranking import strengths
+from ps_cfr_spiel.poker.situations import KINDS as KINDS
+from ps_cfr_spiel.poker.situations import RandomRivers
 from ps_cfr_spiel.subgames import Ranges, Subgame, Subgames
 from ps_cfr_spiel.tree import PublicTree, ShowdownLeaves, best_response_values
 

@@ -1,3 +1,8 @@
 """The card game Cheat: its rules, observer and bots."""
 
-from . import cheat as cheat
+from .behaviour import Behaviour
+from .bots import HeuristicBot, NaiveBot
+from .cheat import CheatGame
+from .rules import RANKS
+
+__all__ = ["RANKS", "Behaviour", "CheatGame", "HeuristicBot", "NaiveBot"]

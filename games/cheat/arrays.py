@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import pyspiel
 
 from . import rules as cheat_rules
-from .rules import CHALLENGE, FIRST_DISCARD, Rules
+from .rules import CHALLENGE, FIRST_DISCARD, NOBODY, Rules
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
-NOBODY = -1
 
 
 class Games(NamedTuple):

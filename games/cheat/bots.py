@@ -5,16 +5,12 @@ Both use only what their player has seen: the player's own hand and past, and wh
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyspiel
 
 from . import rules
 from .observer import Turn, seen_turns
-
-if TYPE_CHECKING:
-  from .cheat import CheatState
 
 
 class _CheatBot(pyspiel.Bot):
@@ -24,23 +20,23 @@ class _CheatBot(pyspiel.Bot):
     super().__init__()
     self._player = player
 
-  def step(self, state: "CheatState") -> int:
+  def step(self, state: pyspiel.State) -> int:
     """The player's action."""
     if not state.discard:
       return self.discard(state)
     return rules.CHALLENGE if self.challenges(state) else rules.PASS
 
-  def restart_at(self, state: "CheatState") -> None:
+  def restart_at(self, state: pyspiel.State) -> None:
     """Does nothing: no memory is kept from step to step."""
 
-  def inform_action(self, state: "CheatState", player: int, action: int) -> None:
+  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
     """Does nothing, as `restart_at`."""
 
-  def discard(self, state: "CheatState") -> int:
+  def discard(self, state: pyspiel.State) -> int:
     """The action to discard by."""
     raise NotImplementedError
 
-  def challenges(self, state: "CheatState") -> bool:
+  def challenges(self, state: pyspiel.State) -> bool:
     """Whether the player calls "Cheat!"."""
     raise NotImplementedError
 
@@ -57,7 +53,7 @@ class NaiveBot(_CheatBot):
     super().__init__(player)
     self._rng = rng
 
-  def discard(self, state: "CheatState") -> int:
+  def discard(self, state: pyspiel.State) -> int:
     """A random discard, or the one that wins."""
     hand = state.hand(self._player)
     legal = state.get_game().discards_from(hand)
@@ -65,7 +61,7 @@ class NaiveBot(_CheatBot):
       return legal[-1]  # ascending by size: the whole hand
     return legal[self._rng.randint(len(legal))]
 
-  def challenges(self, state: "CheatState") -> bool:
+  def challenges(self, state: pyspiel.State) -> bool:
     """True if their own hand holds too many cards of the rank, else the toss of a coin."""
     held = state.hand(self._player)[state.rank]
     return held + state.claim() > state.get_game().rules.suits or bool(self._rng.randint(2))
@@ -83,7 +79,7 @@ class HeuristicBot(_CheatBot):
   The paper says what its player remembers, not how it decides; the decisions are ours.
   """
 
-  def discard(self, state: "CheatState") -> int:
+  def discard(self, state: pyspiel.State) -> int:
     """The discard of all cards of the rank, or of one that is of no use for longest."""
     game, hand = state.get_game(), state.hand(self._player)
     if held := hand[state.rank]:
@@ -92,14 +88,14 @@ class HeuristicBot(_CheatBot):
       cards = (max((rank for rank, count in enumerate(hand) if count), key=lambda rank: _wait(state, rank)),)
     return rules.FIRST_DISCARD + game.discards.index(cards)
 
-  def challenges(self, state: "CheatState") -> bool:
+  def challenges(self, state: pyspiel.State) -> bool:
     """Whether the claim is false for sure, would win, or is more likely false than true."""
     if state.hand_sizes()[state.discarder] == 0:
       return True
     return chance_of_truth(state, self._player) < 0.5
 
 
-def _wait(state: "CheatState", rank: int) -> float:
+def _wait(state: pyspiel.State, rank: int) -> float:
   """In how many of the discarder's turns from now the rank is theirs, infinite if never."""
   game = state.get_game().rules
   for turns in range(1, game.ranks + 1):
@@ -116,7 +112,7 @@ class Memory:
     hands: Cards known to be in each other player's hand; before the discard, of one being challenged.
   """
 
-  def __init__(self, state: "CheatState", player: int):
+  def __init__(self, state: pyspiel.State, player: int):
     self.pile: Counter[int] = Counter()
     self.hands = [Counter() for _ in range(state.get_game().rules.players)]
     turns = seen_turns(state, (player,))
@@ -139,7 +135,7 @@ class Memory:
       self.pile = Counter()
 
 
-def chance_of_truth(state: "CheatState", player: int) -> float:
+def chance_of_truth(state: pyspiel.State, player: int) -> float:
   """How likely the discarder had the claimed cards, as far as `player` remembers.
 
   Every card whose place is not known is equally likely to be any of the cards that are not known: in

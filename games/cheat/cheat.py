@@ -36,9 +36,9 @@ import pyspiel
 from . import rules
 from .observer import CheatObserver, line
 from .played import PlayedCheat
+from .rules import NOBODY
 
 _CHANCE, _TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
-NOBODY = -1
 _DEFAULTS = {
   "players": 2,
   "ranks": 7,

@@ -1,10 +1,5 @@
-"""Traversals of Cheat for two in C++ (`traversals.cc`), on a CPU: loaded, handed to XLA and called.
+"""Traversals of Cheat for two in C++ (`traversals.cc`), on a CPU."""
 
-The library is built on installation where there is a C++ compiler; `why_unavailable` says why not.
-"""
-
-import ctypes
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.native import Library, handler
+
 from . import rules as cheat_rules
 from .keys import Keys
 from .rules import Rules
 
 HANDLER = "CheatTraversals"
-BITS = {"float32": "32", "float64": "64"}  # at the end of the handler's name
-
-
-def why_unavailable() -> str:
-  """Why the library cannot be used here, "" if it can."""
-  if jax.default_backend() != "cpu":
-    return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
-  return _load()
-
-
-@functools.cache
-def _load() -> str:
-  """Hands the library to XLA; what went wrong, or ""."""
-  path = Path(__file__).with_name("_traversals.abi3.so")
-  try:
-    library = ctypes.CDLL(str(path))
-    jax.local_devices(backend="cpu")  # XLA is running: it says now if it cannot work with the library
-    for bits in BITS.values():
-      capsule = jax.ffi.pycapsule(getattr(library, HANDLER + bits))
-      jax.ffi.register_ffi_target(HANDLER + bits, capsule, platform="cpu")
-  except (OSError, AttributeError, RuntimeError) as error:
-    return f"its library cannot be used ({error})" if path.exists() else "it was not built"
-  return ""
+LIBRARY = Library(Path(__file__).with_name("_traversals.abi3.so"), (HANDLER,))
+why_unavailable = LIBRARY.why_unavailable
 
 
 def traverse(
@@ -80,7 +56,7 @@ def traverse(
   like = [jax.ShapeDtypeStruct(table.shape, dtype) for table in tables]
   results = [jax.ShapeDtypeStruct(first.shape, dtype), jax.ShapeDtypeStruct((5,), jnp.int32)]
   call = jax.ffi.ffi_call(
-    HANDLER + BITS[dtype.name], [*like, *results], input_output_aliases={i: i for i in range(len(tables))}
+    handler(HANDLER, dtype), [*like, *results], input_output_aliases={i: i for i in range(len(tables))}
   )
   found = call(
     *tables,

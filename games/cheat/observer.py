@@ -1,17 +1,14 @@
 """What is seen of a game of Cheat: its turns, retold from the history, and the observers."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyspiel
 
 from .. import observing
 from . import rules
+from .rules import NOBODY
 
-if TYPE_CHECKING:
-  from .cheat import CheatGame, CheatState
-
-NOBODY = -1
 _CHANCE, _TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 
 
@@ -52,7 +49,7 @@ class Turn(NamedTuple):
     return self._replace(cards=self.cards if shown else None, pile=self.pile if taken else None)
 
 
-def seen_turns(state: "CheatState", seats: Collection[int]) -> list[Turn]:
+def seen_turns(state: pyspiel.State, seats: Collection[int]) -> list[Turn]:
   """All turns so far as the players at `seats` together have seen them."""
   game = state.get_game()
   turns: list[Turn] = []
@@ -83,7 +80,7 @@ def _challenged(turn: Turn, pile: list[int], players: int) -> Turn:
   )
 
 
-def dealt_hand(state: "CheatState", player: int) -> tuple[int, ...]:
+def dealt_hand(state: pyspiel.State, player: int) -> tuple[int, ...]:
   """The ranks of the cards dealt to a player so far."""
   game = state.get_game()
   deals = state.history()[: game.setup_moves]
@@ -92,7 +89,7 @@ def dealt_hand(state: "CheatState", player: int) -> tuple[int, ...]:
   return tuple(sorted(deals[player :: game.rules.players]))
 
 
-def line(state: "CheatState", seats: Collection[int]) -> str:
+def line(state: pyspiel.State, seats: Collection[int]) -> str:
   """All that the players at `seats` together have seen, in order.
 
   Such as "p0 AA37 | p1 first; p1 1xA pass; p0 2x2(A3) cheat! A3 p0 +3(A37)": player 1 claims an ace
@@ -104,7 +101,7 @@ def line(state: "CheatState", seats: Collection[int]) -> str:
   return _join(hands, "; ".join(turns))
 
 
-def _setup_text(state: "CheatState") -> str:
+def _setup_text(state: pyspiel.State) -> str:
   """Who is first and, until the deal is over, how many cards have been dealt."""
   chosen = state.get_game().rules
   texts = [f"p{state.first} first"] if state.first != NOBODY else []
@@ -150,7 +147,7 @@ class CheatObserver:
     to_move: float32[P + 2], as above.
   """
 
-  def __init__(self, game: "CheatGame", iig_obs_type: pyspiel.IIGObservationType):
+  def __init__(self, game: pyspiel.Game, iig_obs_type: pyspiel.IIGObservationType):
     self._rules = game.rules
     self._public_info = iig_obs_type.public_info
     self._perfect_recall = iig_obs_type.perfect_recall
@@ -186,7 +183,7 @@ class CheatObserver:
       pyspiel.PrivateInfoType.ALL_PLAYERS: tuple(range(self._rules.players)),
     }[self._private_info]
 
-  def set_from(self, state: "CheatState", player: int) -> None:
+  def set_from(self, state: pyspiel.State, player: int) -> None:
     """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""
     self.tensor.fill(0)
     if "player" in self.dict:
@@ -199,7 +196,7 @@ class CheatObserver:
       others = {_CHANCE: self._rules.players, _TERMINAL: self._rules.players + 1}
       self.dict["to_move"][others.get(state.player, state.player)] = 1
 
-  def _set_present(self, state: "CheatState", seats: tuple[int, ...]) -> None:
+  def _set_present(self, state: pyspiel.State, seats: tuple[int, ...]) -> None:
     for row, seat in enumerate(seats):
       self.dict["hands"][row] = list(state.hand(seat))
     if not self._public_info:
@@ -214,7 +211,7 @@ class CheatObserver:
     if state.discard:
       self.dict["claim"][state.claim() - 1] = 1
 
-  def _set_past(self, state: "CheatState", seats: tuple[int, ...]) -> None:
+  def _set_past(self, state: pyspiel.State, seats: tuple[int, ...]) -> None:
     for row, seat in enumerate(seats):
       _count(self.dict["dealt"][row], dealt_hand(state, seat))
     if self._public_info:
@@ -233,7 +230,7 @@ class CheatObserver:
           self.dict["challenger"][number, turn.challenger] = 1
           _count(self.dict["turned_up"][number], turn.cards)
 
-  def string_from(self, state: "CheatState", player: int) -> str:
+  def string_from(self, state: pyspiel.State, player: int) -> str:
     """What `player` sees: with perfect recall as `line`, else the present, in words."""
     seats = self._seats(player)
     if self._perfect_recall:
@@ -250,7 +247,7 @@ def _count(into, cards) -> None:
     into[rank] += 1
 
 
-def _present(state: "CheatState") -> str:
+def _present(state: pyspiel.State) -> str:
   """Written as "cards 5 4 | pile 2 | rank 3 | p1 claims 2, p0 to answer", without the past."""
   sizes = " ".join(map(str, state.hand_sizes()))
   common = f"cards {sizes} | pile {sum(state.pile)}"
@@ -265,7 +262,7 @@ def _present(state: "CheatState") -> str:
   return f"{common} | rank {rules.RANKS[state.rank]} | {doing}"
 
 
-def _private_past(state: "CheatState", seats: tuple[int, ...]) -> str:
+def _private_past(state: pyspiel.State, seats: tuple[int, ...]) -> str:
   """Written as "p0 A37 | turn 1 -A3 | turn 1 +A34": the deal, own cards laid down, piles taken."""
   words = [_hands_text(seats, (dealt_hand(state, seat) for seat in seats))]
   for number, turn in enumerate(seen_turns(state, seats)):

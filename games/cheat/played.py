@@ -3,17 +3,15 @@
 It has the methods that the room `simulated` asks of such a game (`PlayedGame` there is the contract).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
 from . import arrays, keys, native
 from .rules import Rules
-
-if TYPE_CHECKING:
-  from .cheat import CheatState
 
 
 @jax.tree_util.register_pytree_node_class
@@ -125,7 +123,7 @@ class PlayedCheat:
     """See `keys.shared`."""
     return keys.shared(self.rules, self.keys, other.rules, other.keys)
 
-  def locate(self, state: "CheatState") -> tuple[int, list[int]]:
+  def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:
     """The first cell of the player to move, and the actions of the cells from there on."""
     hand, other = state.hand(state.current_player()), state.hand_sizes()[1 - state.current_player()]
     code = int(np.frombuffer(hand, np.uint8) @ self.keys.weights[state.rank].astype(np.int64))

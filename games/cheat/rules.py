@@ -11,6 +11,7 @@ import numpy as np
 RANKS = "A23456789TJQK"
 RANDOM_FIRST = -1
 DISCARD_UP_TO_SUITS = -1
+NOBODY = -1  # in the place of a player
 MAX_SUITS = 8
 MAX_DISCARDS = 30_000  # a row each in the table of discards
 

@@ -13,11 +13,9 @@
 #include <memory>
 #include <vector>
 
-#include "xla/ffi/api/ffi.h"
+#include "native.h"
 
 namespace {
-
-namespace ffi = xla::ffi;
 
 enum Sampling : int64_t { kExternal, kPlays };
 enum Pruning : int64_t { kNone, kRegret, kBestResponse };

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cards import Board, parse_cards
+from ps_cfr_spiel.poker import cards
 
 
 class Names(Sequence[str]):
@@ -101,7 +101,7 @@ class PublicCardsForm:
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0] and int32[B, H1] for the last street's runouts; a type with a card of it may have any."""
-    found: dict[Board, tuple[np.ndarray, np.ndarray]] = {}
+    found: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
     last = self.runouts[-1].tolist()
     for runout in last:
       if (key := tuple(sorted(runout))) not in found:  # in whatever order the cards came
@@ -110,12 +110,12 @@ class PublicCardsForm:
     first, second = (np.stack(strengths) for strengths in zip(*both, strict=True))
     return first, second
 
-  def infostate(self, line: int, runout: Board, type_index: int) -> str:
+  def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
     """The information state string of the acting player."""
     player = int(self.player[line])
     return self.game.infostate_string(player, self.types[player][type_index], self.game.line(line, runout))
 
-  def find(self, player: int, infostate: str) -> tuple[int, Board, int]:
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
     """The line, the runout and the type of an information state string.
 
     Raises:
@@ -126,7 +126,7 @@ class PublicCardsForm:
       template = " | ".join("{}" if place % 2 else text for place, text in enumerate(streets))
       runout = "".join(itertools.islice(streets, 1, None, 2))
       line = self.game.line_numbers[template]
-      found = line, parse_cards(runout), self.types[player].index(private.partition(" ")[2])
+      found = line, cards.parse_cards(runout), self.types[player].index(private.partition(" ")[2])
       if self.player[line] == player and self.infostate(*found) == infostate:
         return found
     except (KeyError, IndexError, ValueError):

@@ -40,10 +40,10 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from . import betting, cards
+from ps_cfr_spiel.poker import betting, cards, strengths
+
 from .forms import BayesianForm, Names, PublicCardsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
-from .ranking import strengths
 
 _BOARD_SIZES = (3, 4, 5)
 _DEFAULTS = {

@@ -5,8 +5,9 @@ from typing import Any
 
 import pyspiel
 
+from ps_cfr_spiel.poker import cards
+
 from .. import observing
-from . import cards
 
 NUM_PLAYERS = 2
 _DECK_SIZE = 52

@@ -17,9 +17,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.ranking import strengths  # pyright: ignore
-from ps_cfr_spiel.games.poker.situations import Situation, betting_tree, compatible  # pyright: ignore
+from ps_cfr_spiel.poker import Situation, betting_tree, cards, compatible, strengths
 from ps_cfr_spiel.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
   TERMINAL,

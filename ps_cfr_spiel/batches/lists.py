@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ps_cfr_spiel.batches.solutions import Solution
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.river import plain  # pyright: ignore
-from ps_cfr_spiel.games.poker.situations import FIELDS, Situation, from_words  # pyright: ignore
+from ps_cfr_spiel.poker import FIELDS, Situation, cards, from_words, plain
 from ps_cfr_spiel.storage import replacing
 
 CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")

@@ -14,8 +14,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.situations import Situation  # pyright: ignore
+from ps_cfr_spiel.poker import Situation, cards
 from ps_cfr_spiel.policy import TreePolicy
 
 Pair = tuple[np.ndarray, np.ndarray]

@@ -24,14 +24,7 @@ from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, made_alike
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import check_dtype, check_finite, meet, precision, to_device
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.situations import (  # pyright: ignore
-  RandomRivers,
-  Situation,
-  from_words,
-  of_game,
-  situation,
-)
+from ps_cfr_spiel.poker import RandomRivers, Situation, cards, from_words, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import PublicTree
 

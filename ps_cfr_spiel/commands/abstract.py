@@ -11,7 +11,6 @@ from absl import flags
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
 from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, make_folder, refuse, user_errors
-from ps_cfr_spiel.games.poker.dealt import dealt_form  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.hierarchical import (
   AWARE,
   CLUSTERS,
@@ -25,6 +24,7 @@ from ps_cfr_spiel.hierarchical import (
   measure,
   save_abstraction,
 )
+from ps_cfr_spiel.poker import dealt_form
 from ps_cfr_spiel.reports import report
 
 FILE = "abstraction.npz"

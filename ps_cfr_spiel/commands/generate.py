@@ -14,7 +14,7 @@ from ps_cfr_spiel.commands.learn import load_learning
 from ps_cfr_spiel.commands.situations import define_sharing, solve
 from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
 from ps_cfr_spiel.device import DTYPES, leads
-from ps_cfr_spiel.games.poker.situations import KINDS, RandomRivers, Situation  # pyright: ignore  (mapped)
+from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
 
 SEARCHES = "searches"
 EACH = 20  # rivers of a turn that is searched

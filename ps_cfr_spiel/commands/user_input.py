@@ -13,7 +13,7 @@ from absl import flags
 
 from ps_cfr_spiel import compiler, storage
 from ps_cfr_spiel.compiler import quiet_stderr
-from ps_cfr_spiel.games.poker import holdem, river  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.poker import holdem, river
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import HierarchicalPolicy, PlayedPolicy, load_policy
 

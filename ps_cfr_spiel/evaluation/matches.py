@@ -14,7 +14,7 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
-from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot  # pyright: ignore  (games/ is mapped)
+from ps_cfr_spiel.games import cheat
 from ps_cfr_spiel.reports import progress_bar
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
@@ -178,6 +178,6 @@ class _Asked:
 
 BOTS: Mapping[str, Callable[[int, np.random.RandomState], pyspiel.Bot]] = {
   "random": UniformRandomBot,
-  "naive": NaiveBot,
-  "heuristic": lambda player, _: HeuristicBot(player),
+  "naive": cheat.NaiveBot,
+  "heuristic": lambda player, _: cheat.HeuristicBot(player),
 }

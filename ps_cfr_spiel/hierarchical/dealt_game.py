@@ -10,17 +10,18 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.games.poker.dealt import DealtForm, dealt_form  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.suits import (  # pyright: ignore
+from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
+from ps_cfr_spiel.poker import (
+  DealtForm,
   Runouts,
   card_sets,
+  dealt_form,
   hand_classes,
   renamed_sets,
   renamings,
   runouts,
   set_numbers,
 )
-from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
 
 SPECIAL = 1  # the round whose public cards are clustered
 

@@ -7,8 +7,7 @@ for each hand on each of them fills half of a common machine.
 import math
 from collections.abc import Sequence
 
-from ps_cfr_spiel.games.poker.dealt import DealtForm  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.suits import CHUNK, count_classes  # pyright: ignore
+from ps_cfr_spiel.poker import CHUNK, DealtForm, count_classes
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 TABLES = 10  # numbers of 4 bytes for each hand on each class of runouts, here and on the device

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.games.poker.dealt import DealtForm  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.suits import count_classes  # pyright: ignore
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL
+from ps_cfr_spiel.poker import DealtForm, count_classes
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
 

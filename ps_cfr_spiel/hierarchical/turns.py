@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.games.poker.suits import card_sets  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
 from ps_cfr_spiel.hierarchical.lines import Lines, ascend, descend, leaving
 from ps_cfr_spiel.hierarchical.parts import head_and_child
+from ps_cfr_spiel.poker import card_sets
 
 WORD = 32  # bits in which sets of cards are kept
 

@@ -16,13 +16,12 @@ import numpy as np
 
 from ps_cfr_spiel.compiler import Deals, Lines
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.situations import compatible  # pyright: ignore
 from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.learned_values import NOTHING
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
 from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, places
+from ps_cfr_spiel.poker import cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 

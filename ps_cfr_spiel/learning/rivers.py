@@ -18,10 +18,8 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.games.poker import cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.ranking import strengths  # pyright: ignore
-from ps_cfr_spiel.games.poker.situations import Situation  # pyright: ignore
 from ps_cfr_spiel.learning.situations import misshapen, unsound
+from ps_cfr_spiel.poker import Situation, cards, strengths
 from ps_cfr_spiel.tree import Array
 
 PLACES = 32  # fixed places, evenly from the weakest hand to the strongest

@@ -19,10 +19,9 @@ from ps_cfr_spiel.arguments import (
   check_list,
   check_number,
 )
-from ps_cfr_spiel.games.poker import betting, cards  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.poker.situations import Situation, left_by_betting, range_text  # pyright: ignore
 from ps_cfr_spiel.learning.listening import Listener, drawn_marks
 from ps_cfr_spiel.learning.river_values import turn_of
+from ps_cfr_spiel.poker import Situation, betting, cards, left_by_betting, range_text
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import ValueFunction
 from ps_cfr_spiel.subgames import Subgames

@@ -3,14 +3,13 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.games.cheat.behaviour import Behaviour  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.cheat.rules import RANKS  # pyright: ignore
+from ps_cfr_spiel.games import cheat
 from ps_cfr_spiel.pictures.style import DPI, INK, LINES
 
 _RATES = ("discards that are lies", "claims challenged", "challenges that are right")
 
 
-def cheat_behaviour(behaviour: Behaviour, title: str = "") -> Figure:
+def cheat_behaviour(behaviour: cheat.Behaviour, title: str = "") -> Figure:
   """Bars of the three rates in percent, by the number of cards claimed and by rank.
 
   Args:
@@ -19,7 +18,7 @@ def cheat_behaviour(behaviour: Behaviour, title: str = "") -> Figure:
   """
   figure = Figure(figsize=(11, 4), dpi=DPI, facecolor="white", layout="constrained")
   claims, ranks = behaviour.laid.shape
-  labels = ([str(cards) for cards in range(1, claims + 1)], list(RANKS[:ranks]))
+  labels = ([str(cards) for cards in range(1, claims + 1)], list(cheat.RANKS[:ranks]))
   panels = ((1, "cards claimed"), (0, "rank"))
   for place, ((axis, name), ticks) in enumerate(zip(panels, labels, strict=True), 1):
     axes = figure.add_subplot(1, 2, place)

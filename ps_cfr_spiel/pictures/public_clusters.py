@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.games.poker.cards import RANKS  # pyright: ignore  (games/ is mapped)
 from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame
 from ps_cfr_spiel.pictures.hands import boxes
 from ps_cfr_spiel.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
+from ps_cfr_spiel.poker import RANKS
 
 ROW, COLUMN, MARGIN = 0.15, 0.3, 0.9  # inches
 SMALL = 6  # size of letters

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.native import handler
 from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
-from ps_cfr_spiel.tree.library import handler, why_unavailable
+from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand, search_rows

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.library import handler, why_unavailable
+from ps_cfr_spiel.native import handler
+from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.public_tree import Array, Parts, PlayerTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.sets import bucket_shapes

@@ -1,13 +1,12 @@
 """How a player of Cheat lies and challenges, in a table."""
 
-from ps_cfr_spiel.games.cheat.behaviour import Behaviour  # pyright: ignore  (games/ is mapped)
-from ps_cfr_spiel.games.cheat.rules import RANKS  # pyright: ignore
+from ps_cfr_spiel.games import cheat
 
 
-def behaviour_text(behaviour: Behaviour) -> str:
+def behaviour_text(behaviour: cheat.Behaviour) -> str:
   """Rates of lies, challenges and right challenges, a line for each number of cards claimed and each rank."""
   claims = [f"{cards} card{'s' if cards > 1 else ''}" for cards in range(1, len(behaviour.laid) + 1)]
-  ranks = [f"rank {rank}" for rank in RANKS[: behaviour.laid.shape[1]]]
+  ranks = [f"rank {rank}" for rank in cheat.RANKS[: behaviour.laid.shape[1]]]
   lines = [f"{'claim':<10}{'discards':>10}{'lies':>8}{'heard':>10}{'challenged':>12}{'rightly':>9}"]
   for axis, names in ((1, claims), (0, ranks)):
     counts = behaviour.laid.sum(axis), behaviour.heard.sum(axis)

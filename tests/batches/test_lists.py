@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from ps_cfr_spiel.games.poker import cards
 
 from ps_cfr_spiel.batches import Solution, read_list, write_list
+from ps_cfr_spiel.poker import cards
 
 ROWS = (
   {"board": "Ks7d2c5h9s", "pot": 20, "stack": 30, "bets": "a", "ranges": "AA KQs;TT+"},

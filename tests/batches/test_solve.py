@@ -4,14 +4,14 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability
-from ps_cfr_spiel.games.poker import cards
-from ps_cfr_spiel.games.poker.ranking import strengths
-from ps_cfr_spiel.games.poker.situations import RandomRivers, situation
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, RMPlus, solve_batch
 from ps_cfr_spiel.batches import solve
 from ps_cfr_spiel.batches.groups import groups
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.ranking import strengths
+from ps_cfr_spiel.poker.situations import RandomRivers, situation
 
 # Everywhere both players have 17 to 24 hands, so that few programs are compiled.
 BOARDS = ("9s7c5s4h3c", "KhKd8c4s2h", "2c2d2h7s8d", "Qd6d5c5h2h", "7s6s5s4s3s")

@@ -7,7 +7,6 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from ps_cfr_spiel.games.poker import cards
 from reference import sequence_form_value
 
 from ps_cfr_spiel import (
@@ -22,6 +21,7 @@ from ps_cfr_spiel import (
 from ps_cfr_spiel.compiler import Lines, memory
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, deal_weights, evaluate, sequence_reach

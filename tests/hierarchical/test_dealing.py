@@ -10,8 +10,6 @@ import pyspiel
 import pytest
 from dealt_games import poker
 from open_spiel.python import policy as openspiel_policy
-from ps_cfr_spiel.games.poker.dealt import dealt_form
-from ps_cfr_spiel.games.poker.suits import set_numbers
 
 from ps_cfr_spiel import build_tree, evaluate_policy
 from ps_cfr_spiel.device import jit, to_device
@@ -30,6 +28,8 @@ from ps_cfr_spiel.hierarchical import (
   sampled,
 )
 from ps_cfr_spiel.hierarchical.turns import traverse
+from ps_cfr_spiel.poker.dealt import dealt_form
+from ps_cfr_spiel.poker.suits import set_numbers
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.tree import why_unavailable
 

@@ -7,14 +7,14 @@ import itertools
 import numpy as np
 import pyspiel
 import pytest
-from ps_cfr_spiel.games.poker import cards
-from ps_cfr_spiel.games.poker.situations import RandomRivers
 
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames, solve_batch
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning import LearnedValues, Rivers, RiverValues, generate, load_values, resume, train
 from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, places, up_to_suits
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.situations import RandomRivers
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
 TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"

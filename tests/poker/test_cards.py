@@ -2,7 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
-from ps_cfr_spiel.games.poker import cards
+
+from ps_cfr_spiel.poker import cards
 
 BOARD = cards.parse_board("6c6d6h7s8c")  # in the way of no hand named below
 

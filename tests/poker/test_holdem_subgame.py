@@ -20,7 +20,8 @@ from game_checks import (
   random_histories,
 )
 from open_spiel.python.observation import make_observation
-from ps_cfr_spiel.games.poker import betting, cards
+
+from ps_cfr_spiel.poker import betting, cards
 
 SMALL = {
   "a small deck": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 3d2d)",

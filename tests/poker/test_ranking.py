@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from ps_cfr_spiel.games.poker import cards
-from ps_cfr_spiel.games.poker.ranking import strengths
+
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.ranking import strengths
 
 eval7 = cards.eval7  # which imports it without its warnings
 

@@ -13,7 +13,8 @@ from open_spiel.integration_tests import api_test
 from open_spiel.python.algorithms import generate_playthrough
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
-from ps_cfr_spiel.games.poker import betting, cards
+
+from ps_cfr_spiel.poker import betting, cards
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 PLAYTHROUGHS = pathlib.Path(__file__).parents[1] / "playthroughs"

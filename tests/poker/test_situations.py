@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pyspiel
 import pytest
-from ps_cfr_spiel.games.poker import cards
-from ps_cfr_spiel.games.poker.situations import (
+
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.situations import (
   KINDS,
   RandomRivers,
   compatible,

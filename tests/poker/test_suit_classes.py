@@ -2,7 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
-from ps_cfr_spiel.games.poker.suits import (
+
+from ps_cfr_spiel.poker.suits import (
   Deck,
   card_sets,
   count_classes,

@@ -20,7 +20,8 @@ from test_leaves import brute_force
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, library, why_unavailable
+from ps_cfr_spiel.native import Library, library
+from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, why_unavailable
 
 MISSING = "it was not built"
 needs_library = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
@@ -217,13 +218,13 @@ def test_auto_takes_it_for_wide_ranges():
 
 
 def test_without_it_auto_takes_another(monkeypatch):
-  monkeypatch.setattr(library, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda _: MISSING)
   assert build_tree(pyspiel.load_game("river_subgame")).leaves.kind == "showdown"
   assert build_tree(pyspiel.load_game(WIDE)).leaves.kind in ("dense", "showdown")
 
 
 def test_without_it_the_error_says_what_to_do(monkeypatch):
-  monkeypatch.setattr(library, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda _: MISSING)
   with pytest.raises(ValueError, match=r"leaves='native' is not available: it was not built.*C\+\+ compiler"):
     build_tree(pyspiel.load_game(TINY), "native")
 
@@ -240,15 +241,16 @@ def test_games_without_a_form_are_refused():
     build_tree(pyspiel.load_game("kuhn_poker"), "native")
 
 
-def test_library_that_cannot_be_loaded(monkeypatch, tmp_path, caplog):
+def test_library_that_cannot_be_loaded(tmp_path, caplog):
   """None, one that is none, one of something else; each is said in one line."""
-  monkeypatch.setattr(library, "__file__", str(tmp_path / "library.py"))
+  given = Library(tmp_path / "_sweep.abi3.so", ("Sweep",))
   caplog.set_level(logging.INFO, library.__name__)
-  assert library._load.__wrapped__() == MISSING
-  (tmp_path / "_sweep.abi3.so").write_text("no library")
-  assert "cannot be used" in library._load.__wrapped__()
-  shutil.copy(_ctypes.__file__, tmp_path / "_sweep.abi3.so")
-  assert "Sweep32" in library._load.__wrapped__()
+  load = library._load.__wrapped__
+  assert load(given) == MISSING
+  given.path.write_text("no library")
+  assert "cannot be used" in load(given)
+  shutil.copy(_ctypes.__file__, given.path)
+  assert "Sweep32" in load(given)
   assert [record.levelname for record in caplog.records] == ["INFO"] * 3
   assert caplog.records[0].getMessage().startswith("No native library: it was not built.")
 
@@ -257,7 +259,7 @@ def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):
   solver = PSCFRSolver(pyspiel.load_game(WIDE))
   solver.run(4)
   solver.save(tmp_path / "run.npz")
-  monkeypatch.setattr(library, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda _: MISSING)
   resumed = load_solver(tmp_path / "run.npz")
   assert resumed.tree.leaves.kind != "native"
   before = resumed.exploitability()

@@ -7,7 +7,7 @@ import pytest
 from test_native_leaves import MISSING, needs_library
 
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.tree import library
+from ps_cfr_spiel.native import library
 from ps_cfr_spiel.tree.public_tree import LONG, Link, sum_rows
 
 
@@ -58,7 +58,7 @@ def test_in_batches():
 
 
 def test_without_the_library(monkeypatch):
-  monkeypatch.setattr(library, "_load", lambda: MISSING)
+  monkeypatch.setattr(library, "_load", lambda _: MISSING)
   x, index, expected = some_rows("float64", 100)
   assert not called(lambda x: sum_rows(x, index, 9), x)
   np.testing.assert_allclose(sum_rows(jnp.asarray(x), index, 9), expected, atol=1e-14)

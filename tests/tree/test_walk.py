@@ -7,7 +7,8 @@ import pytest
 from test_native_leaves import MISSING, needs_library
 
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.tree import Walk, bucket_shapes, library, make_forest, tables_of
+from ps_cfr_spiel.native import library
+from ps_cfr_spiel.tree import Walk, bucket_shapes, make_forest, tables_of
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
@@ -16,7 +17,7 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 def kind(request, monkeypatch):
   """With the library, or as if it were not there."""
   if request.param == "xla":
-    monkeypatch.setattr(library, "_load", lambda: MISSING)
+    monkeypatch.setattr(library, "_load", lambda _: MISSING)
   return request.param
 
 

@@ -6,7 +6,7 @@ operations on the four masks of their suits and from tables over all masks, whol
 
 import numpy as np
 
-from .cards import RANKS, SUITS
+from ps_cfr_spiel.poker.cards import RANKS, SUITS
 
 _MASKS = np.arange(1 << len(RANKS))
 _BITS = (_MASKS[:, None] >> np.arange(len(RANKS))) & 1

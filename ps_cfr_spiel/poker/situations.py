@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from . import betting, cards
-from .ranking import strengths
+from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.poker.ranking import strengths
 
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
 MOST_SEED = 2**32 - 1  # as of all solvers

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cards import RANKS, SUITS, card_names
+from ps_cfr_spiel.poker.cards import RANKS, SUITS, card_names
 
 CHUNK = 4096  # classes that are looked at together
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyspiel
 
-from . import cards
-from .situations import whole
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.situations import whole
 
 
 def river(

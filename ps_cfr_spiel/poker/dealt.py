@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from .ranking import strengths
-from .suits import Deck, card_sets
+from ps_cfr_spiel.poker.ranking import strengths
+from ps_cfr_spiel.poker.suits import Deck, card_sets
 
 TERMINAL, CHANCE = int(pyspiel.PlayerId.TERMINAL), int(pyspiel.PlayerId.CHANCE)
 PLAYERS = 2

@@ -1,0 +1,56 @@
+"""A library of C++ functions on arrays: its loading, and the names of its functions in XLA.
+
+Installation builds it, beside the Python file that calls it, where there is a C++ compiler; `why_unavailable`
+gives the reason where it is missing. Ctypes loads it, since it works with any version of Python.
+"""
+
+import ctypes
+import dataclasses
+import functools
+import logging
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+BITS = {"float32": "32", "float64": "64"}  # at the end of a handler's name, in the library and in XLA alike
+
+
+def handler(name: str, dtype: Any) -> str:
+  """The name of a library's handler for arrays of a dtype."""
+  return name + BITS[np.dtype(dtype).name]
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+  """A native library, custom calls of XLA on a CPU.
+
+  Attributes:
+    path: the file.
+    handlers: names of its functions, each of which exists for every dtype of `BITS`.
+  """
+
+  path: Path
+  handlers: tuple[str, ...]
+
+  def why_unavailable(self) -> str:
+    """The reason why the library cannot be used here, "" if it can."""
+    if jax.default_backend() != "cpu":
+      return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
+    return _load(self)
+
+
+@functools.cache
+def _load(library: Library) -> str:
+  """Hand a library to XLA. Returns, and logs once, the reason of a failure; "" for success."""
+  try:
+    functions = ctypes.CDLL(str(library.path))
+    jax.local_devices(backend="cpu")  # starts XLA, which fails here if it cannot work with the library
+    for name in (handler(kind, dtype) for kind in library.handlers for dtype in BITS):
+      jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(functions, name)), platform="cpu")
+  except (OSError, AttributeError, RuntimeError) as error:
+    reason = f"its library cannot be used ({error})" if library.path.exists() else "it was not built"
+    logging.getLogger(__name__).info("No native library: %s. XLA does its work.", reason)
+    return reason
+  return ""

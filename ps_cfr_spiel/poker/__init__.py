@@ -1,0 +1,69 @@
+"""Poker as every room and every game may use it: cards, hands, suits, betting, and river situations.
+
+May use: the ground. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel has
+others. `cards` has the numbering of cards and hands, and ranges in text; `ranking` and `suits` work on arrays
+of hands and boards; `betting` and `dealt` are the public part of games; `situations`, `notation` read text.
+"""
+
+from ps_cfr_spiel.poker import betting as betting
+from ps_cfr_spiel.poker import cards as cards
+from ps_cfr_spiel.poker.cards import RANKS
+from ps_cfr_spiel.poker.dealt import DealtForm, dealt_form
+from ps_cfr_spiel.poker.notation import holdem, plain, river
+from ps_cfr_spiel.poker.ranking import strengths
+from ps_cfr_spiel.poker.situations import (
+  FIELDS,
+  KINDS,
+  RandomRivers,
+  Situation,
+  betting_tree,
+  compatible,
+  from_words,
+  left_by_betting,
+  of_game,
+  range_text,
+  situation,
+)
+from ps_cfr_spiel.poker.suits import (
+  CHUNK,
+  Runouts,
+  card_sets,
+  count_classes,
+  hand_classes,
+  renamed_sets,
+  renamings,
+  runouts,
+  set_numbers,
+)
+
+__all__ = [
+  "CHUNK",
+  "FIELDS",
+  "KINDS",
+  "RANKS",
+  "DealtForm",
+  "RandomRivers",
+  "Runouts",
+  "Situation",
+  "betting",
+  "betting_tree",
+  "card_sets",
+  "cards",
+  "compatible",
+  "count_classes",
+  "dealt_form",
+  "from_words",
+  "hand_classes",
+  "holdem",
+  "left_by_betting",
+  "of_game",
+  "plain",
+  "range_text",
+  "renamed_sets",
+  "renamings",
+  "river",
+  "runouts",
+  "set_numbers",
+  "situation",
+  "strengths",
+]
