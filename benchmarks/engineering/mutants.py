@@ -147,7 +147,20 @@ def outcome(copy: Path, tests: list[str], seconds: int, words: str = "") -> str:
 
   own = {"PYTHONPATH": copy, "PYTHONDONTWRITEBYTECODE": 1, "JAX_COMPILATION_CACHE_DIR": copy / "compiled"}
   environment = {**os.environ, **{name: str(value) for name, value in own.items()}}
-  command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests, "-k", words]
+  command = [
+    sys.executable,
+    "-m",
+    "pytest",
+    "-x",
+    "-q",
+    "-m",
+    "",
+    "-p",
+    "no:cacheprovider",
+    *tests,
+    "-k",
+    words,
+  ]
   result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, preexec_fn=limited)
   if result.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
     return "no end"

@@ -20,7 +20,7 @@ import ps_cfr_spiel
 from benchmarks.machine import add_flags, describe, keep, kept, median_seconds
 from ps_cfr_spiel import RM, PSCFRSolver, RMPlus
 
-sys.path.append(str(pathlib.Path(__file__).parents[2] / "tests"))
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "tests" / "shared"))
 from reference import sequence_form_value
 
 GAMES = ("glasses", "glasses(preset=lens)")

@@ -69,7 +69,9 @@ def player(rows, columns, rule, alternating):
     return state, evaluate(game, tuple(cfr.average_strategy(p) for p in state.players)).exploitability
 
   start = functools.partial(cfr.init, tree, rule)
-  optimized = {"xla_backend_optimization_level": 3}  # unlike conftest.py's: running takes longer than compiling
+  optimized = {
+    "xla_backend_optimization_level": 3
+  }  # unlike conftest.py's: running takes longer than compiling
   return start, jax.jit(jax.vmap(play, in_axes=(0, 0, None)), compiler_options=optimized)
 
 

@@ -327,7 +327,7 @@ def test_the_opponents_moves_come_as_often_as_they_should(played, deals):
 
 
 def test_pruning_loses_nothing():
-  """As little exploitability, by OpenSpiel's best responses and ours, in as many iterations; fewer decisions."""
+  """As little exploitability, by OpenSpiel and by our own measure, in as many iterations; fewer decisions."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
   nodes = {}
   for pruning, seed in itertools.product(PRUNINGS, range(2)):

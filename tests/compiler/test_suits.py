@@ -8,7 +8,7 @@ import pytest
 from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver
 from ps_cfr_spiel.compiler import fold_suits
 from ps_cfr_spiel.compiler.forms import Lines
-from ps_cfr_spiel.compiler.suits import stands
+from ps_cfr_spiel.compiler.suits import orbit_maps
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.solvers import ps_cfr
 from ps_cfr_spiel.tree import action_values, evaluate, evaluation, sequence_reach
@@ -36,7 +36,7 @@ GAMES = {
 def test_as_many_boards_as_others_count(board, count):
   """Runouts to compute of 48 and of 2,352, as postflop-solver's rules give them."""
   lines = Lines.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
-  found = stands(lines)
+  found = orbit_maps(lines)
   assert (lines.boards[-1] if found is None else found[-1].kept.sum()) == count
   if found is not None:  # by hand: every runout is what its renaming makes of the one that stands for it
     for runouts, stand in zip(lines.runouts, found, strict=True):

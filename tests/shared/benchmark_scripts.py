@@ -5,7 +5,7 @@ import sys
 import types
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 NAMES = sorted(
   ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts) for path in FOLDER.rglob("*.py")
 )

@@ -14,7 +14,7 @@ from open_spiel.python.algorithms import generate_playthrough
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
 
-PLAYTHROUGHS = pathlib.Path(__file__).parent / "playthroughs"
+PLAYTHROUGHS = pathlib.Path(__file__).parents[1] / "playthroughs"
 
 INFOSTATE = pyspiel.IIGObservationType(perfect_recall=True)
 OBSERVATION = pyspiel.IIGObservationType(perfect_recall=False)
