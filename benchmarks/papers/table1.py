@@ -77,6 +77,7 @@ ROWS = {
   "OpenSpiel C++ CFR": openspiel_cfr,
   "PS-CFR, dense": lambda: ps_cfr("dense"),
   "PS-CFR, showdown": lambda: ps_cfr("showdown"),
+  "PS-CFR, native": lambda: ps_cfr("native"),
 }
 
 
@@ -102,7 +103,7 @@ def main() -> None:
       f"{row['memory']:,.0f} MB",  # OpenSpiel's solver keeps no tree
     ]
     line = f"{name:24}{cells[0]:>12}{cells[1]:>13}{cells[2]:>17}{cells[3]:>11}"
-    print(f"{line}   {', '.join(PAPER[name])}")
+    print(f"{line}   {', '.join(PAPER.get(name, ()))}")
     if scale > 1:
       print(
         f"{'':24}measured on {row['histories']:,} histories: {1e3 * row['iteration']:.1f} ms an iteration"
