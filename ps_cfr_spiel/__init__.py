@@ -22,7 +22,7 @@ from ps_cfr_spiel.compiler import Report, build_tree, check_game
 
 # Modules that notebooks and examples know by these names.
 from ps_cfr_spiel.device import dtype as precision
-from ps_cfr_spiel.device import join, keep_compiled_code, use_cores
+from ps_cfr_spiel.device import join_processes, keep_compiled_code, use_cores
 from ps_cfr_spiel.evaluation import (
   LocalBestResponseBot,
   evaluate_match,
@@ -103,7 +103,7 @@ __all__ = [
   "evaluate_policy",
   "exploitability",
   "holdem",
-  "join",
+  "join_processes",
   "keep_compiled_code",
   "load_policy",
   "load_solver",

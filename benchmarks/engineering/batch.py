@@ -24,7 +24,7 @@ import time
 import jax
 
 from benchmarks.machine import describe
-from ps_cfr_spiel import PSCFRSolver, RandomRivers, join, solve_batch, use_cores
+from ps_cfr_spiel import PSCFRSolver, RandomRivers, join_processes, solve_batch, use_cores
 
 PEER = 3150.0  # iterations a second, postflop-solver on one core
 RATIO = 10.0
@@ -116,7 +116,7 @@ def take_part(options: argparse.Namespace) -> None:
   """One of the processes; prints the seconds of its share."""
   address, processes, process, folder = options.join
   use_cores(1)
-  join(address, int(processes), int(process))
+  join_processes(address, int(processes), int(process))
   (count,) = options.sizes
   size = -(-count // (4 * int(processes)))
   method = {"hands": "all", "strategies": False, "chunk": size, "progress": False}

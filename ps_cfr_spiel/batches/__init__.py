@@ -1,7 +1,7 @@
 """Many situations at once: rivers and other games, on all devices and processes, into files.
 
-May use: policy, subgames and what is below them (not search). `solve` is the door, `groups` stacks situations
-with the same decisions, `program` is what runs on the devices, `solutions` is what is found.
+May use: policy, subgames and the rooms below it (not search). `solve` is the door, `groups` stacks situations
+with the same decisions, `program` runs on the devices, `solutions` holds the results.
 """
 
 from ps_cfr_spiel.batches.lists import read_list, write_list

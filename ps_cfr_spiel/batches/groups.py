@@ -1,4 +1,4 @@
-"""Situations whose decisions are the same, ready to be stacked: any compiled games, and rivers in bulk.
+"""Groups of situations with the same decisions, ready to be stacked: any compiled games, and rivers in bulk.
 
 A compiled game brings its own public tree. Rivers are not compiled one by one: their hands are ranked and
 their tables made for all of them at once, and only the first with a betting tree is built.
@@ -15,7 +15,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.compiler import FEW_PAIRS, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import Situation, betting_tree, cards, compatible, strengths
 from ps_cfr_spiel.subgames import RangedLeaves
@@ -34,8 +34,7 @@ from ps_cfr_spiel.tree import (
 
 HANDS = ("all", "ranges")
 LEAVES = ("auto", "native", "dense")
-NOBODYS = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead hands
-FEW_PAIRS = 400  # of hands, up to which matrices are fastest
+DEAD = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead hands
 
 Players = tuple[PlayerTree, PlayerTree]
 
@@ -44,14 +43,14 @@ class Group(NamedTuple):
   """Situations with the same decisions.
 
   Attributes:
-    members: their places in the list that was given.
+    members: their positions in the given list.
     players: the decisions.
-    leaves: all leaf evaluators, every array with the spots in front, on the device. The last member's fills
-      the stack up.
+    leaves: all leaf evaluators, every array with the spots in front, on the device. Copies of the last member
+      fill the stack.
     weights: of each player [spots, H], as in `Spots`.
-    hands: of each player int[members, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None:
-      types are the game's own.
-    types: of each member and player, how many types are alive; they come first.
+    hands: of each player int[members, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None for
+      a game's own types.
+    types: number of live types of each member and player; they come first.
   """
 
   members: list[int]
@@ -70,7 +69,7 @@ def groups(
   Args:
     items: rivers and other games.
     leaves: leaf evaluator; for rivers one of `LEAVES`, for games as in `build_tree`.
-    hands: of rivers, one of `HANDS`: those on no board, or those in a player's range alone.
+    hands: of rivers, one of `HANDS`: all hands on the board, or those in a player's range alone.
     dtype: "float32" or "float64".
     room: spots of each stack.
 
@@ -83,7 +82,7 @@ def groups(
 
 
 def _filled(arrays: Any, room: int) -> Any:
-  """A pytree of arrays [N, ...] as [room, ...]; the last of each comes again and again."""
+  """A pytree of arrays [N, ...] as [room, ...]; the last entry is repeated."""
   return jax.tree.map(lambda x: x[np.minimum(np.arange(room), len(x) - 1)], arrays)
 
 
@@ -101,7 +100,7 @@ def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, r
 
 
 def _structure(tree: PublicTree) -> Any:
-  """What two trees must have in common: decisions, and the shapes of the evaluators' arrays."""
+  """The common part of the trees of a group: decisions, and the shapes of the evaluators' arrays."""
   arrays, shape = jax.tree.flatten(tree.players)
   tables, kind = jax.tree.flatten(tree.leaves)
   return shape, tuple(map(np.ndarray.tobytes, arrays)), kind, tuple(map(np.shape, tables))
@@ -120,7 +119,7 @@ def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: st
 
 
 class _River(NamedTuple):
-  """A river among others: its place, itself, each player's hands (int[H], in `cards.ALL_HANDS`)."""
+  """A river in a list: its position, itself, each player's hands (int[H], in `cards.ALL_HANDS`)."""
 
   place: int
   situation: Situation
@@ -149,7 +148,7 @@ def _rivers(
 def _stack_rivers(
   rivers: Sequence[_River], leaves: str, types: tuple[int, int], dtype: str, room: int
 ) -> Group:
-  """A group of rivers with the same lines of betting, and so many types, the dead ones counted."""
+  """A group of rivers with the same lines of betting and numbers of types, dead ones included."""
   boards = np.array([river.situation.board for river in rivers])
   numbers = [np.full((len(rivers), n), -1) for n in types]
   for i, own in enumerate(numbers):
@@ -157,9 +156,9 @@ def _stack_rivers(
       row[: len(river.hands[i])] = river.hands[i]
   dead = [own < 0 for own in numbers]
   hands = [
-    np.where(gone[..., None], NOBODYS, cards.ALL_HANDS[own]) for own, gone in zip(numbers, dead, strict=True)
+    np.where(gone[..., None], DEAD, cards.ALL_HANDS[own]) for own, gone in zip(numbers, dead, strict=True)
   ]
-  # Of a dead hand strength and reach do not matter; those of the last hand of a deck will do.
+  # Dead hands never count, so any strength and reach will do; use the last hand's.
   ranks = [strengths(boards, cards.ALL_HANDS[own]) for own in numbers]
   form = BoardTypes(
     (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
@@ -183,9 +182,9 @@ def _stack_rivers(
 
 
 def _ranges(rivers, numbers, dead, player: int) -> tuple[np.ndarray, np.ndarray]:
-  """[N, H] twice: a player's ranges, of sum 1, and these over the probability that the hands can be dealt.
+  """[N, H] twice: a player's ranges, of sum 1, and these over the probability that chance can deal the hands.
 
-  With the second the values of hands add up to the game's: value = sum of range x value / probability.
+  The second makes the values of hands add up to the game's: value = sum of range x value / probability.
   """
   both = np.stack([river.situation.ranges for river in rivers])
   both = both / both.sum(-1, keepdims=True)
@@ -195,26 +194,26 @@ def _ranges(rivers, numbers, dead, player: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def _ends(river: Situation) -> tuple[list[float], list[float]]:
-  """What is at stake in the showdowns, and what the folds are worth, in the order of `from_form`."""
+  """The stakes of the showdowns, and the values of the folds, in the order of `from_form`."""
   ends = [s for s in betting_tree(river.pot, river.stack, river.bets) if s.player == TERMINAL]
   return [s.stake for s in ends if s.stake], [s.constant for s in ends if not s.stake]
 
 
 @functools.lru_cache(maxsize=64)
 def _lines(pot: int, stack: int, bets: str) -> PublicTree:
-  """The decisions of a river with these bets, whatever the cards."""
+  """The decisions of any river with these bets."""
   parameters = {"pot": pot, "stack": stack, "bets": bets, "ranges": "AA;KK"}
   return build_tree(pyspiel.load_game("river_subgame", parameters), "dense")
 
 
 def _decisions(river: Situation, types: tuple[int, int]) -> Players:
-  """Each player's decisions, with so many types."""
+  """Each player's decisions, with these numbers of types."""
   first, second = _lines(river.pot, river.stack, river.bets).players
   return dataclasses.replace(first, types=types[0]), dataclasses.replace(second, types=types[1])
 
 
 def _evaluator(leaves: str, types: tuple[int, int]) -> Any:
-  """What makes all boards' evaluators on the device: `_native` or `_dense`."""
+  """The function that makes all boards' evaluators on the device: `_native` or `_dense`."""
   if leaves == "auto":
     leaves = "dense" if types[0] * types[1] <= FEW_PAIRS or why_unavailable() else "native"
   return {"native": _native, "dense": _dense}[leaves]
@@ -225,7 +224,7 @@ def _native(form: BoardTypes, stake: np.ndarray, constant: np.ndarray, dtype: st
 
 
 def _dense(form: BoardTypes, stake: np.ndarray, constant: np.ndarray, dtype: str) -> LeafEvaluator:
-  """Made where it is used: on a host the matrices would take longer than the game."""
+  """Dense leaves, made on the device: on the host the matrices would take longer than the solution."""
   return _matrices(*to_device((form, stake, constant), dtype))
 
 

@@ -1,4 +1,4 @@
-"""Lists of situations that users write, CSV or JSON lines, and the table of what was found of them."""
+"""Lists of situations in files, CSV or JSON lines, and the table of their solutions."""
 
 import csv
 import json
@@ -15,33 +15,35 @@ FOUND = ("value", "best_response_0", "best_response_1", "exploitability", "perce
 
 
 def read_list(path: Path) -> tuple[list[Situation], list[str]]:
-  """The situations in a file, and each player's ranges as they were written.
+  """Read the situations in a file, and each player's ranges as written.
 
-  CSV has a first line with names, of `river_subgame`'s parameters: board, pot, stack, bets, ranges; of these
-  only board is needed. JSON lines have an object with these fields in each line. Empty lines are passed over.
-  Texts may be as poker players write them, with commas and percents.
+  CSV has a first line with names of `river_subgame`'s parameters: board, pot, stack, bets, ranges; only board
+  is required. JSON lines have an object with these fields in each line. Empty lines are skipped. Texts may
+  have commas and percents, as poker players write them.
 
   Raises:
-    OSError: there is no such file.
-    ValueError: the file is of neither kind, or what a line says is not a river; names the line.
+    OSError: the file cannot be read.
+    ValueError: the file is of neither kind, or a line is not a river; the message names the line.
   """
   reader = {CSV: _csv, **dict.fromkeys(JSON_LINES, _json)}.get(path.suffix.lower())
   if reader is None:
-    raise ValueError(f"{path}: must end in {', '.join((CSV, *JSON_LINES))}, which says how it is written.")
+    raise ValueError(f"{path}: must end in {', '.join((CSV, *JSON_LINES))}, the known formats; rename it.")
   situations, ranges = [], []
-  for line, given in _told(path, reader(path)):
+  for line, given in _naming_the_file(path, reader(path)):
     try:
       situations.append(from_words(plain(given)))
     except ValueError as error:
       raise ValueError(f"{path}, line {line}: {error}") from error
     ranges.append(str(given.get("ranges") or "uniform"))
   if not situations:
-    raise ValueError(f"{path}: there is no situation in it.")
+    raise ValueError(f"{path}: the file has no situations; add at least one.")
   return situations, ranges
 
 
-def _told(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
-  """The same; what is wrong with the text itself becomes a ValueError that names the file."""
+def _naming_the_file(
+  path: Path, rows: Iterator[tuple[int, dict[str, Any]]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+  """The same rows; an error in the text becomes a ValueError that names the file."""
   try:
     yield from rows
   except (csv.Error, UnicodeDecodeError) as error:
@@ -54,7 +56,7 @@ def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = csv.DictReader(file, skipinitialspace=True)
     for row in rows:
       if None in row or None in row.values():
-        raise ValueError(f"{path}, line {rows.line_num}: has not as many fields as the first line.")
+        raise ValueError(f"{path}, line {rows.line_num}: must have the fields of the first line.")
       yield rows.line_num, {name.strip(): text.strip() for name, text in row.items()}
 
 
@@ -76,7 +78,7 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def write_list(
   path: Path, situations: Sequence[Situation], ranges: Sequence[str], found: Sequence[Solution]
 ) -> None:
-  """A row for each situation: as it was given, and what was found, in chips.
+  """Write a row for each situation: its given fields and its solution, in chips.
 
   Raises:
     OSError: the file cannot be written.

@@ -1,7 +1,7 @@
-"""The one program of a batch: `cfr.iterate` for every spot of a stack, the stack cut up among the devices.
+"""The one program of a batch: `cfr.iterate` for every spot of a stack, divided among the devices.
 
-All spots of a stack have the same decisions; what differs are the tables of their leaf evaluators. On a CPU
-the spots of a device come one after the other, because tables and strategies of one stay in its caches; on
+All spots of a stack have the same decisions and differ in the tables of their leaf evaluators. On a CPU the
+spots of a device come one after the other, because the tables and strategies of one stay in its caches; on
 accelerators all are iterated at once.
 """
 
@@ -36,9 +36,9 @@ class Spots(NamedTuple):
 
   Attributes:
     leaves: their leaf evaluators.
-    weights: of each player [H]: how much the value of each type counts in the game's; ones if the evaluator's
-      values count everything already.
-    iterations: int32[], at most so many. Spots that only fill up the stack have 0.
+    weights: of each player [H]: weight of each type's value in the game's value; ones if the evaluator's
+      values include it.
+    iterations: int32[], at most. Spots that only fill the stack have 0.
     target: [], the exploitability at which to stop.
   """
 
@@ -49,7 +49,7 @@ class Spots(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-  """What is found of each spot; in the game's utility, with an axis in front, the spots.
+  """The results of each spot; in the game's utility, with an axis in front, the spots.
 
   Attributes:
     value: [], to player 0 when both follow their average strategies.
@@ -65,7 +65,7 @@ class BatchResult(NamedTuple):
 
 
 def order_here() -> str:
-  """The name in `ORDERS` of what suits JAX's default device."""
+  """The name in `ORDERS` that suits JAX's default device."""
   return "map" if jax.default_backend() == "cpu" else "vmap"
 
 
@@ -87,14 +87,14 @@ def solve_spots(
   order: str,
   mesh: Mesh,
 ) -> tuple[BatchResult, Array, list[cfr.Blocks]]:
-  """Solves each spot of a stack until its target is met, or its iterations are done.
+  """Solve each spot of a stack until its target is met, or its iterations are done.
 
   Args:
     players: the decisions of all spots, on the device.
     start: of `cfr.init`.
-    spots: equally many for each device of the mesh.
-    skip: the average leaves out the first iterations, as in `cfr.iterate`.
-    every: iterations between two looks at the exploitability.
+    spots: the same number for each device of the mesh.
+    skip: iterations left out of the average, at the start, as in `cfr.iterate`.
+    every: iterations between two evaluations.
     rule: see `cfr.iterate`.
     alternating: see `cfr.iterate`.
     order: a name in `ORDERS`.
@@ -120,27 +120,27 @@ def _solve(players, start, skip, every, spot, *, rule, alternating):
   tree = PublicTree(players, spot.leaves)
 
   def goes_on(carry) -> Array:
-    state, findings = carry
-    return (state.iteration < spot.iterations) & (findings.exploitability > spot.target)
+    state, result = carry
+    return (state.iteration < spot.iterations) & (result.exploitability > spot.target)
 
   def advance(carry):
     state, _ = carry
     steps = jnp.minimum(every, spot.iterations - state.iteration)
     state = cfr.iterate(tree, state, steps, skip, rule=rule, alternating=alternating)
-    return state, _examine(tree, spot.weights, _averages(state))
+    return state, _evaluate(tree, spot.weights, _averages(state))
 
-  unseen = jax.eval_shape(_examine, tree, spot.weights, _averages(start))
-  findings = jax.tree.map(lambda x: jnp.full(x.shape, jnp.inf, x.dtype), unseen)
-  state, findings = jax.lax.while_loop(goes_on, advance, (start, findings))
-  return findings, state.iteration, _averages(state)
+  shapes = jax.eval_shape(_evaluate, tree, spot.weights, _averages(start))
+  result = jax.tree.map(lambda x: jnp.full(x.shape, jnp.inf, x.dtype), shapes)
+  state, result = jax.lax.while_loop(goes_on, advance, (start, result))
+  return result, state.iteration, _averages(state)
 
 
 def _averages(state: SolverState) -> list[cfr.Blocks]:
   return [cfr.average_strategy(player) for player in state.players]
 
 
-def _examine(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:
-  """What average strategies are worth; `tree.evaluation` with weights at the roots."""
+def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:
+  """The result of average strategies; `tree.evaluation` with weights at the roots."""
   reach = [sequence_reach(own, strategy) for own, strategy in zip(tree.players, strategies, strict=True)]
   first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
   best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]

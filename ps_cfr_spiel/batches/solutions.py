@@ -1,6 +1,6 @@
-"""What is found of many situations, in memory or in a folder of files that NumPy alone reads.
+"""The solutions of many situations, in memory or in a folder of files that NumPy alone reads.
 
-A file holds a *chunk*, situations one after the other. `docs/batches.md` describes it.
+A file holds a *chunk*, consecutive situations. `docs/batches.md` describes it.
 """
 
 import functools
@@ -19,37 +19,37 @@ from ps_cfr_spiel.policy import TreePolicy
 
 Pair = tuple[np.ndarray, np.ndarray]
 Strategies = tuple[list[np.ndarray], list[np.ndarray]]
-Item: TypeAlias = Any  # a Situation, or a pyspiel.Game that is no river
+Item: TypeAlias = Any  # a Situation, or a pyspiel.Game that is not a river
 
 UNITS = {
   "number": "the situation's number, from 0",
   "value": "to player 0, in chips or the game's unit",
   "best_response": "to players 0 and 1, of a best response to the other's average strategy",
   "exploitability": "the mean of both",
-  "iterations": "done",
+  "iterations": "number of iterations",
   "board": "five cards, 4 * rank + suit, from 2c = 0 to As = 51",
   "pot": "chips",
-  "stack": "chips that each player began the hand with, half of the pot included",
-  "ranges": "of players 0 and 1, probabilities of the 1,326 hands; that of cards a > b is a (a - 1) / 2 + b",
+  "stack": "chips of each player at the start of the hand, half of the pot included",
+  "ranges": "of players 0 and 1, probabilities of the 1,326 hands; entry a (a - 1) / 2 + b for cards a > b",
   "values": "of players 0 and 1, for each hand the sum, over the opponent's hands that share no card "
   "with it, of the opponent's range x chips won since the hand began",
 }
 
 
 class Solution(NamedTuple):
-  """What is found of one situation, in chips or the game's own utility.
+  """The solution of one situation, in chips or the game's own utility.
 
   Attributes:
     value: to player 0 when both follow their average strategies.
     best_response: to each player, of a best response to the other's.
     exploitability: their mean.
-    iterations: how many were done.
-    values: of each player, counterfactual values of the types at the root under the average strategies. Of a
-      river float32[1326], in the order of `cards.ALL_HANDS`, not multiplied by the player's own range, and
-      0 for hands that were left out; see `UNITS`. Of another game [H], as `tree.action_values` has them.
+    iterations: their number.
+    values: of each player, counterfactual values of the types at the root under the average strategies. For a
+      river float32[1326], in the order of `cards.ALL_HANDS`, not multiplied by the player's own range, and 0
+      for hands that were left out; see `UNITS`. For another game [H], as in `tree.action_values`.
     strategies: of each player the average strategy, [A, rows, H] for each block of the public tree; None if
       they were not kept.
-    hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None of a game's own types.
+    hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None for a game's own types.
   """
 
   value: float
@@ -62,10 +62,10 @@ class Solution(NamedTuple):
 
 
 class Solutions(Sequence):
-  """The solutions of a batch by number; those in files are read when asked for.
+  """The solutions of a batch by number; those in files are read on demand.
 
   Attributes:
-    situations: what was solved.
+    situations: as given.
   """
 
   def __init__(
@@ -74,9 +74,9 @@ class Solutions(Sequence):
     """For `solve_batch`.
 
     Args:
-      situations: as they were given.
-      read: makes one of them what it stands for.
-      chunks: for each its solutions, or the file where they are.
+      situations: as given.
+      read: from an element of `situations` to its `Item`.
+      chunks: for each its solutions, or its file.
       size: situations in a chunk.
     """
     self.situations = situations
@@ -119,7 +119,7 @@ class Solutions(Sequence):
 
 @functools.lru_cache(maxsize=2)
 def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
-  """The solutions of these situations, all that a file has; `stamp` is of when it was written."""
+  """The solutions of these situations, a whole file; `stamp` is the file's time of writing."""
   stored, n = storage.read(path), len(numbers)
   single = np.dtype(np.float32)
   expected = {
@@ -141,7 +141,7 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
     values = arrays["values"][k] if "values" in arrays else _numbered(arrays, f"values.{number}")
     hands = _numbered(arrays, f"hands.{number}")
     if arrays["number"][k] != number or len(values) != 2 or len(hands) not in (0, 2):
-      raise ValueError(f"{path} is damaged: it holds no situation {number}.")
+      raise ValueError(f"{path} is damaged: it lacks situation {number}.")
     first, second = arrays["best_response"][k].tolist()
     found.append(
       Solution(
@@ -168,17 +168,17 @@ def _numbered(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
 def write_chunk(
   path: Path, header: Mapping[str, Any], first: int, items: Sequence[Item], found: Sequence[Solution]
 ) -> None:
-  """Writes a file, whole or not at all.
+  """Write a file, whole or not at all.
 
   Args:
-    path: where.
-    header: how it was made, in JSON values.
+    path: of the file.
+    header: the method, in JSON values.
     first: the number of the first situation.
     items: the situations.
     found: their solutions.
 
   Raises:
-    OSError: it cannot be written.
+    OSError: the file cannot be written.
   """
   arrays: dict[str, np.ndarray] = {
     "number": np.arange(first, first + len(items)),
@@ -213,7 +213,7 @@ def write_chunk(
 
 
 def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
-  """Whether a file is there, with the results of this chunk.
+  """True if a file has the results of this chunk, False if there is no file.
 
   Raises:
     ValueError: the file holds something else.
@@ -224,7 +224,7 @@ def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
   if any(found.get(name) != json.loads(json.dumps(value)) for name, value in header.items()):
     differ = next(name for name in header if found.get(name) != json.loads(json.dumps(header[name])))
     raise ValueError(
-      f"{path} is of another batch: {differ} in its header is {found.get(differ)!r}, and now "
+      f"{path} is of another batch: {differ} in its header is {found.get(differ)!r}, expected "
       f"{header[differ]!r}. Use another folder, or delete this one."
     )
   return True

@@ -1,8 +1,7 @@
-"""Solves many situations: chunk after chunk, on all devices, into files that a later call takes up.
+"""The solution of many situations: chunk after chunk, on all devices, into files that a later call reuses.
 
-The chunk is the unit of work: situations one after the other, a file if there is a folder, and in a run of
-several processes what one of them does. Situations of a chunk that have the same decisions go through one
-compiled program together.
+The chunk is the unit of work: consecutive situations, one file in the folder, and the share of one process in
+a run of several. Situations of a chunk with the same decisions go through one compiled program together.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, 
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, made_alike, write_chunk
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
-from ps_cfr_spiel.device import check_dtype, check_finite, meet, precision, to_device
+from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.poker import RandomRivers, Situation, cards, from_words, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.tree import PublicTree
@@ -31,8 +30,8 @@ from ps_cfr_spiel.tree import PublicTree
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
 
 
-class Method(NamedTuple):
-  """How situations are solved; fields as in `solve_batch`."""
+class BatchSettings(NamedTuple):
+  """The method for all situations; fields as in `solve_batch`."""
 
   rule: Rule
   iterations: int
@@ -65,44 +64,44 @@ def solve_batch(
   order: str | None = None,
   progress: bool | None = None,
 ) -> Solutions:
-  """Solves many situations by public-state CFR; those with the same decisions share a compiled program.
+  """Solve many situations by public-state CFR; those with the same decisions share a compiled program.
 
   All local devices share the work (the cores of a CPU after `use_cores()`), and all processes share the
-  chunks (after `join`). Results do not depend on either.
+  chunks (after `join_processes`). Results do not depend on either.
 
   Args:
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` (ranges may be
-      weights [2, 1326]), or as `RandomRivers`; games, or what `pyspiel.load_game` takes. Hands that
-      cannot be dealt are left out of ranges.
+      weights [2, 1326]), or as `RandomRivers`; games, or their strings for `pyspiel.load_game`. Impossible
+      hands are left out of ranges.
     rule: regret rule, or its name; `NRMPlus()` by default.
-    iterations: of each situation, at most.
+    iterations: maximum for each situation.
     target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
-    every: iterations between two looks at the exploitability, if there is a target.
-    skip: iterations left out of the average at the start.
+    every: iterations between two evaluations, if there is a target.
+    skip: iterations left out of the average, at the start.
     alternating: player 1 answers player 0's newest strategy.
     dtype: "float32" or "float64".
     leaves: leaf evaluator; of rivers "auto", "native" or "dense", else see `build_tree`.
-    hands: of rivers, "ranges": those that a player may hold, or "all": values are found for all hands that
-      the board leaves, also for those of weight 0.
+    hands: of rivers, "ranges": the hands of each player's range, or "all": all hands on the board, also those
+      of weight 0, with their values.
     strategies: keep the average strategies, too.
-    chunk: situations in a chunk, which is what is in memory at once; 32 by default, on accelerators 1,024.
-    output: folder of results, a file for each chunk. Chunks that are there are not done again.
-    order: how a device takes its share, "map": one after the other, or "vmap": all at once.
-    progress: show a progress bar; None shows it to people who wait.
+    chunk: situations in a chunk, the unit in memory; 32 by default, on accelerators 1,024.
+    output: folder of results, a file for each chunk. Existing chunks are not solved again.
+    order: the order of a device's share, "map": one after the other, or "vmap": all at once.
+    progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
 
   Returns:
     A solution for each situation, in order.
 
   Raises:
-    ValueError: an argument or a situation is not as it should be (the message has its number, from 0), or the
-      folder holds another batch.
+    ValueError: an argument or a situation is invalid (the message has its number, from 0), or the folder
+      holds another batch.
     FloatingPointError: numbers leave the range of `dtype`.
     OSError: a file or the folder cannot be written.
   """
   situations = _in_order(situations)
   iterations = check_count("iterations", iterations, 1)
   every = check_count("every", every, 1)
-  method = Method(
+  settings = BatchSettings(
     rule=make_rule(NRMPlus() if rule is None else rule),
     iterations=iterations,
     target=_check_target(target),
@@ -115,11 +114,11 @@ def solve_batch(
     strategies=check_flag("strategies", strategies),
     order=check_option("order", order_here() if order is None else order, ORDERS),
   )
-  usual = CHUNKS[method.order]
+  usual = CHUNKS[settings.order]
   size = usual if chunk is None else check_count("chunk", chunk, 1)
-  size = min(size, max(usual, 1 << (len(situations) - 1).bit_length()))  # no room for more than there are
+  size = min(size, max(usual, 1 << (len(situations) - 1).bit_length()))  # no room beyond the situations
   if jax.process_count() > 1 and output is None:
-    raise ValueError("Several processes meet in files: give a folder as output, the same for all.")
+    raise ValueError("Several processes share files: give a folder as output, the same for all.")
   folder = _make_folder(output)
   chunks: list[Any] = []
   with progress_bar(progress, total=len(situations), unit="situation", desc="solving") as bar:
@@ -128,17 +127,17 @@ def solve_batch(
       path = None if folder is None else folder / f"{number:06}.npz"
       if number % jax.process_count() == jax.process_index():
         with waiting(f"Situations {part.start:,} to {part.stop - 1:,}", progress):
-          chunks.append(_chunk(situations, part, path, method, size))
+          chunks.append(_chunk(situations, part, path, settings, size))
       else:
         chunks.append(path)
       bar.update(len(part))
-  meet("solve_batch")
-  return Solutions(situations, read, chunks, size)
+  barrier("solve_batch")
+  return Solutions(situations, read_situation, chunks, size)
 
 
 def _in_order(situations: Any) -> Sequence[Any]:
-  """Situations as a sequence, which may draw or read them when asked; ValueError if they are none."""
-  if isinstance(situations, Mapping | Situation):  # one of them, though it has items too
+  """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
+  if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
   is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
   return situations if is_sequence else check_list("situations", situations)
@@ -161,7 +160,7 @@ def _check_target(target: Any) -> float | str | None:
 
 
 def _make_folder(output: Any) -> Path | None:
-  """The folder of results, now there; ValueError if it is none, or a file is in its place."""
+  """The folder of results, created; ValueError if a file is in its place."""
   if output is None:
     return None
   try:
@@ -174,11 +173,11 @@ def _make_folder(output: Any) -> Path | None:
   return folder
 
 
-def read(given: Any) -> Item:
-  """A situation from what a user gives: a river if it is one, else a game.
+def read_situation(given: Any) -> Item:
+  """A situation as a user gives it: a river as a `Situation`, another game as itself.
 
   Raises:
-    ValueError: it is neither, or not as it should be.
+    ValueError: it is neither, or invalid.
   """
   if isinstance(given, Situation):
     return situation(*given)
@@ -191,41 +190,41 @@ def read(given: Any) -> Item:
 
 
 def _read_all(situations: Sequence[Any], part: range) -> list[Item]:
-  """The situations of a chunk; an error says which it is about."""
+  """The situations of a chunk; an error names the number."""
   if isinstance(situations, RandomRivers):
-    return [situations[number] for number in part]  # sound as they are drawn
+    return [situations[number] for number in part]  # drawn sound
   items = []
   for number in part:
     try:
-      items.append(read(situations[number]))
+      items.append(read_situation(situations[number]))
     except (ValueError, pyspiel.SpielError) as error:
       raise ValueError(f"Situation {number}: {error}") from error
   return items
 
 
 def _chunk(
-  situations: Sequence[Any], part: range, path: Path | None, method: Method, size: int
+  situations: Sequence[Any], part: range, path: Path | None, settings: BatchSettings, size: int
 ) -> Path | list[Solution]:
-  """Solves a chunk, unless it is done, and returns its solutions or the file with them."""
+  """Solve a chunk, unless it is done, and return its solutions or their file."""
   if path is None:
-    return _solved(_read_all(situations, part), part, method, size)
-  drawn = isinstance(situations, RandomRivers)  # each is known by the seed and its number
+    return _solved(_read_all(situations, part), part, settings, size)
+  drawn = isinstance(situations, RandomRivers)  # the seed and the number identify each
   items = [] if drawn else _read_all(situations, part)
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",
     "situations": repr(situations) if drawn else _digest(items),
-    "method": {**method._asdict(), "rule": rule_header(method.rule)},
+    "method": {**settings._asdict(), "rule": rule_header(settings.rule)},
   }
   if made_alike(path, header):
     return path
   items = items or _read_all(situations, part)
-  found = _solved(items, part, method, size)
+  found = _solved(items, part, settings, size)
   write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, found)
   return path
 
 
 def _digest(items: Sequence[Item]) -> str:
-  """What tells situations from others."""
+  """The fingerprint of situations."""
   total = hashlib.sha256()
   for item in items:
     named = isinstance(item, Situation)
@@ -233,21 +232,21 @@ def _digest(items: Sequence[Item]) -> str:
   return f"sha256 {total.hexdigest()}"
 
 
-def _solved(items: Sequence[Item], part: range, method: Method, size: int) -> list[Solution]:
+def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: int) -> list[Solution]:
   """The solutions of situations, in order."""
   targets = []
   for number, item in zip(part, items, strict=True):
     try:
-      targets.append(_target(method.target, item))
+      targets.append(_target(settings.target, item))
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
   found: dict[int, Solution] = {}
   mesh = local_mesh()
-  # One program serves all chunks, however many situations of each have the same decisions.
+  # One program serves all chunks, for any number of situations with the same decisions in each.
   room = -(-size // mesh.size) * mesh.size
-  for group in groups(items, method.leaves, method.hands, method.dtype, room):
-    for place, solution in zip(group.members, _solve_group(group, targets, method, mesh), strict=True):
-      check_finite(f"Situation {part[place]}", solution[:5], method.dtype)
+  for group in groups(items, settings.leaves, settings.hands, settings.dtype, room):
+    for place, solution in zip(group.members, _solve_group(group, targets, settings, mesh), strict=True):
+      check_finite(f"Situation {part[place]}", solution[:5], settings.dtype)
       found[place] = solution
   return [found[place] for place in range(len(items))]
 
@@ -263,39 +262,41 @@ def _target(target: float | str | None, item: Item) -> float:
   return float(target.removesuffix("%")) / 100 * item.pot
 
 
-def _solve_group(group: Group, targets: Sequence[float], method: Method, mesh: Mesh) -> list[Solution]:
+def _solve_group(
+  group: Group, targets: Sequence[float], settings: BatchSettings, mesh: Mesh
+) -> list[Solution]:
   """Solutions of a group's members, in order."""
   room, count = len(group.weights[0]), len(group.members)
   wanted = np.full(room, np.inf)
   wanted[:count] = [targets[k] for k in group.members]
-  with precision(method.dtype):
+  with precision(settings.dtype):
     spots = Spots(
       group.leaves,
-      to_device(group.weights, method.dtype),
-      to_device(np.where(np.arange(room) < count, method.iterations, 0).astype(np.int32), method.dtype),
-      to_device(wanted, method.dtype),
+      to_device(group.weights, settings.dtype),
+      to_device(np.where(np.arange(room) < count, settings.iterations, 0).astype(np.int32), settings.dtype),
+      to_device(wanted, settings.dtype),
     )
-    players = to_device(group.players, method.dtype)
-    findings, done, strategies = solve_spots(
+    players = to_device(group.players, settings.dtype)
+    result, done, strategies = solve_spots(
       players,
-      cfr.init(PublicTree(players, group.leaves), method.rule, method.dtype),
+      cfr.init(PublicTree(players, group.leaves), settings.rule, settings.dtype),
       spots,
-      method.skip,
-      method.every,
-      rule=method.rule,
-      alternating=method.alternating,
-      order=method.order,
+      settings.skip,
+      settings.every,
+      rule=settings.rule,
+      alternating=settings.alternating,
+      order=settings.order,
       mesh=mesh,
     )
-    findings, done = jax.tree.map(np.asarray, (findings, done))
-    kept = jax.tree.map(np.asarray, strategies) if method.strategies else None
-  return [_solution(group, k, findings, done, kept) for k in range(count)]
+    result, done = jax.tree.map(np.asarray, (result, done))
+    kept = jax.tree.map(np.asarray, strategies) if settings.strategies else None
+  return [_solution(group, k, result, done, kept) for k in range(count)]
 
 
-def _solution(group: Group, k: int, findings: Any, done: Any, strategies: Any) -> Solution:
-  """The member number k's."""
+def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> Solution:
+  """The solution of member k."""
   types = group.types[k]
-  values = [x[k, :n] for x, n in zip(findings.values, types, strict=True)]
+  values = [x[k, :n] for x, n in zip(result.values, types, strict=True)]
   hands = None
   if group.hands is not None:
     hands = group.hands[0][k, : types[0]], group.hands[1][k, : types[1]]
@@ -307,11 +308,11 @@ def _solution(group: Group, k: int, findings: Any, done: Any, strategies: Any) -
   if strategies is not None:
     first, second = ([x[k, :, :, :n] for x in own] for own, n in zip(strategies, types, strict=True))
     kept = first, second
-  first, second = findings.best_response[k].tolist()
+  first, second = result.best_response[k].tolist()
   return Solution(
-    findings.value[k].item(),
+    result.value[k].item(),
     (first, second),
-    findings.exploitability[k].item(),
+    result.exploitability[k].item(),
     done[k].item(),
     (values[0], values[1]),
     kept,

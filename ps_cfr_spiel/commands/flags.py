@@ -10,7 +10,7 @@ from absl import flags
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.cfr import ALIASES, RULES
 from ps_cfr_spiel.compiler import LEAVES
-from ps_cfr_spiel.device import join
+from ps_cfr_spiel.device import join_processes
 from ps_cfr_spiel.hierarchical import LOSSLESS
 from ps_cfr_spiel.histories import LIMIT, SOURCES
 from ps_cfr_spiel.reports import report
@@ -83,7 +83,7 @@ def join_others(values: flags.FlagValues) -> None:
     return
   if None in given:
     raise ValueError("--coordinator, --processes and --process belong together.")
-  join(values.coordinator, values.processes, values.process)
+  join_processes(values.coordinator, values.processes, values.process)
 
 
 def define_json(values: flags.FlagValues) -> None:

@@ -13,7 +13,7 @@ from ps_cfr_spiel.commands.flags import define_json, define_processes, join_othe
 from ps_cfr_spiel.commands.learn import load_learning
 from ps_cfr_spiel.commands.situations import define_sharing, solve
 from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
-from ps_cfr_spiel.device import DTYPES, leads
+from ps_cfr_spiel.device import DTYPES, is_first_process
 from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
 
 SEARCHES = "searches"
@@ -75,7 +75,7 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
     join_others(values)
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, rivers, folder, options)
-  if not leads():
+  if not is_first_process():
     return 0
   pots = [values.pot] * len(rivers) if isinstance(rivers, RandomRivers) else [river.pot for river in rivers]
   with user_errors():  # of files that were there and are damaged

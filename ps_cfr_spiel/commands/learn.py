@@ -132,7 +132,7 @@ def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progr
     if not file.exists():
       return learning.train(rivers, values.seed, checkpoint=file, progress=progress, **size)
     begun = learning.RiverValues.load(file)
-    said = learning.Settings.said_by(begun.card)._asdict()
+    said = learning.TrainingSettings.from_card(begun.card)._asdict()
     wanted = {**size, "seed": values.seed}
     if (found := {name: said[name] for name in wanted}) != wanted:
       raise ValueError(f"{file} is of another call: {found}, not {wanted}; choose another --output.")

@@ -31,7 +31,7 @@ from ps_cfr_spiel.commands import (
 )
 from ps_cfr_spiel.commands.command import INTERRUPTED, LOST, USER_ERROR, Command
 from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
-from ps_cfr_spiel.device import keep_compiled_code, processes
+from ps_cfr_spiel.device import keep_compiled_code, process_count
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
@@ -149,7 +149,7 @@ def run(words: Sequence[str]) -> int:
       return _refused("There is not enough memory for this.")
     if "Disallowed" in str(error) and "transfer" in str(error):
       return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
-    if processes() == 1:
+    if process_count() == 1:
       raise
     print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
     return LOST
@@ -182,7 +182,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
   except ValueError as error:
     return _refused(str(error))
   code = run(words)
-  if code and (code == INTERRUPTED) == (processes() == 1):
+  if code and (code == INTERRUPTED) == (process_count() == 1):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ps_cfr_spiel.abstraction import Abstraction
 from ps_cfr_spiel.commands.flags import exploitability_facts
-from ps_cfr_spiel.device import leads
+from ps_cfr_spiel.device import is_first_process
 from ps_cfr_spiel.evaluation import Point, write_points
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import ExactSolver, TreeSolver
@@ -155,7 +155,7 @@ def undisturbed() -> Iterator[None]:
 def checkpoint(run: Run) -> None:
   """Saves the run and its measurements, so that both can be continued; all processes must call it."""
   run.solver.save(run.file)
-  if leads():
+  if is_first_process():
     write_points(run.folder / POINTS, run.points)
 
 
@@ -163,7 +163,7 @@ def save(run: Run, pictures: ModuleType | None) -> list[str]:
   """Writes all results; returns the names of the files."""
   checkpoint(run)
   files, policy = [RUN, POINTS], run.solver.average_policy()
-  if pictures is None or not leads():
+  if pictures is None or not is_first_process():
     return files
   name, game = run.solver.name, run.solver.game
   figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}

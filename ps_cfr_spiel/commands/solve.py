@@ -38,7 +38,14 @@ from ps_cfr_spiel.commands.user_input import (
   user_errors,
 )
 from ps_cfr_spiel.compiler import quiet_stderr
-from ps_cfr_spiel.device import agreed, asked_to_stop, exit_with_parent, log_of, processes, run_together
+from ps_cfr_spiel.device import (
+  asked_to_stop,
+  broadcast,
+  exit_with_parent,
+  log_path,
+  process_count,
+  run_together,
+)
 from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import (
@@ -137,7 +144,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   """The run that the command line describes; every mistake in it shows up here."""
   started = time.perf_counter()
   solver = _resumed(values, words) if values.resume is not None else new_solver(values, words)
-  if processes() > 1 and not solver.shared:
+  if process_count() > 1 and not solver.shared:
     raise UserError(f"{values.resume} is a run of {solver.name}, which processes cannot share.")
   with user_errors():
     solver.end_of(values.iterations)
@@ -214,7 +221,7 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
     ending = run_together(command, values.processes, folder, (0, INTERRUPTED))
     if ending.code in (0, INTERRUPTED, USER_ERROR) and ending.process == 0:
       return ending.code
-    log = f"; what it said is in {log_of(folder, ending.process)}" if ending.process else ""
+    log = f"; what it said is in {log_path(folder, ending.process)}" if ending.process else ""
     if ending.code == USER_ERROR:
       raise UserError(f"{ending}{log}.")
     saved = storage.read(file).header["iteration"] if _stamp(file) != stamp else begun
@@ -262,7 +269,7 @@ def _iterate(run: Run, iterations: int) -> bool:
     if clock() - saved_at >= run.checkpoint_seconds:
       checkpoint(run)
       saved_at = clock()
-    stopped = bool(agreed(asked_to_stop()))
+    stopped = bool(broadcast(asked_to_stop()))
     return stopped
 
   name = solver.name

@@ -1,13 +1,14 @@
-"""From a pyspiel game to a public tree.
+"""The compilation of a pyspiel game into a public tree.
 
-May use: walking and what is below it. `build` is the door; behind it `from_form` compiles games that describe
-themselves, `from_histories` all others. `check` reports on all the laws that a game must keep.
+May use: histories and the rooms below it. `build` is the door; behind it `from_form` compiles games that
+describe themselves, `from_histories` all others. `check` reports on all laws that a game must keep.
 """
 
 from ps_cfr_spiel.compiler.build import LEAVES, build_tree
 from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.form_labels import Deals
 from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
+from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
@@ -16,6 +17,7 @@ from ps_cfr_spiel.compiler.suits import FoldedTree, fold_suits
 
 __all__ = [
   "COMPILING",
+  "FEW_PAIRS",
   "LEAVES",
   "MORE_CODE",
   "BayesianForm",

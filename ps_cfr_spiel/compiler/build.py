@@ -1,4 +1,4 @@
-"""From a pyspiel game to a `PublicTree`: the one door through which games come in."""
+"""The compilation of a pyspiel game into a `PublicTree`: the one door through which games come in."""
 
 import pyspiel
 
@@ -13,8 +13,8 @@ from ps_cfr_spiel.histories import (
   Limits,
   TooLarge,
   check_kind,
-  partition,
   public_observer,
+  public_partition,
   walk,
 )
 from ps_cfr_spiel.reports import waiting
@@ -31,35 +31,34 @@ def build_tree(
   progress: bool | None = None,
   memory: float | None = None,
 ) -> PublicTree:
-  """Compiles a two-player zero-sum game into a public tree.
+  """Compile a two-player zero-sum game into a public tree.
 
-  A game with a method `bayesian_form()` is compiled from it, unless an option needs its histories; any other
-  is walked history by history.
+  A game with a method `bayesian_form()` is compiled from that form, unless an option needs its histories; any
+  other game is walked history by history.
 
   Args:
     game: from `pyspiel.load_game`; sequential, with perfect recall.
-    leaves: how leaves are evaluated. "dense": chance-weighted utility matrices over types; "showdown": card
+    leaves: the leaf evaluator. "dense": chance-weighted utility matrices over types; "showdown": card
       removal instead of matrices, for games with a Bayesian form; "native": the same in C++, on CPUs, where
       the package was installed with a compiler; "sparse": a number for each pair of sequences, for any
-      game; "auto": what is fastest for the game, the device and the installation.
-    public_states: where they come from. "closure": common knowledge (see `public_states`); "observer": the
-      game's public observer; "none": no public states, for games that have none; the solver does not
-      need them, only what is built on them does.
-    limit: most histories to walk.
-    progress: show a progress bar while walking; None shows it on a terminal or in a notebook, if the walk
-      takes more than two seconds.
-    memory: most bytes to take for histories and tree; None for half of what is free. Once half a second of
-      walking has passed, a game that is surely larger than this or `limit` is refused. Trees of forms are
-      refused before they are built; for them None stands for all that is free.
+        game; "auto": the fastest for the game, the device and the installation.
+    public_states: their source. "closure": common knowledge (see `public_states`); "observer": the game's
+      public observer; "none": no public states, for games that have none; the solver does not need them, but
+      subgames, searches and views do.
+    limit: maximum number of histories to walk.
+    progress: show a progress bar while walking; None: on a terminal or in a notebook, after two seconds.
+    memory: maximum bytes for histories and tree; None: half of the free memory. After half a second of
+      walking, a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
+      are built; for them None means all free memory.
 
   Returns:
-    The tree, its arrays still NumPy's, in float64.
+    The tree; its arrays are NumPy's, in float64.
 
   Raises:
     TypeError: `game` is not a game.
     ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
-      (`check_game` tells all that is wrong with it); it has more than `limit` histories, needs more than
-      `memory` bytes or has no valid public states; or an option is unknown or does not fit the game.
+      (`check_game` lists all faults); it has more than `limit` histories, needs more than `memory` bytes or
+      has no valid public states; or an option is unknown or does not fit the game.
   """
   check_kind(game)
   limits = Limits.create(limit, memory)
@@ -75,16 +74,16 @@ def build_tree(
   observe = public_observer(game) if public_states == "observer" else None
   histories = walk(game, limits, progress, observe)
   choices = own_choices(str(game), histories)
-  found = None if public_states == "none" else partition(str(game), histories, choices, public_states)
+  found = None if public_states == "none" else public_partition(str(game), histories, choices, public_states)
   return build_general(game, histories, choices, found, leaves, limits.memory)
 
 
 def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
-  """ValueError if a game with a form, which an option asks to walk, is known to be too large for it."""
+  """TooLarge if the game has more than `limit` histories, by its form, and `option` requires a walk."""
   count = count_histories(form)
   if count > limit:
     raise TooLarge(
-      f"{game} has more than {limit:,} histories, the limit on what is walked, and {option} would walk all "
-      f"{count:,}. Use public_states='closure' with leaves='auto', 'dense', 'showdown' or 'native', which "
+      f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs a walk through "
+      f"all of them. Use public_states='closure' with leaves='auto', 'dense', 'showdown' or 'native', which "
       f"compile its Bayesian form without a walk, or raise the limit."
     )

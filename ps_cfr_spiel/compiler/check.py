@@ -1,7 +1,7 @@
-"""Is a game fit for `build_tree`, and if not, why not? Every law is reported, not just the first one broken.
+"""The check of a game for `build_tree`, with a report on every law, not just the first broken one.
 
-The laws themselves are those by which `build_tree` refuses a game: `game_laws`, `history_laws` and
-`public_states.partition`.
+The laws are those by which `build_tree` refuses a game: `game_laws`, `history_laws` and
+`public_states.public_partition`.
 """
 
 import collections
@@ -24,14 +24,14 @@ from ps_cfr_spiel.histories import (
   SOURCES,
   Histories,
   Limits,
-  Partition,
+  PublicPartition,
   TooLarge,
   actions_fault,
   check_is_game,
   last_choices,
   names_fault,
-  partition,
   public_observer,
+  public_partition,
   recall_fault,
   scale_fault,
   timing_fault,
@@ -49,24 +49,23 @@ def check_game(
   progress: bool | None = None,
   memory: float | None = None,
 ) -> Report:
-  """Checks whether a game is fit for `build_tree`, and reports everything that is wrong with it.
+  """Check whether `build_tree` accepts a game, and report all faults.
 
-  In a test of your own game: `ps_cfr_spiel.check_game(pyspiel.load_game("my_game")).assert_fit()`.
+  For a test of your own game: `ps_cfr_spiel.check_game(pyspiel.load_game("my_game")).assert_fit()`.
 
   Args:
     game: from `pyspiel.load_game`.
-    public_states: as for `build_tree`: "closure", "observer" or "none". Public states that are not asked for
-      are reported in a note, but not required.
-    limit: most histories to walk.
+    public_states: as for `build_tree`: "closure", "observer" or "none". Faults of the others become notes.
+    limit: maximum number of histories to walk.
     progress: show a progress bar while walking; as for `build_tree`.
-    memory: most bytes to take; as for `build_tree`.
+    memory: maximum bytes to use; as for `build_tree`.
 
   Returns:
-    The report; `str` of it has a line for each law.
+    The report; its `str` has a line for each law.
 
   Raises:
     TypeError: `game` is not a game.
-    ValueError: an option is not one of the allowed.
+    ValueError: an option is not one of the allowed values.
   """
   check_is_game(game)
   limits = Limits.create(limit, memory)
@@ -77,7 +76,7 @@ def check_game(
       str(game), tuple(findings + _not_checked(WALK_LAWS + LATER_LAWS, "the game cannot be walked"))
     )
   form_tree, form = _compile_form(game, limit)
-  if form is not None:  # too large to be walked, or no form at all
+  if form is not None:  # too large for a walk, or not compilable
     why = (
       "the game cannot be walked" if form_tree is None else "the game is compiled from its form, not walked"
     )
@@ -95,11 +94,11 @@ def check_game(
 # --- Lines of a report --------------------------------------------------------------------------
 
 FORM = "bayesian_form()"
-STATE_LAWS = {  # law by its name in `walk`: its name here, what to say when it holds
-  "mover": ("movers", "at every state it is the turn of a player, of chance or of nobody"),
-  "legal actions": ("legal actions", "at every decision there are some, ascending"),
-  "chance": ("chance", "at every chance node the probabilities sum to one"),
-  "returns": ("returns", "at every end they sum to zero"),
+STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where it holds
+  "mover": ("movers", "at every state a player or chance moves, or the game is over"),
+  "legal actions": ("legal actions", "every decision has some, in ascending order"),
+  "chance": ("chance", "the probabilities of every chance node sum to one"),
+  "returns": ("returns", "the returns of every end sum to zero"),
 }
 WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
 LATER_LAWS = (
@@ -109,7 +108,7 @@ LATER_LAWS = (
 
 
 def _law(law: str, fault: str | None, holds: str, broken: Verdict = Verdict.FAIL) -> Finding:
-  """PASS where there is no fault, otherwise `broken`."""
+  """A passed law without a fault, otherwise `broken`."""
   return Finding(law, broken, fault) if fault else Finding(law, Verdict.PASS, holds)
 
 
@@ -122,12 +121,12 @@ def _not_checked(laws: Iterable[str], why: str) -> list[Finding]:
 
 
 def _attempt(make: Callable[[], T]) -> tuple[T | None, str | None]:
-  """What `make` returns, or else why it does not."""
+  """The result of `make` and None, or None and the reason why it failed."""
   try:
     return make(), None
   except ValueError as error:  # this package's own
     return None, str(error)
-  except Exception as error:  # the game's own code: whatever it raises
+  except Exception as error:  # the game's own code may raise anything
     return None, _name(error)
 
 
@@ -151,7 +150,7 @@ def _kind_findings(game: pyspiel.Game) -> list[Finding]:
 
 
 def _compile_form(game: Any, limit: int) -> tuple[PublicTree | None, Finding | None]:
-  """The tree of the game's own form, if it has one, and a finding if that is all that can be done."""
+  """The tree of the game's own form, if it has one, and a finding if no walk can follow."""
   if not hasattr(game, "bayesian_form"):
     return None, None
   tree, fault = _attempt(lambda: build_bayesian(str(game), game.bayesian_form()))
@@ -168,11 +167,11 @@ def _compile_form(game: Any, limit: int) -> tuple[PublicTree | None, Finding | N
 
 @dataclasses.dataclass
 class _Observer:
-  """The public observer while a game is walked: a failure is kept, not raised.
+  """The public observer during a walk: a failure is kept, not raised.
 
   Attributes:
-    see: from a state to what is publicly seen, or None.
-    fault: why there is none, or the first failure.
+    see: state -> public observation, or None.
+    fault: why there is no observer, or its first failure.
   """
 
   see: Callable[[pyspiel.State], str] | None
@@ -187,7 +186,7 @@ class _Observer:
       return ""
     try:
       return self.see(state)
-    except Exception as error:  # the game's own code: whatever it raises
+    except Exception as error:  # the game's own code may raise anything
       self.fault = f"at history {state.history()}, it raises {_name(error)}"
       return ""
 
@@ -195,7 +194,7 @@ class _Observer:
 def _walk_findings(
   game: pyspiel.Game, limits: Limits, progress: bool | None, observer: _Observer
 ) -> tuple[Histories | None, list[Finding]]:
-  """The histories, None if they cannot be had, and what is wrong with single states."""
+  """The histories, None if they are not available, and the faults of single states."""
   faults: dict[str, str] = {}
   counts: collections.Counter[str] = collections.Counter()
 
@@ -210,7 +209,7 @@ def _walk_findings(
     text = f"{count:,}, at most {longest:,} moves long; the limit is {limits.histories:,}"
   except TooLarge as error:
     text = str(error)
-  except Exception as error:  # the game's own code: whatever it raises
+  except Exception as error:  # the game's own code may raise anything
     text = f"{' '.join(getattr(error, '__notes__', []))}: {_name(error)}"
   findings = [Finding("histories", Verdict.PASS if histories else Verdict.FAIL, text)]
   for law, (name, holds) in STATE_LAWS.items():
@@ -228,17 +227,17 @@ def _walk_findings(
 def _later_findings(
   game: pyspiel.Game, histories: Histories, source: str, observer: _Observer, form_tree: PublicTree | None
 ) -> tuple[list[Finding], PublicTree | None]:
-  """What takes all histories together, and the tree, if the game is fit for one."""
+  """The laws of all histories together, and the tree, if the game is fit for one."""
   choices = [last_choices(histories, player) for player in (0, 1)]
   demanded = Verdict.NOTE if source == "none" else Verdict.FAIL
   findings = [
     _law(
       "same actions", actions_fault(histories), "an infostate offers the same actions in all its histories"
     ),
-    _law("perfect recall", recall_fault(histories, choices), "an infostate has one past of its player's own"),
+    _law("perfect recall", recall_fault(histories, choices), "an infostate has one past of its own player"),
     _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
-    _law("timing", timing_fault(histories), "an infostate holds histories of one length", demanded),
-    _law("scale", scale_fault(histories.largest_value), "utilities are of a size that float32 can hold"),
+    _law("timing", timing_fault(histories), "all histories of an infostate have one length", demanded),
+    _law("scale", scale_fault(histories.largest_value), "float32 can hold utilities of this size"),
   ]
   if not _holds(findings[:2]):
     return findings + _not_checked(LATER_LAWS[5:], "a law above is broken"), None
@@ -255,15 +254,17 @@ def _later_findings(
 
 def _public_findings(
   game: pyspiel.Game, histories: Histories, choices: list[np.ndarray], source: str, observer: _Observer
-) -> tuple[Partition | None, list[Finding]]:
-  """The public states asked for, and what is to be said of either kind."""
+) -> tuple[PublicPartition | None, list[Finding]]:
+  """The chosen public states, and the findings on both kinds."""
   if timing_fault(histories):
     return None, _not_checked(("public states", "public observer"), "timing is broken")
-  found: dict[str, Partition | None] = {"none": None}
+  found: dict[str, PublicPartition | None] = {"none": None}
   faults: dict[str, str | None] = {"observer": observer.fault}
   for kind in ("closure", "observer"):
     if not faults.get(kind):
-      found[kind], faults[kind] = _attempt(lambda kind=kind: partition(str(game), histories, choices, kind))
+      found[kind], faults[kind] = _attempt(
+        lambda kind=kind: public_partition(str(game), histories, choices, kind)
+      )
   levels = {kind: Verdict.FAIL if kind == source else Verdict.NOTE for kind in faults}
   count = {kind: len(p.parent) for kind, p in found.items() if p is not None}
   closure = f"{count.get('closure', 0):,} by common-knowledge closure, valid"
@@ -275,17 +276,17 @@ def _public_findings(
 
 
 def _declared_findings(game: pyspiel.Game, histories: Histories) -> list[Finding]:
-  """What the game says of itself that `build_tree` does not need: notes at most."""
+  """Declarations of the game that `build_tree` does not need: notes at most."""
   largest = np.abs(histories.utility).max()
   low, high = game.min_utility(), game.max_utility()
-  bounds = f"utilities reach {largest:g}, {low:g} to {high:g} are declared"
+  bounds = f"utilities reach {largest:g}, the game declares {low:g} to {high:g}"
   inside = largest <= min(high, -low) + 1e-9
   findings = [_law("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
   try:
     with quiet_stderr():
       again = str(pyspiel.load_game(str(game)))
     fault = None if again == str(game) else f"loads as {again}"
-  except Exception as error:  # SpielError, or what the game's own code raises
-    fault = f"does not load again ({_name(error)}), so that saved runs cannot be read"
+  except Exception as error:  # SpielError, or any error of the game's own code
+    fault = f"does not load again ({_name(error)}), so saved runs cannot be read"
   findings.append(_law("game string", fault, "loads the same game again", Verdict.NOTE))
   return findings

@@ -1,4 +1,4 @@
-"""Does a game's own Bayesian form describe the same game as its histories do?"""
+"""The comparison of a game's own Bayesian form with its histories."""
 
 import jax
 import numpy as np
@@ -10,12 +10,12 @@ TOLERANCE = 1e-6  # of values in float64, relative to the largest
 
 
 def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
-  """The tree of a form and the tree found by walking the game have one set of infostates and equal values.
+  """Compare the tree of a form with the tree found by walking: infostates and values must be equal.
 
-  Values are those of a random strategy profile and of best responses to it, to which every leaf contributes.
+  Values are those of a random strategy profile and of best responses to it; every leaf contributes.
 
   Returns:
-    None, or what is different.
+    None, or the difference.
   """
   actions = [
     {(d.player, name): d.legal_actions for d, _, name in tree.names.infostates()} for tree in (form, walked)
@@ -36,7 +36,7 @@ def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
 
 
 def _values(tree: PublicTree, profile: dict[tuple[int, str], np.ndarray]) -> np.ndarray:
-  """[3]: value to player 0 of a profile, and each player's best response, in float64."""
+  """float64[3]: the value to player 0 of a profile, and each player's best response value."""
   strategies = tuple(
     tuple(np.full(shape, 1 / shape[0]) for shape in player.block_shapes) for player in tree.players
   )

@@ -1,4 +1,4 @@
-"""Names and histories of a game that was compiled from its form, made when asked for."""
+"""Names and histories of a game compiled from its form, made on request."""
 
 import dataclasses
 import functools
@@ -31,7 +31,7 @@ class Deals:
 
   @property
   def largest_utility(self) -> float:
-    """Of all ends of the game, in absolute terms."""
+    """The largest utility of the game, in absolute terms."""
     form = self.lines.form
     return float(max(np.abs(form.stake).max(initial=0), np.abs(form.constant).max(initial=0)))
 
@@ -41,12 +41,12 @@ class Deals:
     return False
 
   def weight(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
-    """Probability that chance deals each type, and the cards, and the opponent plays to it by their range.
+    """Probability that chance deals each type and the cards, and that the opponent's range plays to it.
 
     Args:
       player: 0 or 1.
       range_: [n, H of the opponent].
-      at: the public state of each of the n; by default they are all before any public card.
+      at: public state of each of the n ranges; by default all are before any public card.
 
     Returns:
       [n, H of the player], float64.
@@ -54,12 +54,12 @@ class Deals:
     return self._by_board(player, range_, at, lambda street, _: 1 / self.lines.orders(street))
 
   def ahead(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
-    """How much likelier each type is to win a showdown than to lose it, weighed as by `weight`.
+    """The probability of winning a showdown less that of losing it, of each type, weighted as by `weight`.
 
-    Cards to come count as often as they come. Arguments as for `weight`.
+    Each card to come counts by its probability. Arguments as for `weight`.
 
     Returns:
-      [n, H of the player], float64, between minus and plus `weight`.
+      float64[n, H of the player], between minus and plus `weight`.
     """
     ways, sign = self.lines.orders(len(self.lines.boards) - 1), 1 - 2 * player
     return self._by_board(
@@ -103,14 +103,14 @@ class Deals:
     return self._types(0, int(alive[0]), line, runout) + self._moves(line, runout)
 
   def _types(self, player: int, type_index: int, line: int, runout: int) -> list[int]:
-    """A type of each player, this one of one player."""
+    """The type of each player, with `type_index` for this player."""
     disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
     dead = self.lines.dead[1 - player][self.lines.street[line]][runout]
     types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
     return types if player == 0 else types[::-1]
 
   def _moves(self, line: int, runout: int) -> list[int]:
-    """Actions and cards after the deal."""
+    """Actions and cards after the deal, in order."""
     form, moves = self.lines.form, []
     cards = self.lines.runouts[self.lines.street[line]][runout].tolist()
     while form.parent[line] >= 0:
@@ -126,7 +126,7 @@ class Deals:
     return int(self.lines.disjoint[np.ix_(first, second)].sum())
 
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """See `Labels`; everything else being public, a type says what its player knows."""
+    """See `Labels`; everything but the deal is public, so a type is all private knowledge."""
     line, runout = self.lines.place(public_state)
     street, types = self.lines.street[line], self.lines.form.types
     alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
@@ -144,7 +144,7 @@ class Deals:
     return (stake * np.unique(np.sign(signs))).tolist()
 
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
-    """See `tree.Labels`; here a bound for all, weighed by the chance that type and board are dealt."""
+    """See `tree.Labels`; here one bound for all types, weighted by the chance of type and board."""
     chance: list[Iterator[np.ndarray]] = []
     for player in (0, 1):
       at = [d.public_state for d in decisions if d.player == player]
@@ -154,12 +154,12 @@ class Deals:
 
 @dataclasses.dataclass(frozen=True)
 class FormLabels(Labels):
-  """Labels of a form: of lines and runouts, nothing is kept for a single public state.
+  """Labels of a form, computed from lines and runouts: nothing is stored for a single public state.
 
-  Decisions are numbered as public states are: line by line, player 0's first, runout by runout.
+  Decisions are numbered like public states: line by line, player 0's first, runout by runout.
 
   Attributes:
-    places: for each player int[rows, 2], (block, row) of each row.
+    places: for each player int[rows, 2], the (block, row) of each row.
   """
 
   places: Sequence[np.ndarray]
@@ -175,7 +175,7 @@ class FormLabels(Labels):
     """
     form, sizes = lines.form, lines.sizes
     own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
-    rows = np.cumsum([0, *sizes[own]])  # the first decision of each line in which somebody acts
+    rows = np.cumsum([0, *sizes[own]])  # the first decision of each line in which a player acts
     first = dict(zip(own.tolist(), rows.tolist(), strict=False))
     place = np.concatenate(places)
 
@@ -260,12 +260,12 @@ class FormLabels(Labels):
 
   @functools.cached_property
   def _numbers(self) -> list[dict[tuple[int, ...], int]]:
-    """For each street the number of each runout."""
+    """The number of each runout, for each street."""
     return [{tuple(r): n for n, r in enumerate(runouts.tolist())} for runouts in self._lines.runouts]
 
 
 def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
-  """The acting player's information state strings by type, None for those that cannot be here."""
+  """The acting player's information state strings by type, None for impossible types."""
   form = lines.form
   if not hasattr(form, "infostate"):
     return form.infostates[line]

@@ -1,4 +1,4 @@
-"""What games tell the compiler about themselves, and how the public states of such a game are numbered."""
+"""Descriptions that games give of themselves, and the numbering of their public states."""
 
 import dataclasses
 import functools
@@ -12,16 +12,16 @@ from ps_cfr_spiel.tree import CHANCE, children, shares_card
 
 
 class BayesianForm(Protocol):
-  """A game of poker's kind: types are dealt once, then all moves are public.
+  """A game like poker on a full board: chance deals types once, then all moves are public.
 
   Attributes:
-    parent: int32[N] parent of each public state, -1 at the root; parents before children.
-    action: int32[N] OpenSpiel action that leads here from the parent.
-    player: int32[N] who acts, 0, 1 or `tree.TERMINAL`.
-    constant, stake: float64[N] at terminals; the utility to player 0 is
+    parent: int32[N], parent of each public state, -1 at the root; parents before children.
+    action: int32[N], OpenSpiel action that leads here from the parent.
+    player: int32[N], the acting player: 0, 1 or `tree.TERMINAL`.
+    constant, stake: float64[N], at terminals; the utility to player 0 is
       constant + stake * sign(strength 0 - strength 1).
-    types: names of each player's types, lengths H0 and H1. Player 0's is dealt first; a type's index is the
-      chance action that deals it.
+    types: names of each player's types, lengths H0 and H1. Chance deals player 0's first; a type's index is
+      the chance action.
     weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
     cards: int32[H0, 2], int32[H1, 2].
     strength: int32[H0], int32[H1]; larger wins.
@@ -41,23 +41,23 @@ class BayesianForm(Protocol):
 
 
 class PublicCardsForm(Protocol):
-  """The same with public cards to come: a public state is a *line* of betting and the cards so far.
+  """A form with public cards to come: a public state is a *line* of betting and the cards so far.
 
-  The betting does not depend on the cards, so there are N lines and, on each street (the number of cards that
-  have come), a list of *runouts*, the cards since the root in their order. The first card is each of `live`
-  cards with equal probability, whatever the types, the next each of `live - 1`, and so on; a type that holds
-  a card of the runout is dead.
+  The betting does not depend on the cards, so there are N lines and, on each street (the number of cards so
+  far), a list of *runouts*, the cards since the root in order. The first card is one of `live` cards with
+  equal probability for all types, the next one of `live - 1`, and so on; a type that holds a card of
+  the runout is dead.
 
   Attributes:
     parent, action, player, constant, stake: as in `BayesianForm`, of lines; `player` is `tree.CHANCE` where a
       card comes, and one line follows.
     types, weights, cards: as in `BayesianForm`.
     street: int32[N].
-    runouts: for each street int32[B, street]; those that continue a runout stand together, in the order of
-      the shorter ones, and there are equally many for each.
-    live: see above.
-    swaps: int32[S, C], optional: renamings of the cards, as the card that each of C becomes, under which
-      ranges and strengths stay as they are; the first changes nothing.
+    runouts: for each street int32[B, street]; those that continue a runout are adjacent, in the order of the
+      shorter ones, and their number is the same for each.
+    live: number of possible first cards.
+    swaps: int32[S, C], optional: renamings of the C cards (entry c is the new name of card c) that leave
+      ranges and strengths unchanged; the first is the identity.
   """
 
   parent: np.ndarray
@@ -73,7 +73,7 @@ class PublicCardsForm(Protocol):
   live: int
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
-    """int32[B, H0], int32[B, H1] on the boards of the last street; of dead types anything."""
+    """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
     ...
 
   def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
@@ -81,7 +81,7 @@ class PublicCardsForm(Protocol):
     ...
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
-    """Line, runout and type of an information state string; ValueError if it is none of the player's."""
+    """Line, runout and type of an information state string; ValueError if the player has no such string."""
     ...
 
 
@@ -90,16 +90,16 @@ Form = BayesianForm | PublicCardsForm
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lines:
-  """How the public states of a form are numbered: line by line, and for each line runout by runout.
+  """The numbering of a form's public states: line by line, and for each line runout by runout.
 
-  A form without public cards has one street and one runout, the empty one, so that its lines are its public
-  states. Lines come after their parents, and therefore so do public states.
+  A form without public cards has one street and one, empty, runout, so its lines are its public states. Lines
+  come after their parents, and therefore so do public states.
 
   Attributes:
     form: the form.
     street: int[N], the street of each line.
     runouts: for each street int[B, street].
-    live: number of cards of which the first may be any.
+    live: number of possible first cards.
   """
 
   form: Any
@@ -135,21 +135,21 @@ class Lines:
     return children(self.form.parent.tolist(), self.form.action.tolist())
 
   def orders(self, street: int) -> int:
-    """In how many ways a street's cards may come, once the types are dealt."""
+    """The number of orders in which a street's cards may come after the deal."""
     return math.prod(self.live - k for k in range(street))
 
   def place(self, public_state: int) -> tuple[int, int]:
-    """The line and the runout, by number, of a public state."""
+    """The line of a public state, and the number of its runout."""
     line = int(np.searchsorted(self.starts, public_state, side="right")) - 1
     return line, public_state - int(self.starts[line])
 
   def ancestors(self, street: int, above: int) -> np.ndarray:
-    """int[B]: for each runout of a street the one that it continues, on a street above."""
+    """int[B]: for each runout of a street the runout that it continues on the street `above`."""
     return np.arange(self.boards[street]) // (self.boards[street] // self.boards[above])
 
   @functools.cached_property
   def parents(self) -> np.ndarray:
-    """int[P]: the public state above each; -1 above the root."""
+    """int[P]: the parent of each public state; -1 for the root."""
     form, street = self.form, self.street.tolist()
     above = [
       self.starts[up] + self.ancestors(street[line], street[up]) if up >= 0 else np.array([-1])
@@ -159,7 +159,7 @@ class Lines:
 
   @functools.cached_property
   def dead(self) -> tuple[tuple[np.ndarray, ...], ...]:
-    """For each player and street bool[B, H]: does the type hold a card of the runout?"""
+    """bool[B, H] for each player and street: whether the type holds a card of the runout."""
     return tuple(tuple(self._dead(cards, runouts) for runouts in self.runouts) for cards in self.form.cards)
 
   def _dead(self, cards: np.ndarray, runouts: np.ndarray) -> np.ndarray:
@@ -170,12 +170,12 @@ class Lines:
 
   @functools.cached_property
   def disjoint(self) -> np.ndarray:
-    """bool[H0, H1]: can the two types be dealt together?"""
+    """bool[H0, H1]: whether chance can deal the two types together."""
     return ~shares_card(*self.form.cards)
 
   @functools.cached_property
   def alive(self) -> tuple[tuple[np.ndarray, ...], ...]:
-    """For each player and street bool[B, H]: may the player be of this type, beside some opponent?"""
+    """bool[B, H] for each player and street: whether the type is possible, beside some opponent's."""
     pairs = self.disjoint.astype(np.float32)
     streets = range(len(self.runouts))
     return tuple(
@@ -185,14 +185,14 @@ class Lines:
 
   @functools.cached_property
   def strength(self) -> tuple[np.ndarray, np.ndarray]:
-    """int32[B, H0], int32[B, H1] on the boards of the last street; of dead types anything."""
+    """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
     first, second = self.form.strengths() if hasattr(self.form, "strengths") else self.form.strength
     return np.atleast_2d(first), np.atleast_2d(second)
 
   def lead(self, street: int, runout: int) -> np.ndarray:
-    """int32[H0, H1]: in how many ways the cards to come make player 0's type win, less those that it loses.
+    """int32[H0, H1]: the number of ways for the cards to come that player 0's type wins, less those it loses.
 
-    Deals that cannot be count too.
+    Impossible deals have entries too.
     """
     last = len(self.boards) - 1
     each = self.boards[last] // self.boards[street]
@@ -207,7 +207,7 @@ class Lines:
     return total
 
   def last_acting(self, line: int) -> int:
-    """The line after which nobody acts before the end `line`: itself, or an all-in before the last card."""
+    """The line of the last action before the end `line`: itself, or an all-in before the last card."""
     while self.form.parent[line] >= 0 and self.form.player[self.form.parent[line]] == CHANCE:
       line = int(self.form.parent[line])
     return line

@@ -1,8 +1,8 @@
-"""From a game's own form to a `PublicTree`, without visiting a history.
+"""The compilation of a game's own form into a `PublicTree`, without visiting a history.
 
-A game of this kind (Kovařík et al. 2021, Definition 2) has a method `bayesian_form()` that returns plain
-data (`forms`). Where public cards are to come, a row is a line of betting with one runout, and every row has
-all types that are dealt at the root.
+A Bayesian game (Kovařík et al. 2021, Definition 2) has a method `bayesian_form()` that returns plain data
+(`forms`). With public cards to come, a row is a line of betting with one runout, and every row has all types
+of the deal at the root.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,14 +34,17 @@ LEAVES: dict[str, type[FormLeaves]] = {
   "showdown": ShowdownLeaves,
   "native": NativeLeaves,
 }
+FEW_PAIRS = (
+  400  # of types: up to this number matrices are the fastest evaluator (`benchmarks/engineering/leaves.py`)
+)
 
 
-class Ends(NamedTuple):
-  """Some ends of a street on one of its boards, n of them: a part of the leaves.
+class StreetEnds(NamedTuple):
+  """Some of the n ends of a street on one of its boards: a part of the leaves.
 
   Attributes:
-    line: int[n], the line after which nobody acts any more.
-    utility: float64[n], the stake of a showdown or an all-in, or what a fold is worth to player 0.
+    line: int[n], the line of the last action.
+    utility: float64[n], the stake of a showdown or an all-in, or a fold's utility to player 0.
   """
 
   line: np.ndarray
@@ -49,11 +52,11 @@ class Ends(NamedTuple):
 
 
 def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
-  """Compiles a form; see `build_tree`."""
+  """Compile a form; see `build_tree`."""
   ends = np.flatnonzero(form.player == TERMINAL)
   if (form.constant[ends] * form.stake[ends]).any():
     raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
-  pairs = len(form.types[0]) * len(form.types[1])  # of which each is dealt about as often
+  pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
   fault = scale_fault(float(np.abs([form.constant, form.stake]).max(initial=0)) / pairs)
   if fault:
     raise ValueError(f"{name}: {fault}")
@@ -77,20 +80,20 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
 
 
 def count_histories(form: Form) -> int:
-  """Number of histories of the game, the deal counted as one event."""
+  """The number of histories of the game, the deal counted as one event."""
   lines = Lines.of(form)
   return 1 + int(lines.disjoint.sum()) * sum(lines.orders(street) for street in lines.street.tolist())
 
 
-def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[Ends, Ends]]:
-  """For each street its showdowns, or all-ins with cards to come, and its folds."""
+def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]:
+  """The showdowns (or all-ins with cards to come) and the folds of each street."""
   form = lines.form
   # A showdown after an all-in belongs to the street of the all-in.
   acting = np.array([lines.last_acting(line) for line in ends.tolist()], int)
   street, played = lines.street[acting], form.stake[ends] != 0
 
-  def part(here: np.ndarray, utility: np.ndarray) -> Ends:
-    return Ends(acting[here], utility[ends[here]])
+  def part(here: np.ndarray, utility: np.ndarray) -> StreetEnds:
+    return StreetEnds(acting[here], utility[ends[here]])
 
   return [
     (part((street == s) & played, form.stake), part((street == s) & ~played, form.constant))
@@ -99,7 +102,7 @@ def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[Ends, Ends]]:
 
 
 def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[int], np.ndarray]:
-  """The player's last choice before a line, for each of its runouts, int[B, 2] as `make_forest` wants it.
+  """The player's last choice before a line, for each of its runouts: int[B, 2] for `make_forest`.
 
   Args:
     lines: of the form.
@@ -108,7 +111,7 @@ def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[int], np.
   """
   form = lines.form
   number = np.cumsum(form.player == player) - 1
-  last = np.full((len(form.parent), 2), -1)  # (which of `rows`, number of the action)
+  last = np.full((len(form.parent), 2), -1)  # (index in `rows`, number of the action)
   for line, above in enumerate(form.parent.tolist()):
     if above >= 0:
       own = form.player[above] == player
@@ -130,12 +133,14 @@ def _joined(choices: list[np.ndarray]) -> np.ndarray:
 
 
 def _by_board(choices: list[np.ndarray]) -> np.ndarray:
-  """Arrays int[B, 2] as one, board by board."""
+  """The arrays int[B, 2] as one, board by board."""
   return np.stack(choices, 1).reshape(-1, 2) if choices else _joined(choices)
 
 
-def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -> FormLeaves | BoardLeaves:
-  """The leaf evaluator called `kind`; "auto" chooses."""
+def make_leaves(
+  lines: Lines, kind: str, streets: Sequence[tuple[StreetEnds, StreetEnds]]
+) -> FormLeaves | BoardLeaves:
+  """The leaf evaluator of this kind; see `leaves_of`."""
   form = lines.form
   evaluator = LEAVES[leaves_of(lines, kind)]
   if len(streets) == 1:
@@ -146,7 +151,7 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
   found = []
   for s, (showdowns, folds) in enumerate(streets):
     weights = [w * ~lines.dead[i][s] for i, w in enumerate(form.weights)]
-    # Above the last street strengths mean nothing, and only folds are left to the evaluator.
+    # Strengths exist on the last street only; above it the evaluator gets the folds alone.
     last = s == len(streets) - 1
     ranks = lines.strength if last else tuple(np.zeros_like(w, np.int32) for w in weights)
     boards = []
@@ -162,15 +167,12 @@ def make_leaves(lines: Lines, kind: str, streets: Sequence[tuple[Ends, Ends]]) -
 
 
 def leaves_of(lines: Lines, kind: str) -> str:
-  """The kind of evaluator that is made; for "auto" the fastest.
-
-  That is matrices for few hands, and on anything but a CPU (`benchmarks/engineering/leaves.py`).
-  """
+  """The kind of leaf evaluator; for "auto" the fastest: matrices for few hands, and on accelerators."""
   if kind != "auto":
     return kind
   pairs = len(lines.form.types[0]) * len(lines.form.types[1])
-  one_board = len(lines.boards) == 1  # many boards would want many matrices
-  if pairs <= 400 or (jax.default_backend() != "cpu" and one_board):
+  one_board = len(lines.boards) == 1  # many boards would need many matrices
+  if pairs <= FEW_PAIRS or (jax.default_backend() != "cpu" and one_board):
     return "dense"
   if not why_unavailable():
     return "native"

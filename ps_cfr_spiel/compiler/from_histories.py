@@ -1,9 +1,9 @@
-"""From the histories of any game to a `PublicTree`.
+"""The compilation of the histories of any game into a `PublicTree`.
 
-Structure is found, not declared: if the types that the players have at the first decision last through the
-game, and what a player may do never depends on them, the game is Bayesian (Kovařík et al. 2021, Definition 2)
-and a row is a public state with all its types. Otherwise a row is a single infostate. Either way the rows go
-through `make_forest`, and the same solver runs on them.
+The structure is found, not declared: if the types that the players have at the first decision last through
+the game and the legal actions never depend on them, the game is Bayesian (Kovařík et al. 2021, Definition 2)
+and a row is a public state with all its types. Otherwise a row is a single infostate. In both cases the rows
+go through `make_forest`, and the same solver runs on them.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import pyspiel
 
 from ps_cfr_spiel.histories import (
   Histories,
-  Partition,
+  PublicPartition,
   TooLarge,
   Walked,
   acting,
@@ -29,7 +29,7 @@ from ps_cfr_spiel.histories import (
   readable_bytes,
   recall_fault,
   scale_fault,
-  walked,
+  walked_source,
 )
 from ps_cfr_spiel.tree import (
   TERMINAL,
@@ -50,14 +50,14 @@ Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-  """Where each infostate's strategy is stored, for both players, and each end of the game.
+  """The place of each infostate's strategy, for both players, and of each end of the game.
 
   Attributes:
     row: for each player int[infostates], the row of each infostate; -1 where the player never acts.
     type: for each player int32[N], the player's type at each history.
     types: H of each player.
     ends: int[Z], the histories at the end of the game.
-    leaf: int32[Z], their leaves: one for all ends with the same last choices, as row and action.
+    leaf: int32[Z], their leaves; ends with the same last choices, as row and action, share one.
     last: for each player int[L, 2], the last choice before each leaf.
   """
 
@@ -70,7 +70,7 @@ class Layout:
 
   @classmethod
   def create(cls, histories: Histories, choices: Choices, row, type_, types) -> "Layout":
-    """The layout with these rows and types, a pair each; finds the leaves."""
+    """The layout with these rows and types, a pair each, and its leaves."""
     ends = np.flatnonzero(histories.player == TERMINAL)
     keys = [choice_rows(choices[player][ends], row[player]) for player in (0, 1)]
     leaf = number_rows(*keys[0].T, *keys[1].T)
@@ -95,19 +95,19 @@ def build_general(
   game: pyspiel.Game,
   histories: Histories,
   choices: Choices,
-  partition: Partition | None,
+  partition: PublicPartition | None,
   leaves: str = "auto",
   memory: float = math.inf,
 ) -> PublicTree:
-  """Compiles the histories of a game.
+  """Compile the histories of a game.
 
   Args:
     game: the game.
     histories: of `walk`.
     choices: of `own_choices`.
-    partition: its public states, or None to do without.
+    partition: its public states, or None for none.
     leaves: "auto", "dense" (types share a row) or "sparse" (each infostate has its own).
-    memory: most bytes for the utilities of the leaves.
+    memory: maximum bytes for the utilities of the leaves.
 
   Raises:
     TooLarge: the leaves take more than `memory`.
@@ -128,19 +128,19 @@ def build_general(
     raise TooLarge(
       f"{game}: {leaves=} needs {readable_bytes(size)} for the utilities of {len(layout.last[0]):,} leaves "
       f"with {layout.types[0]:,} x {layout.types[1]:,} types each, more than {readable_bytes(memory)}, the "
-      f"limit on what is compiled. Use leaves='auto', or raise the limit: memory=... or --memory."
+      f"limit. Use leaves='auto', or raise the limit: memory=... or --memory."
     )
   return _assemble(game, histories, partition, choices, layout)
 
 
 def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
-  """The tree that `build_tree(game, leaves="sparse")` gives, made from the histories of another tree."""
+  """The tree of `build_tree(game, leaves="sparse")`, made from the histories of another tree."""
   labels = tree.names
-  source = walked(labels)
+  source = walked_source(labels)
   if source is None or source.public is None:
-    raise ValueError(f"{game}: this tree was not made by walking histories with their public states.")
+    raise ValueError(f"{game}: this tree was not built by walking histories; build it with public states.")
   states = labels.public_states
-  partition = Partition(
+  partition = PublicPartition(
     source.public,
     np.array([state.parent for state in states], np.int32),
     np.array([state.player for state in states], np.int32),
@@ -149,7 +149,7 @@ def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
 
 
 def _sparse_layout(histories: Histories, choices: Choices) -> Layout:
-  """A row for each infostate in which its player acts, in the order of the first history."""
+  """A row for each infostate of an acting player, in the order of the first history."""
   rows = []
   for player in (0, 1):
     _, first = acting(histories, player)
@@ -159,14 +159,14 @@ def _sparse_layout(histories: Histories, choices: Choices) -> Layout:
 
 
 def _typed_layout(
-  histories: Histories, partition: Partition, choices: Choices, least_fill: float
+  histories: Histories, partition: PublicPartition, choices: Choices, least_fill: float
 ) -> Layout | None:
-  """A row for each public state in which a player acts, or None if the game is not Bayesian."""
+  """A row for each public state of an acting player, or None if the game is not Bayesian."""
   start = _first_decisions(histories)
   rows, types, sizes = [], [], []
   for player in (0, 1):
-    # A type is what the player knew when somebody first acted: `origin`, at the public state `root`. It must
-    # last: within a public state, what the player knows now and what the player knew then are one to one.
+    # A type is the player's knowledge when the first player acts: `origin`, at the public state `root`. It
+    # must last: within a public state, the knowledge now and at the start are one to one.
     acts = histories.player == player
     knowledge = augmented_infostates(histories, player)
     origin = np.where(start >= 0, knowledge[start], 0)
@@ -174,8 +174,8 @@ def _typed_layout(
     public = partition.of[acts]
     if not one_to_one(public, knowledge[acts], origin[acts]):
       return None
-    # The player's rows are the public states in which the player acts; all histories of one must allow the
-    # same actions and have the same last choice of the player before them.
+    # The player's rows are the public states in which the player acts; all histories of one must have the
+    # same legal actions and the same last choice of the player before them.
     row_of_public = np.full(len(partition.parent), -1, np.int32)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
@@ -184,21 +184,21 @@ def _typed_layout(
     past = choice_rows(choices[player][acts], row)
     if not all(is_constant(public, column) for column in (histories.legal[acts], *past.T)):
       return None
-    # Number the types within each public state of first decisions; rows must be filled well enough.
+    # Number the types within each public state of first decisions; rows must be well filled.
     type_, size = _ranks(root, origin)
     if number_rows(knowledge[acts]).max(initial=-1) + 1 < least_fill * len(own) * size:
       return None
     rows.append(row)
     types.append(type_)
     sizes.append(size)
-  # Leaves hold a matrix over pairs of types each; these must be filled well enough, too.
+  # Leaves hold a matrix over pairs of types each; these must be well filled, too.
   layout = Layout.create(histories, choices, rows, types, sizes)
   cells = number_rows(layout.leaf, *(type_[layout.ends] for type_ in types)).max() + 1
   return layout if cells >= least_fill * len(layout.last[0]) * sizes[0] * sizes[1] else None
 
 
 def _first_decisions(histories: Histories) -> np.ndarray:
-  """int32[N]: the first history on the way in which a player acts, -1 before it."""
+  """int32[N]: the first decision on the way to each history, -1 before it."""
   start = np.full(len(histories.parent), -1, np.int32)
   for here in histories.layers:
     above = histories.parent[here]
@@ -208,18 +208,20 @@ def _first_decisions(histories: Histories) -> np.ndarray:
 
 
 def _ranks(group: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, int]:
-  """Rank of each value among the distinct values of its group, and the most that a group has."""
+  """The rank of each value among the distinct values of its group, and the largest count of a group."""
   pair = number_rows(group, values)
   group_of_pair = group[first_members(pair)]  # ascending, as pairs are numbered
   rank = np.arange(len(group_of_pair), dtype=np.int32) - np.searchsorted(group_of_pair, group_of_pair)
   return rank[pair].astype(np.int32), int(rank.max(initial=0)) + 1
 
 
-def _assemble(game, histories: Histories, partition: Partition | None, choices, layout: Layout) -> PublicTree:
-  """Forests, leaves and labels of a layout."""
+def _assemble(
+  game, histories: Histories, partition: PublicPartition | None, choices, layout: Layout
+) -> PublicTree:
+  """The tree of a layout: forests, leaves and labels."""
   forests, decisions = [], []
   for player in (0, 1):
-    # `first`: the first history of each row, from which its last choice and actions are read.
+    # `first`: the first history of each row; its last choice and actions are the row's.
     acts = np.flatnonzero(histories.player == player)
     row = layout.row[player][histories.infostate[player][acts]]
     first = acts[first_members(row)]
@@ -229,7 +231,7 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
     forest, places = make_forest(parents, sizes, [layout.last[player]], layout.types[player])
     forests.append(forest)
     decisions += _decisions(histories, partition, player, layout, legal, places)
-  # Utilities of histories that end in one leaf with the same types add up, weighed by chance.
+  # Utilities of histories that end in one leaf with the same types add up, weighted by chance.
   shape = (len(layout.last[0]), *layout.types)
   types0, types1 = (type_[layout.ends] for type_ in layout.type)
   cell = (layout.leaf.astype(int) * layout.types[0] + types0) * layout.types[1] + types1
@@ -248,7 +250,7 @@ def _assemble(game, histories: Histories, partition: Partition | None, choices, 
 
 
 def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str, ...]:
-  """What each type knows when somebody first acts: its name for people."""
+  """The name of each type: the player's infostate at the first decision."""
   if layout.types[player] == 1:
     return ("",)
   start = _first_decisions(histories)
@@ -283,7 +285,9 @@ def _decisions(histories: Histories, partition, player: int, layout: Layout, leg
   ]
 
 
-def _public_states(histories: Histories, partition: Partition | None, decisions) -> tuple[PublicState, ...]:
+def _public_states(
+  histories: Histories, partition: PublicPartition | None, decisions
+) -> tuple[PublicState, ...]:
   """The public tree; empty without a partition."""
   if partition is None:
     return ()

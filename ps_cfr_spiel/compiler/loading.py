@@ -1,4 +1,4 @@
-"""Loading games without what OpenSpiel's C++ writes to stderr."""
+"""The loading of games without OpenSpiel's C++ output on stderr."""
 
 import contextlib
 import difflib
@@ -11,11 +11,11 @@ import pyspiel
 
 
 def load_game(text: str) -> pyspiel.Game:
-  """The game that a string names, as `pyspiel.load_game`, but with nothing on stderr.
+  """Load a game like `pyspiel.load_game`, but with nothing on stderr.
 
   Raises:
-    ValueError: no game has this name (the message suggests one that is written alike), the string is not
-      well formed, or the game does not take its parameters.
+    ValueError: no game has this name (the message suggests a similar one), the string is not well formed, or
+      the game refuses its parameters.
   """
   name, known = text.partition("(")[0], pyspiel.registered_names()
   if name not in known:
@@ -28,7 +28,7 @@ def load_game(text: str) -> pyspiel.Game:
   except pyspiel.SpielError as error:
     large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]
     if large:
-      message = f"{text}: {large[0]} is too large; OpenSpiel's whole numbers end at {MOST}."
+      message = f"{text}: {large[0]} is too large; OpenSpiel's integers are at most {MOST}."
       raise ValueError(message) from error
     hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
     raise ValueError(f"{error}{hint}") from error
@@ -36,14 +36,14 @@ def load_game(text: str) -> pyspiel.Game:
 
 MOST = 2**31 - 1  # of 32 bits
 COMMAS = (
-  "A comma begins the next parameter: inside one, as in a range or a list of bet sizes, write blanks; "
-  "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets take commas and % too."
+  "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
+  "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
 )
 
 
 @contextlib.contextmanager
 def quiet_stderr() -> Iterator[None]:
-  """Hides what OpenSpiel's C++ writes to stderr before it raises an exception with the same text."""
+  """Hide the text that OpenSpiel's C++ writes to stderr before it raises an exception with the same text."""
   sys.stderr.flush()
   kept = os.dup(2)
   try:

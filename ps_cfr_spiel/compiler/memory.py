@@ -1,4 +1,4 @@
-"""How much memory a form's tree takes, estimated before it is built, and the refusal of what does not fit.
+"""Estimates of the memory of a form's tree before it is built, and the refusal of trees that do not fit.
 
 With public cards the tables grow with the boards, and a flop with deep stacks fits into no machine; without
 them, many bet sizes and all hands can be too much as well.
@@ -16,16 +16,16 @@ from ps_cfr_spiel.histories import Limits, TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.tree import TERMINAL, why_unavailable
 
 HOST = 8  # bytes of a number on the host
-# These are fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
-COMPILING = 170 * 2**20  # what compiling takes, whatever the tree's size, where the walk is native
-MORE_CODE = 90 * 2**20  # what more it takes where XLA walks, or with code for sets or gadgets
-COMPILED = 1.3  # what it takes beside that, of a solver's tables
-PASSES = 3.5  # tables that an iteration fills and forgets: values, regrets, reaches, the rule's steps
-UNFOLDED = 4  # the same of the values of leaves, where suits are folded
-LOCKED = 3  # tables on the host, where rows are locked
+# Fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
+COMPILING = 170 * 2**20  # of the compilation of any tree with the native walk
+MORE_CODE = 90 * 2**20  # in addition where XLA walks, or with code for sets or gadgets
+COMPILED = 1.3  # in addition, as a multiple of a solver's tables
+PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's steps
+UNFOLDED = 4  # the same for the values of leaves, with folded suits
+LOCKED = 3  # tables on the host, with locked rows
 ADVICE = (
-  "Fewer hands (ranges), fewer bet sizes, above all on later streets and for raises (bets, after '/' and "
-  "';'), a smaller stack or, before the river, a board with one card more make it smaller"
+  "To use less memory: narrower ranges, fewer bet sizes (above all on later streets and for raises; streets "
+  "follow '/', raises ';'), a smaller stack or, before the river, one more board card"
 )
 
 
@@ -38,21 +38,20 @@ def check_memory(
   locked: bool = False,
   leaves: str = "auto",
 ) -> None:
-  """Refuses a game whose tree, and what a solver keeps of it, would not fit.
+  """Refuse a game whose tree and solver tables would not fit into memory.
 
   Args:
-    game: any game; only those with forms are looked at.
-    memory: most bytes to take; None for all that are free. (JAX knows how much a GPU has.)
+    game: any game; games without a form pass.
+    memory: maximum bytes; None: all free memory. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
     folded: whether a solver folds suits where it may; with locks or an abstraction, and in searches, it
       does not.
     locked: whether some rows are locked.
-    leaves: how leaves are evaluated; see `build_tree`.
+    leaves: the leaf evaluator; see `build_tree`.
 
   Raises:
-    ValueError: more memory is needed; says how much, and how to need less. Or `memory` is not a number, or
-      too small.
+    ValueError: more memory is needed, or `memory` is not a number or too small.
   """
   Limits.create(memory=memory)
   if not hasattr(game, "bayesian_form"):
@@ -62,16 +61,16 @@ def check_memory(
 
 
 def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
-  """Refuses what would take too much memory.
+  """Refuse a program that would need too much memory.
 
   Args:
-    name: who needs it.
-    needs: estimated bytes, by what they are for.
-    memory: most bytes to take; None for all that are free.
-    advice: what to change, without the full stop.
+    name: name of the program.
+    needs: estimated bytes, by their purpose.
+    memory: maximum bytes; None: all free memory.
+    advice: advice on using less, without the full stop.
 
   Raises:
-    TooLarge: more memory is needed; says how much, and how to need less.
+    TooLarge: more memory is needed; the message has the amount and advice.
   """
   total, most = sum(needs.values()), free_memory() if memory is None else memory
   if total > most:
@@ -91,7 +90,7 @@ def memory_needs(
   locked: bool = False,
   leaves: str = "auto",
 ) -> dict[str, int]:
-  """Estimated bytes, by what they are for; the arguments as for `check_memory`."""
+  """Estimated bytes, by their purpose; the arguments as for `check_memory`."""
   lines = Lines.of(form)
   # A solver has rows and leaves for one board of each orbit (`suits`).
   orbits = orbit_maps(lines) if tables and folded else None
@@ -109,7 +108,7 @@ def memory_needs(
   streets = {int(lines.street[a]) for a, line in zip(acting, ends, strict=True) if a != line}
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
   kept = numbers * itemsize * tables
-  # An iteration has tables that go in and others that come out; values of all leaves are added up by orbit.
+  # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
   members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
   running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
   plain = (folded or locked) and orbits is None and not why_unavailable()
@@ -124,17 +123,17 @@ def memory_needs(
 
 
 def _leaf_tables(lines: Lines, kind: str, itemsize: int) -> int:
-  """Bytes of what an evaluator of this kind knows of all boards, on the host and on the device."""
+  """Bytes of an evaluator of this kind for all boards, on the host and on the device."""
   boards, (first, second) = sum(lines.boards), map(len, lines.form.types)
   if kind not in ("dense", "showdown"):
     return boards * (first + second) * 15 * HOST  # a few numbers for each hand
   if kind == "dense":
     numbers = boards * 2 * first * second
-  else:  # see `tree.ShowdownLeaves`: N x W x V signs, G x K comparisons, and who has which card
+  else:  # see `tree.ShowdownLeaves`: N x W x V signs, G x K comparisons, and the owners of each card
     cards = [cards.ravel() for cards in lines.form.cards]
     distinct = len(np.unique(np.concatenate(cards)))
     widths = [int(np.bincount(one).max()) for one in cards]
     levels = [max(len(np.unique(board)) for board in strength) for strength in lines.strength]
     of_each = 2 * distinct * (widths[0] * widths[1] + first + second)
     numbers = boards * of_each + lines.boards[-1] * (second * levels[0] + first * levels[1])
-  return numbers * (2 * HOST + itemsize)  # on the host they are there twice while boards are stacked
+  return numbers * (2 * HOST + itemsize)  # the host holds them twice while boards are stacked

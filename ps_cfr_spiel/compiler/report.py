@@ -1,4 +1,4 @@
-"""What `check_game` says: a line for each law."""
+"""The report of `check_game`: a line for each law."""
 
 import dataclasses
 import enum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Verdict(enum.StrEnum):
-  """What is said of a law: it holds; it is broken and `build_tree` refuses the game; or worth knowing."""
+  """A law holds; is broken, so `build_tree` refuses the game; or is worth a note."""
 
   PASS = "PASS"
   FAIL = "FAIL"
@@ -20,7 +20,7 @@ class Finding:
   Attributes:
     law: its name.
     verdict: see `Verdict`.
-    found: in words; what breaks a law names the state or the history.
+    found: the text; for a broken law it names the state or the history.
   """
 
   law: str
@@ -33,12 +33,12 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """What `check_game` found.
+  """The findings of `check_game`.
 
   Attributes:
     game: the game string.
     findings: one for each law.
-    summary: the size of the public tree, as `PublicTree.summary` tells it; empty if there is none.
+    summary: the size of the public tree, as in `PublicTree.summary`; empty without a tree.
   """
 
   game: str
@@ -47,16 +47,16 @@ class Report:
 
   @property
   def fit(self) -> bool:
-    """Whether `build_tree` takes the game: no law is broken."""
+    """True if `build_tree` accepts the game: no law is broken."""
     return not any(finding.verdict == Verdict.FAIL for finding in self.findings)
 
   def assert_fit(self) -> None:
-    """For tests: raises AssertionError with the whole report unless the game is fit."""
+    """Raise AssertionError with the whole report unless the game is fit; for tests."""
     if not self.fit:
       raise AssertionError(f"not fit for build_tree:\n{self}")
 
   def verdict(self, law: str) -> Verdict:
-    """What is said of one law; KeyError if there is none of this name."""
+    """The verdict on one law; KeyError for an unknown name."""
     return {finding.law: finding.verdict for finding in self.findings}[law]
 
   def facts(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Keeps compiled code between processes: JAX's persistent compilation cache, in a folder of the user's own.
+"""Compiled code kept between processes: JAX's persistent compilation cache, in the user's own folder.
 
 A solver's loop takes seconds to compile and a fraction of a second to read back. The command line keeps its
-code; a notebook or program asks for it with `keep_compiled_code()`. The folder holds at most `MOST_BYTES`,
-what was used longest ago goes first, and JAX locks it, so that two processes can share it.
+code; a notebook or program calls `keep_compiled_code()`. The folder holds at most `MOST_BYTES`; the least
+recently used entries go first. JAX locks it, so two processes can share it.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ from ps_cfr_spiel.storage import make_folder
 
 SWITCH = "PS_CFR_SPIEL_CACHE"  # in the environment: a folder, or "off"
 MOST_BYTES = 512 * 2**20
-STALE_SECONDS = 60  # an entry is written in far less
-LEAST_SECONDS = 0.05  # to compile; what takes less is not worth a file
+STALE_SECONDS = 60  # writing an entry takes far less
+LEAST_SECONDS = 0.05  # shorter compilations are not worth a file
 
 
 def cache_folder() -> Path | None:
-  """The folder for compiled code: that in `SWITCH`, else the system's place; None if it is off.
+  """The folder of compiled code: `SWITCH` if set, else the system's cache folder; None if it is off.
 
   It is off, too, for a user without a home folder.
 
@@ -45,15 +45,15 @@ def cache_folder() -> Path | None:
 
 
 def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:
-  """From now on this process reads and keeps compiled code in a folder; call it before the first solve.
+  """Read and keep compiled code in a folder from now on; call it before the first solve.
 
-  A cache that was already set up, by `jax.config` or JAX_COMPILATION_CACHE_DIR, stays as it is.
+  A cache set up before, by `jax.config` or JAX_COMPILATION_CACHE_DIR, stays unchanged.
 
   Args:
-    folder: where; by default `cache_folder()`.
+    folder: by default `cache_folder()`.
 
   Returns:
-    The folder in use; None if the cache is off, or nothing can be written there.
+    The folder in use; None if the cache is off or the folder is not writable.
   """
   if jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
     return Path(jax.config.jax_compilation_cache_dir)  # pyright: ignore[reportAttributeAccessIssue]
@@ -72,7 +72,7 @@ def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:
 
 
 def _sweep(folder: Path) -> None:
-  """Deletes entries of processes killed while writing: JAX would warn of them whenever it compiles."""
+  """Delete entries of processes killed while writing: JAX would warn about them at every compilation."""
   for entry in folder.glob("*-cache"):
     with contextlib.suppress(OSError):
       half = not entry.with_name(entry.name.removesuffix("-cache") + "-atime").exists()

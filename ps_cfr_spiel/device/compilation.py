@@ -1,11 +1,11 @@
-"""How the long loops are compiled: `jax.jit`, with what XLA's CPU backend does better without.
+"""The compilation of the long loops: `jax.jit`, without a part of XLA's CPU backend that slows them down.
 
 The loops are hundreds of small kernels. Without XLA's "fusion emitters" they compile in half the time
 and a third of the memory, and run up to twice as fast in small games.
 
-Use `jit` for what loops over iterations or goes through a whole tree; plain `jax.jit` will do for small
-functions that are called now and then. Only the outermost of nested jitted functions may have compiler
-options, so inside a trace (somebody's `jax.jit`, `jax.vmap`, `jax.grad`) `jit` is plain `jax.jit`.
+Use `jit` for loops over iterations and for passes through a whole tree; plain `jax.jit` is enough for small
+functions. Only the outermost of nested jitted functions may have compiler options, so inside a trace (of
+`jax.jit`, `jax.vmap`, `jax.grad`) `jit` is plain `jax.jit`.
 """
 
 import functools
@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-from ps_cfr_spiel.device.freed import trim_heap
+from ps_cfr_spiel.device.heap import trim_heap
 
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
 
@@ -32,9 +32,9 @@ def compiler_options() -> dict[str, Any] | None:
 
 
 def jit(**options: Any) -> Callable[[Callable], Callable]:
-  """A decorator like `jax.jit`, with `OPTIONS` where nothing is traced yet; `options` are `jax.jit`'s.
+  """Decorate like `jax.jit`, with `OPTIONS` outside of a trace; `options` are `jax.jit`'s.
 
-  The options are looked up at the first call, not at import, when the user may still choose a device.
+  The compiler options are looked up at the first call: at import the user may still choose a device.
   """
 
   def decorate(function: Callable) -> Callable:
@@ -59,7 +59,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
       before = compilations
       results = outermost()(*args, **kwargs)
       if compilations > before:
-        trim_heap()  # what compiling took
+        trim_heap()  # memory of the compilation
       return results
 
     return call

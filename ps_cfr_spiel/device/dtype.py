@@ -1,4 +1,4 @@
-"""Working in float32 or float64, whatever JAX's global default is."""
+"""Work in float32 or float64, independently of JAX's global default."""
 
 import contextlib
 import importlib
@@ -14,19 +14,19 @@ DTYPES = ("float32", "float64")
 
 
 def check_dtype(dtype: str) -> str:
-  """The dtype's name, one of `DTYPES`, or ValueError."""
+  """The name of a dtype, one of `DTYPES`; ValueError for any other."""
   name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
   return check_option("dtype", name, DTYPES)
 
 
 @contextlib.contextmanager
 def precision(dtype: str) -> Iterator[None]:
-  """A context in which arrays of `dtype` can be made and computed with, and a seed draws the same everywhere.
+  """A context for arrays of `dtype` and computations with them, with the same draws from a seed everywhere.
 
   JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it.
   """
   with contextlib.ExitStack() as stack:
-    # Experimental in JAX before 0.8, and gone from there since.
+    # JAX before 0.8 has it in its experimental part; newer versions removed it from there.
     place = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
     stack.enter_context(place.enable_x64(dtype == "float64"))
     if hasattr(jax, "threefry_partitionable"):
@@ -35,12 +35,12 @@ def precision(dtype: str) -> Iterator[None]:
 
 
 def check_finite(what: str, arrays: Any, dtype: str) -> None:
-  """Looks for numbers that have left the range of `dtype`.
+  """Refuse numbers that left the range of `dtype`.
 
   Args:
-    what: what the arrays are, for the message.
+    what: name of the arrays, for the message.
     arrays: a pytree of arrays, on the host or the device.
-    dtype: in which they were computed.
+    dtype: of the computation.
 
   Raises:
     FloatingPointError: a number is infinite or NaN.
@@ -51,11 +51,11 @@ def check_finite(what: str, arrays: Any, dtype: str) -> None:
     extremes = array.min(initial=0), array.max(initial=0)  # NaN if there is one; no array of flags is needed
     if not np.isfinite(extremes).all():
       advice = "dtype='float64' may help" if dtype == "float32" else "the game may need another unit"
-      raise FloatingPointError(f"{what}: numbers have left the range of {dtype}; {advice}.")
+      raise FloatingPointError(f"{what}: numbers left the range of {dtype}; {advice}.")
 
 
 def to_device(tree: Any, dtype: str) -> Any:
-  """Copies a pytree of host arrays to the device, floats as `dtype`; call it within `precision`."""
+  """Copy a pytree of host arrays to the device, floats as `dtype`; call it within `precision`."""
 
   def convert(x):
     x = np.asarray(x)

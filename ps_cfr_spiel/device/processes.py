@@ -1,7 +1,7 @@
-"""Processes that share one run: how they meet, and what they then tell each other.
+"""Processes that share one run: their meeting, and the collectives between them.
 
-They meet before JAX does, over a connection of their own: JAX ends the whole process where a port is in use
-or somebody never comes, and says neither.
+They meet before JAX connects them, over sockets of their own: JAX ends the whole process without a reason if
+a port is in use or a process never comes.
 """
 
 import contextlib
@@ -14,27 +14,27 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import check_count, check_seconds
 
-MEETING_SECONDS = 60.0  # how long to wait for one another
-HEARTBEAT_SECONDS = 20  # without one for so long a process counts as dead, should its connections be open
-HELLO_SECONDS = 2.0  # how long a connection may take to say who it is: strangers connect too
+MEETING_SECONDS = 60.0  # longest wait for the other processes
+HEARTBEAT_SECONDS = 20  # of silence after which a process counts as dead, even with open connections
+HELLO_SECONDS = 2.0  # for the first bytes of a connection: other programs connect too
 PAUSE = 0.1  # seconds between two attempts to reach process 0
-HELLO, GO = struct.Struct("!12sII"), b"go"  # a word, how many processes, which of them
+HELLO, GO = struct.Struct("!12sII"), b"go"  # a word, the number of processes, the number of this one
 WORD = b"ps_cfr_spiel"
 
 
-def join(coordinator: str, processes: int, process: int, seconds: float = MEETING_SECONDS) -> None:
-  """Makes this one of several processes that share work; call it before JAX computes anything.
+def join_processes(coordinator: str, processes: int, process: int, seconds: float = MEETING_SECONDS) -> None:
+  """Make this process one of several that share work; call it before JAX computes anything.
 
   Args:
     coordinator: address and port of process 0, such as "localhost:4321".
-    processes: how many there are.
-    process: which this is, from 0.
-    seconds: how long to wait for the others.
+    processes: their number.
+    process: number of this one, from 0.
+    seconds: longest wait for the others.
 
   Raises:
-    ValueError: there is no such process or address, the port is in use, another process says the same of
-      itself, or JAX has started already.
-    TimeoutError: not all have come in time.
+    ValueError: there is no such process or address, the port is in use, another process has the same number,
+      or JAX is already running.
+    TimeoutError: a process is missing after `seconds`.
   """
   check_count("processes", processes, 1)
   if check_count("process", process, 0) >= processes:
@@ -52,13 +52,13 @@ def join(coordinator: str, processes: int, process: int, seconds: float = MEETIN
     jax.distributed.initialize(coordinator, processes, process, heartbeat_timeout_seconds=HEARTBEAT_SECONDS)
   except RuntimeError as error:
     raise ValueError(f"This process cannot join {processes - 1} others at {coordinator}: {error}") from error
-  # Their first exchange has to begin within half a minute of each other's; later ones wait for hours.
-  meet("join")
-  agreed(0)
+  # The first exchange must begin within half a minute of the others'; later ones wait for hours.
+  barrier("join")
+  broadcast(0)
 
 
 def _receive(coordinator: str, port: int, processes: int, seconds: float) -> None:
-  """Process 0 waits for all others, and tells them to go on."""
+  """Wait for all other processes, as process 0, and let them go on."""
   end, both = time.monotonic() + seconds, socket.has_dualstack_ipv6()
   family = socket.AF_INET6 if both else socket.AF_INET
   try:
@@ -77,17 +77,17 @@ def _receive(coordinator: str, port: int, processes: int, seconds: float) -> Non
       except TimeoutError:
         late = ", ".join(map(str, missing))
         raise TimeoutError(
-          f"Of {processes} processes these did not come to {coordinator} within {seconds:g} s: {late}."
+          f"{coordinator}: processes {late} of {processes} did not come within {seconds:g} s."
         ) from None
       said = _hello(connection)
       if len(said) < HELLO.size or said[: len(WORD)] != WORD:
-        connection.close()  # a stranger's
+        connection.close()  # another program
         continue
       _, count, number = HELLO.unpack(said)
       if count != processes or number not in missing:
         raise ValueError(
-          f"Process {number} of {count} came to {coordinator}, where {', '.join(map(str, missing))} of "
-          f"{processes} are waited for."
+          f"Process {number} of {count} came to {coordinator}, which waits for process "
+          f"{', '.join(map(str, missing))} of {processes}; give each its own number and the same count."
         )
       come[number] = connection
     for connection in come.values():
@@ -95,7 +95,7 @@ def _receive(coordinator: str, port: int, processes: int, seconds: float) -> Non
 
 
 def _hello(connection: socket.socket) -> bytes:
-  """The first bytes that a connection sends; fewer than `HELLO.size` of a stranger."""
+  """The first bytes of a connection; fewer than `HELLO.size` from other programs."""
   connection.settimeout(HELLO_SECONDS)
   with contextlib.suppress(OSError):
     return connection.recv(HELLO.size, socket.MSG_WAITALL)
@@ -103,7 +103,7 @@ def _hello(connection: socket.socket) -> bytes:
 
 
 def _report(coordinator: str, address: tuple[str, int], processes: int, process: int, seconds: float) -> None:
-  """Any other process comes to process 0 and waits until it may go on."""
+  """Come to process 0, as any other process, and wait for its answer."""
   end = time.monotonic() + seconds
   while True:
     try:
@@ -118,38 +118,36 @@ def _report(coordinator: str, address: tuple[str, int], processes: int, process:
   with connection:
     try:
       connection.sendall(HELLO.pack(WORD, processes, process))
-      # A second more than process 0 waits, which can say what is wrong.
+      # One second longer than process 0 waits: its error names the missing process.
       connection.settimeout(max(end - time.monotonic(), PAUSE) + 1)
       said = connection.recv(len(GO), socket.MSG_WAITALL)
     except OSError:
       said = b""
     if said != GO:
-      raise TimeoutError(
-        f"Process 0 at {coordinator} waited in vain for other processes, and says for which."
-      )
+      raise TimeoutError(f"Process 0 at {coordinator} did not see all other processes; its error names them.")
 
 
-def processes() -> int:
-  """How many processes share the work."""
+def process_count() -> int:
+  """The number of processes that share the work."""
   return jax.process_count() if jax.distributed.is_initialized() else 1
 
 
-def meet(name: str) -> None:
-  """Waits until all processes of `jax.distributed` have come here; `name` says where."""
-  if processes() > 1:
+def barrier(name: str) -> None:
+  """Wait until all processes have reached the barrier of this name."""
+  if process_count() > 1:
     from jax.experimental import multihost_utils
 
     multihost_utils.sync_global_devices(name)
 
 
-def leads() -> bool:
-  """Whether this is the process that speaks and writes for all."""
-  return processes() == 1 or jax.process_index() == 0
+def is_first_process() -> bool:
+  """True if this process prints and writes for all."""
+  return process_count() == 1 or jax.process_index() == 0
 
 
-def agreed(number: float) -> float:
-  """The number that the first process gives, in every process."""
-  if processes() == 1:
+def broadcast(number: float) -> float:
+  """The number given by the first process, in every process."""
+  if process_count() == 1:
     return number
   from jax.experimental import multihost_utils
 
@@ -159,9 +157,9 @@ def agreed(number: float) -> float:
   return seconds + micros / 1e6
 
 
-def added_up(array: np.ndarray) -> np.ndarray:
-  """The sum of what all processes give, in one order."""
-  if processes() == 1:
+def sum_over_processes(array: np.ndarray) -> np.ndarray:
+  """The sum of the arrays of all processes, in a fixed order."""
+  if process_count() == 1:
     return array
   from jax.experimental import multihost_utils
 

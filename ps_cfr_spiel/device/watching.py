@@ -1,8 +1,8 @@
 """One command in several processes of this machine: started, watched, and ended together when one dies.
 
-A process that waits for a dead one in a collective would wait until JAX counts that as dead. The watcher sees
-it at once. It speaks to the processes through their input: a line asks them to stop, and its end says that
-the watcher itself has gone.
+In a collective, a process waits for a dead one until JAX counts that as dead; the watcher sees it at once.
+The watcher writes to the input of the processes: a line asks them to stop, end of file means that
+the watcher has ended.
 """
 
 import os
@@ -16,19 +16,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-WATCHED = "PS_CFR_SPIEL_WATCHED"  # in the environment of processes that somebody watches
+WATCHED = "PS_CFR_SPIEL_WATCHED"  # in the environment of watched processes
 LOOK_SECONDS = 0.05  # between two looks at the processes
-GRACE_SECONDS = 0.5  # for others to show that they died first
+GRACE_SECONDS = 0.5  # for another process to show that it died first
 STOP = b"stop\n"
 _stop = threading.Event()
 
 
 class Ending(NamedTuple):
-  """How processes ended.
+  """The end of a run in several processes.
 
   Attributes:
-    code: the exit code of the one that decided it; below 0 the signal that killed it.
-    process: which that was, from 0.
+    code: exit code of the process that decided it; below 0 the signal that killed it.
+    process: its number, from 0.
   """
 
   code: int
@@ -43,16 +43,15 @@ class Ending(NamedTuple):
 def run_together(
   command: Callable[[str, int], Sequence[str]], count: int, logs: Path, in_order: Sequence[int]
 ) -> Ending:
-  """Runs a command in so many processes, until all have ended in order, or one has not.
+  """Run a command in several processes, until all have ended in order or one has failed.
 
-  The first one has this process's output; what others print goes to files. Ctrl-C asks all to stop; if it
-  comes again, they are killed.
+  The first process prints here, the others to files. Ctrl-C asks all to stop; a second Ctrl-C kills them.
 
   Args:
-    command: (address for `join`, which process) -> what to run.
-    count: how many processes.
+    command: (address for `join_processes`, number of the process) -> command line.
+    count: number of processes.
     logs: folder for the files `process1.log`, ...
-    in_order: exit codes after which the others are waited for.
+    in_order: exit codes of processes that ended well.
   """
   address = f"localhost:{_free_port()}"
   started: list[subprocess.Popen] = []
@@ -61,10 +60,10 @@ def run_together(
     for process in range(count):
       output = None
       if process:
-        output = open(log_of(logs, process), "wb")  # noqa: SIM115  (closed below)
+        output = open(log_path(logs, process), "wb")  # noqa: SIM115  (closed below)
         files.append(output)
       words, environment = command(address, process), {**os.environ, WATCHED: "1"}
-      # A session of its own, so that Ctrl-C in a terminal comes to the watcher alone.
+      # A session of its own: Ctrl-C in a terminal then reaches the watcher alone.
       started.append(
         subprocess.Popen(
           words,
@@ -87,8 +86,8 @@ def run_together(
       file.close()
 
 
-def log_of(folder: Path, process: int) -> Path:
-  """Where what a process prints goes, but for the first."""
+def log_path(folder: Path, process: int) -> Path:
+  """The file with the output of any process but the first."""
   return folder / f"process{process}.log"
 
 
@@ -112,7 +111,7 @@ def _watch(started: Sequence[subprocess.Popen], in_order: Sequence[int]) -> Endi
 
 
 def _cause(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
-  """Whose end it was: of one that was killed, or else of the first whose code is not in order."""
+  """The deciding end: of a killed process, else of the first one with a code that is not in order."""
   wrong = [
     Ending(code, process) for process, code in enumerate(codes) if code is not None and code not in in_order
   ]
@@ -129,7 +128,7 @@ def _ask_to_stop(process: subprocess.Popen) -> None:
 
 
 def exit_with_parent() -> None:
-  """Listens, in a process that is watched, to what the watcher says."""
+  """Listen to the watcher, in a watched process: stop when asked, exit when it has ended."""
   if WATCHED in os.environ:
     threading.Thread(target=_listen, daemon=True).start()
 
@@ -142,7 +141,7 @@ def _listen() -> None:
 
 
 def asked_to_stop() -> bool:
-  """Whether the watcher has asked this process to stop."""
+  """True if the watcher has asked this process to stop."""
   return _stop.is_set()
 
 

@@ -16,7 +16,7 @@ from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, ev
 from ps_cfr_spiel.evaluation.matches import BOTS
 from ps_cfr_spiel.evaluation.online_runs import online_runs
 from ps_cfr_spiel.evaluation.points import Point, is_round, next_measurement, read_points, write_points
-from ps_cfr_spiel.evaluation.sampling_runs import sampling_runs
+from ps_cfr_spiel.evaluation.sampling_runs import Runs, sampling_runs
 
 __all__ = [
   "BOTS",
@@ -25,6 +25,7 @@ __all__ = [
   "MatchResult",
   "Played",
   "Point",
+  "Runs",
   "Score",
   "comparison",
   "evaluate_match",

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.histories import Histories, walked
+from ps_cfr_spiel.histories import Histories, walked_source
 from ps_cfr_spiel.policy import choice_probabilities, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,
@@ -159,7 +159,7 @@ class Mivat:
 
   def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
     """Values of all histories when both go on by the strategies; ValueError if the tree was not walked."""
-    source = walked(tree.names)
+    source = walked_source(tree.names)
     if source is None:
       raise ValueError(
         f"method='mivat' needs values of single histories, and {tree.names.game} was compiled without "

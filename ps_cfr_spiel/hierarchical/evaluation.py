@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.device import added_up, jit, precision, to_device
+from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
 from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, Lines, leaving, make_lines
@@ -167,7 +167,7 @@ class _Walk:
         beyond += self._number(times) * self.values(number + 1, child, onward)
         if number + 1 == SPECIAL:
           self.bar.update()
-      beyond = added_up(beyond) if number + 1 == SPECIAL else beyond
+      beyond = sum_over_processes(beyond) if number + 1 == SPECIAL else beyond
       beyond = _averaged(beyond, game.classes[number][board])
     return np.asarray(_up(here, place, policy, arrived, beyond))
 

@@ -1,8 +1,8 @@
-"""From a pyspiel game to all of its histories, as arrays: the only room that walks.
+"""All histories of a pyspiel game, as arrays: the only room that walks.
 
-May use: tree and what is below it. `walker` visits every history, within `limits` that `estimate` helps to
-refuse early; `histories` is what it finds, in columns that `numbering` counts. The laws that a game must keep
-are in `game_laws` and `history_laws`; `public_states` finds what is common knowledge.
+May use: tree and the rooms below it. `walker` visits every history, within `limits` that `size_estimate`
+helps to apply early; `histories` holds the result, in columns that `numbering` counts. The laws that a game
+must keep are in `game_laws` and `history_laws`; `public_states` finds common knowledge.
 """
 
 from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
@@ -12,18 +12,18 @@ from ps_cfr_spiel.histories.histories import (
   choice_rows,
   last_choices,
   layers,
-  walked,
+  walked_source,
 )
 from ps_cfr_spiel.histories.history_laws import acting, actions_fault, names_fault, recall_fault, timing_fault
 from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
 from ps_cfr_spiel.histories.public_states import (
   SOURCES,
-  Partition,
+  PublicPartition,
   augmented_infostates,
   components,
-  partition,
   public_observer,
+  public_partition,
 )
 from ps_cfr_spiel.histories.walker import walk
 
@@ -33,7 +33,7 @@ __all__ = [
   "SOURCES",
   "Histories",
   "Limits",
-  "Partition",
+  "PublicPartition",
   "TooLarge",
   "Walked",
   "acting",
@@ -51,12 +51,12 @@ __all__ = [
   "names_fault",
   "number_rows",
   "one_to_one",
-  "partition",
   "public_observer",
+  "public_partition",
   "readable_bytes",
   "recall_fault",
   "scale_fault",
   "timing_fault",
   "walk",
-  "walked",
+  "walked_source",
 ]

@@ -1,8 +1,8 @@
-"""What a game and each of its states must be like to have a public tree.
+"""The laws that a game and each of its states must keep to have a public tree.
 
-`build_tree` refuses a game that breaks one of these laws; `check_game` reports all that are broken. A law is
-a function that returns None where it holds, and otherwise says what breaks it. The laws that take all
-histories together are in `history_laws`.
+`build_tree` refuses a game that breaks one of these laws; `check_game` reports all broken laws. A law is a
+function that returns None where it holds, and otherwise a text on the fault. Laws of all histories together
+are in `history_laws`.
 """
 
 import itertools
@@ -14,13 +14,10 @@ import pyspiel
 
 CHANCE_TOLERANCE = 1e-6  # of a sum of chance probabilities: game files round them
 RETURNS_TOLERANCE = 1e-9  # of a sum of returns, relative to the largest
-SCALES = (
-  1e-30,
-  1e30,
-)  # of the largest utility; float32 ends at 1e-38 and 3e38
+SCALES = 1e-30, 1e30  # of the largest utility; float32 ends at 1e-38 and 3e38
 PLAYERS = (0, 1)
 
-# --- Of the kind of game: what its type declares ------------------------------------------------
+# --- The kind of game, as its type declares it ---------------------------------------------------
 
 
 def players_fault(game: pyspiel.Game) -> str | None:
@@ -31,7 +28,7 @@ def players_fault(game: pyspiel.Game) -> str | None:
 
 
 def utility_fault(game: pyspiel.Game) -> str | None:
-  """The game says that it is zero-sum."""
+  """The game declares itself zero-sum."""
   kind = game.get_type().utility
   if kind != pyspiel.GameType.Utility.ZERO_SUM:
     return f"public trees are for two-player zero-sum games, this one has utility {kind.name}."
@@ -43,8 +40,8 @@ def dynamics_fault(game: pyspiel.Game) -> str | None:
   kind = game.get_type().dynamics
   if kind == pyspiel.GameType.Dynamics.SIMULTANEOUS:
     return (
-      f"players move at the same time; pyspiel.load_game_as_turn_based(...) or the game string "
-      f"'turn_based_simultaneous_game(game={game})' makes the game sequential."
+      f"players move at the same time; make the game sequential with pyspiel.load_game_as_turn_based(...) or "
+      f"the game string 'turn_based_simultaneous_game(game={game})'."
     )
   if kind != pyspiel.GameType.Dynamics.SEQUENTIAL:
     return f"public trees are for sequential games, this one has dynamics {kind.name}."
@@ -54,7 +51,7 @@ def dynamics_fault(game: pyspiel.Game) -> str | None:
 def strings_fault(game: pyspiel.Game) -> str | None:
   """The game has information state strings."""
   if not game.get_type().provides_information_state_string:
-    return "it has no information state strings, which tell infostates apart."
+    return "it has no information state strings, which identify infostates."
   return None
 
 
@@ -78,17 +75,17 @@ KIND_LAWS: dict[str, Callable[[pyspiel.Game], str | None]] = {
 
 
 def check_is_game(game: Any) -> None:
-  """TypeError unless `game` is a game at all."""
+  """TypeError unless `game` is a pyspiel.Game."""
   if not isinstance(game, pyspiel.Game):
     hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
     raise TypeError(f"game must be a pyspiel.Game, got {type(game).__name__} {game!r}{hint}.")
 
 
 def check_kind(game: Any) -> None:
-  """Raises unless the game is of a kind that has a public tree.
+  """Refuse a game of a kind that has no public tree.
 
   Raises:
-    TypeError: it is not a game at all.
+    TypeError: it is not a game.
     ValueError: it breaks one of `KIND_LAWS`.
   """
   check_is_game(game)
@@ -98,16 +95,16 @@ def check_kind(game: Any) -> None:
       raise ValueError(f"{game}: {found}")
 
 
-# --- Of a state ---------------------------------------------------------------------------------
+# --- A state ------------------------------------------------------------------------------------
 
 
 def mover_text(player: int) -> str:
-  """What to say of a state whose current player is none that a sequential game can have."""
+  """Message for a state whose current player is invalid in a sequential game."""
   return f"current_player() is {player}; expected 0, 1, PlayerId.CHANCE or PlayerId.TERMINAL"
 
 
 def returns_fault(returns: Sequence[float]) -> str | None:
-  """At the end, what one player wins the other loses."""
+  """The returns of an end sum to zero."""
   total = sum(returns)
   if len(returns) != len(PLAYERS) or not math.isfinite(total):
     return f"the returns are {list(returns)}; expected two numbers"
@@ -123,7 +120,7 @@ def scale_fault(largest: float) -> str | None:
     return None
   return (
     f"its largest utility, times the probability of chance's moves, is {largest:.3g}; expected {low:g} to "
-    f"{high:g}, or the solvers' numbers would overflow or vanish. Give the game another unit."
+    f"{high:g}, or the solvers' numbers would overflow or vanish. Rescale the game's utility."
   )
 
 
@@ -140,7 +137,7 @@ def chance_fault(outcomes: Sequence[tuple[int, float]]) -> str | None:
 
 
 def legal_fault(actions: Sequence[int]) -> str | None:
-  """Who acts has legal actions, in ascending order."""
+  """Every decision has legal actions, in ascending order."""
   if not actions:
     return "the player to move has no legal actions, but the game is not over"
   if any(a >= b for a, b in itertools.pairwise(actions)):

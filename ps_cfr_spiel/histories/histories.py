@@ -1,4 +1,4 @@
-"""All histories of a game as arrays, and what can be read from them."""
+"""All histories of a game as arrays, and facts read from them."""
 
 import dataclasses
 import functools
@@ -19,7 +19,7 @@ class Histories:
     action: int32[N], OpenSpiel action that leads here; -1 at the root.
     rank: int32[N], number of that action among the parent's.
     depth: int32[N], length of the history.
-    player: int32[N], who acts: 0, 1, `CHANCE` or `TERMINAL`.
+    player: int32[N], the acting player: 0, 1, `CHANCE` or `TERMINAL`.
     chance: float64[N], product of the chance probabilities on the way.
     utility: float64[N], to player 0; 0 before the end.
     infostate: (int32[N], int32[N]), the number of each player's information state, acting or not.
@@ -46,7 +46,7 @@ class Histories:
 
   @property
   def largest_value(self) -> float:
-    """Of all utilities times chance, in absolute terms."""
+    """The largest utility times its chance probability, in absolute terms."""
     return float(np.abs(self.chance * self.utility).max(initial=0))
 
   @functools.cached_property
@@ -65,7 +65,7 @@ class Histories:
 
 @dataclasses.dataclass(frozen=True)
 class Walked:
-  """What a tree that was made by walking came from; see `tree.Source`.
+  """The origin of a tree that was made by walking; see `tree.Source`.
 
   Attributes:
     histories: all of them.
@@ -134,8 +134,8 @@ class Walked:
     return found
 
 
-def walked(labels: Labels) -> Walked | None:
-  """The histories that a tree was made from; None if it was made from a Bayesian form."""
+def walked_source(labels: Labels) -> Walked | None:
+  """The histories of a tree's game; None if the tree was made from a Bayesian form."""
   return labels.source if isinstance(labels.source, Walked) else None
 
 
@@ -155,7 +155,7 @@ def last_choices(histories: Histories, player: int) -> np.ndarray:
 
 
 def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
-  """Last choices as `make_forest` wants them, by row instead of by information state.
+  """Last choices in the form of `make_forest`, by row instead of by information state.
 
   Args:
     choices: int[n, 2] of `last_choices`.
@@ -168,7 +168,7 @@ def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
 
 
 def layers(depth: np.ndarray) -> tuple[np.ndarray, ...]:
-  """The histories, or any nodes, of each depth: int[n] to arrays of numbers, ascending."""
-  small = depth.astype(np.int16) if depth.max(initial=0) < 2**15 else depth  # which NumPy sorts by counting
+  """The histories, or any nodes, of each depth: arrays of numbers, ascending, from depths int[n]."""
+  small = depth.astype(np.int16) if depth.max(initial=0) < 2**15 else depth  # NumPy sorts int16 by counting
   order = np.argsort(small, kind="stable").astype(np.int32)
   return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))

@@ -1,4 +1,4 @@
-"""What compiling a game may take, in histories and in bytes, and the watch over it while a game is walked."""
+"""Limits on histories and memory for compiling a game, and the watch over them during a walk."""
 
 import contextlib
 import dataclasses
@@ -10,28 +10,28 @@ from typing import Any, Protocol
 import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer, is_number
-from ps_cfr_spiel.histories.estimate import Estimate, estimate
+from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 from ps_cfr_spiel.reports import progress_bar
 
-LIMIT = 5_000_000  # histories: some 1 GB and half a minute for a game written in C++
-SHARE = 0.5  # of the memory that is free, which is the limit if none is given
-BYTES = 170  # that a history takes at the peak of walking and compiling, its strings apart
-EVERY = 256  # histories from one look to the next
+LIMIT = 5_000_000  # histories: about 1 GB and half a minute for a game written in C++
+SHARE = 0.5  # of the free memory, the default limit
+BYTES = 170  # of a history at the peak of walking and compiling, without its strings
+EVERY = 256  # histories between two looks
 PATIENCE = 0.5  # seconds of walking before the game's size is estimated
-HOPELESS = 100  # times the limit: raising it will not do
+HOPELESS = 100  # multiple of the limit beyond which raising it is no advice
 
 
 class TooLarge(ValueError):  # noqa: N818
-  """A game is larger than the limits on what is walked."""
+  """A game exceeds a limit on histories or memory."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-  """The most that compiling a game may take.
+  """The limits on compiling a game.
 
   Attributes:
-    histories: to walk.
-    memory: bytes, for the histories and what is made from them.
+    histories: maximum number to walk.
+    memory: maximum bytes, for the histories and the tree.
   """
 
   histories: int
@@ -39,47 +39,48 @@ class Limits:
 
   @classmethod
   def create(cls, limit: Any = LIMIT, memory: Any = None) -> "Limits":
-    """The limits that a user gave; without `memory`, a share of what is free.
+    """The limits given by a user; without `memory`, a share of the free memory.
 
     Raises:
       ValueError: one of them is not a number, or too small.
     """
     if not is_integer(limit) or limit < 1:
-      raise ValueError(f"limit must be an integer of at least 1, the most histories to walk; got {limit!r}.")
+      raise ValueError(f"limit must be an integer of at least 1 (histories); got {limit!r}.")
     if memory is not None and not (is_number(memory) and memory >= 1):
-      raise ValueError(f"memory must be a number of at least 1, the most bytes to take; got {memory!r}.")
+      raise ValueError(f"memory must be a number of at least 1 (bytes); got {memory!r}.")
     return cls(limit, free_memory() * SHARE if memory is None else memory)
 
 
-class Walk(Protocol):
-  """What a watch asks of a walk."""
+class WalkProgress(Protocol):
+  """The progress of a walk, as a watch needs it."""
 
   def key_bytes(self) -> int:
     """Bytes of all strings and sets of actions, each held once."""
     ...
 
   def share(self) -> float:
-    """How much of the game has been walked, if every child of a state is as large as the others."""
+    """The share of the game that has been walked, if all children of a state are equally large."""
     ...
 
 
 class Watch:
-  """Looks at a walk now and then: shows its progress, and ends it where it goes beyond the limits.
+  """Regular looks at a walk: they show its progress and end it beyond the limits.
 
-  Half a second into a walk it estimates how large the game is, and refuses one that is surely too large.
+  After half a second of walking the watch estimates the game's size, and refuses a game that is surely too
+  large.
   """
 
   def __init__(self, game: pyspiel.Game, limits: Limits, progress: bool | None):
     self.game, self.limits = game, limits
     self.start = time.perf_counter()
-    self.most = min(limits.histories, limits.memory / BYTES)  # histories that can be walked at all
-    self.size: Estimate | None = None
+    self.most = min(limits.histories, limits.memory / BYTES)  # histories within both limits
+    self.size: SizeEstimate | None = None
     self.bar = progress_bar(
       progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
     )
 
-  def look(self, count: int, walk: Walk) -> int:
-    """Looks at a walk after `count` histories; returns after how many to look again, or raises TooLarge."""
+  def look(self, count: int, walk: WalkProgress) -> int:
+    """Look at a walk after `count` histories; returns the count for the next look, or raises TooLarge."""
     taken = count * BYTES + walk.key_bytes()
     if count and not self.bar.disable:
       share = walk.share()
@@ -88,18 +89,18 @@ class Watch:
       self.bar.update(count - self.bar.n)
     over = count >= self.limits.histories or taken > self.limits.memory
     if over or (self.size is None and time.perf_counter() > self.start + PATIENCE):
-      self.size = self.size or estimate(self.game, self.most)
+      self.size = self.size or estimate_size(self.game, self.most)
       if over or self.size.exceeds:
         raise TooLarge(self._refusal(self.size, count, taken))
     return min(count + EVERY, self.limits.histories)
 
-  def _refusal(self, size: Estimate, count: int, taken: float) -> str:
-    """Which limit is exceeded, by how much, and what to change."""
+  def _refusal(self, size: SizeEstimate, count: int, taken: float) -> str:
+    """The text of the refusal: the exceeded limit, the estimate, the advice."""
     if self.most < self.limits.histories or taken > self.limits.memory:
-      what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit on what is compiled"
+      what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit"
       name = "memory"
     else:
-      what = f"has more than {self.limits.histories:,} histories, the limit on what is walked"
+      what = f"has more than {self.limits.histories:,} histories, the limit"
       name = "limit"
     expected = max(size.count, count)
     each = max(taken / max(count, 1), BYTES)
@@ -111,7 +112,7 @@ class Watch:
     change = "Choose smaller parameters of the game"
     if expected < HOPELESS * self.most:
       change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
-    return f"{self.game} {what}: {about}, as {size.probes} random ways through it suggest. {change}."
+    return f"{self.game} {what}: {about}, by {size.probes} random paths through it. {change}."
 
   def __enter__(self) -> "Watch":
     return self
@@ -147,7 +148,7 @@ def free_memory() -> float:
 
 
 def _machine_memory() -> float:
-  """Bytes that are free on the machine; half of all, where it does not say how many are."""
+  """Free bytes of the machine; half of all bytes where the system does not report it."""
   with contextlib.suppress(OSError, StopIteration), open("/proc/meminfo") as file:
     return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
   with contextlib.suppress(AttributeError, OSError, ValueError):

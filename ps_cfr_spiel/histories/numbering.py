@@ -1,4 +1,4 @@
-"""Numbers for what occurs again and again in columns of integers, by counting where a sort would be slow.
+"""Numbers for repeated values in columns of integers, by counting where sorting would be slow.
 
 A walk has millions of histories and few distinct values, so tables over all possible values are small, and
 one pass over such a table takes a tenth of the time of a sort.
@@ -6,25 +6,25 @@ one pass over such a table takes a tenth of the time of a sort.
 
 import numpy as np
 
-ROOM = 2  # a table may have so many places for each value
-MOST = 2**62  # of a key that two columns make together
+ROOM = 2  # places in a table for each value, at most
+MOST = 2**62  # of a key made of two columns
 
 
 def number_rows(*columns: np.ndarray) -> np.ndarray:
-  """Numbers the distinct rows of columns in lexicographic order.
+  """Number the distinct rows of columns in lexicographic order.
 
   Args:
     columns: int[n] each, at least one.
 
   Returns:
-    int32[n], for each row how many distinct rows come before it: the inverse of `np.unique`.
+    int32[n], the number of distinct rows before each row: the inverse of `np.unique`.
   """
   key = _ranks(columns[0])
   for column in columns[1:]:
     low, high = int(column.min(initial=0)), int(column.max(initial=0))
     if (int(key.max(initial=0)) + 1) * (high - low + 1) > MOST:
       column, low, high = _ranks(column), 0, len(column)
-    both = key.astype(np.int64)  # changed in place: these columns are as long as a game
+    both = key.astype(np.int64)  # changed in place: these columns are as long as the game
     both *= high - low + 1
     both += column
     both -= low
@@ -33,7 +33,7 @@ def number_rows(*columns: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-  """int32[n]: for each value how many distinct smaller ones there are."""
+  """int32[n]: the number of distinct smaller values, for each value."""
   if not len(values):
     return np.zeros(0, np.int32)
   low, high = int(values.min()), int(values.max())
@@ -56,25 +56,25 @@ def number_by_appearance(numbers: np.ndarray) -> np.ndarray:
 
 
 def first_members(numbers: np.ndarray, count: int = 0) -> np.ndarray:
-  """Where each number occurs first.
+  """The first place of each number.
 
   Args:
     numbers: int[n], not negative.
-    count: how many numbers there are, if not all of them need occur.
+    count: number of numbers, if some of them may not occur.
 
   Returns:
     int32[count], an index into `numbers`, or -1 for a number that does not occur.
   """
   first = np.full(max(count, int(numbers.max(initial=-1)) + 1), -1, np.int32)
-  first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # written backwards, so that the first one stays
+  first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # written backwards: the first index stays
   return first
 
 
 def is_constant(groups: np.ndarray, values: np.ndarray) -> bool:
-  """Is there one value, int[n], in each of the groups, int[n], that are numbered from 0?"""
+  """True if `values`, int[n], are constant in each of `groups`, int[n], numbered from 0."""
   return bool((values[first_members(groups)[groups]] == values).all())
 
 
 def one_to_one(groups: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
-  """Within each group, does each a go with one b and each b with one a? All int[n]."""
+  """True if within each group a and b are in bijection; all int[n]."""
   return is_constant(number_rows(groups, a), b) and is_constant(number_rows(groups, b), a)

@@ -1,7 +1,7 @@
-"""Which histories share a public state: the partition that OpenSpiel's games do not hand out.
+"""The partition of histories into public states, which OpenSpiel's games do not provide.
 
 Public states come from common knowledge (Kovařík et al. 2021, Section 3.2 and Appendix A): two histories are
-in one public state if some chain of information sets of either player, acting or not, leads from one to the
+in one public state if a chain of information sets of either player, acting or not, leads from one to the
 other. This is the finest partition that splits no information set, and needs no help from the game. A game's
 own public observer can be used instead; it must not split an information set either.
 """
@@ -22,13 +22,13 @@ SOURCES = ("closure", "observer", "none")
 
 
 @dataclasses.dataclass(frozen=True)
-class Partition:
+class PublicPartition:
   """The public states of a game, P of them, parents before children.
 
   Attributes:
     of: int32[N], the public state of each history.
     parent: int32[P], -1 at the root.
-    player: int32[P], who acts: 0, 1, `CHANCE` or `TERMINAL`.
+    player: int32[P], the acting player: 0, 1, `CHANCE` or `TERMINAL`.
   """
 
   of: np.ndarray
@@ -37,7 +37,7 @@ class Partition:
 
 
 def public_observer(game: pyspiel.Game):
-  """A function from states to what was publicly seen so far.
+  """The game's public observer: a function from states to the public observations so far.
 
   Raises:
     ValueError: the game has no public observer.
@@ -47,7 +47,7 @@ def public_observer(game: pyspiel.Game):
   )
   try:
     observer = observation.make_observation(game, kind)
-  except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # a Python game may have no maker
+  except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # some Python games have no maker
     raise ValueError(_no_observer(game)) from error
   if observer is None or observer.string_from(game.new_initial_state(), 0) is None:
     raise ValueError(_no_observer(game))
@@ -58,8 +58,10 @@ def _no_observer(game: pyspiel.Game) -> str:
   return f"{game} has no public observer; use public_states='closure', which needs none."
 
 
-def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], source: str) -> Partition:
-  """Groups histories into public states.
+def public_partition(
+  game: str, histories: Histories, choices: Sequence[np.ndarray], source: str
+) -> PublicPartition:
+  """Group histories into public states.
 
   Args:
     game: name for messages.
@@ -68,8 +70,8 @@ def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], so
     source: "closure", or "observer" for the public strings in `histories.public`.
 
   Raises:
-    ValueError: the game has no valid public states: an information set that stands at several depths or in
-      several public states, or a public state in which several players move.
+    ValueError: the game has no valid public states: an information set at several depths or in several public
+      states, or a public state in which several players move.
   """
   fault = timing_fault(histories)
   if fault:
@@ -86,7 +88,7 @@ def partition(game: str, histories: Histories, choices: Sequence[np.ndarray], so
   player = histories.player[first]
   above = histories.parent[first]
   parent = np.where(above >= 0, of[above], -1)
-  return Partition(of, parent.astype(np.int32), player)
+  return PublicPartition(of, parent.astype(np.int32), player)
 
 
 def _by_observer(histories: Histories) -> np.ndarray:
@@ -104,14 +106,14 @@ def _by_observer(histories: Histories) -> np.ndarray:
 def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarray:
   """int32[N]: the connected components of common knowledge.
 
-  Upwards, a depth at a time, so that they form a tree whatever a game's strings forget: who cannot tell two
-  histories apart could not tell their predecessors apart either (perfect recall). Ends come last: that
-  the game is over is public, and so is what was public before.
+  Layers are joined from the last to the first, so the components form a tree even where a game's strings
+  forget: a player who cannot tell two histories apart could not tell their predecessors apart either (perfect
+  recall). Ends come last: the end of the game is public, and so are its predecessors' public states.
   """
   of = np.full(len(histories.parent), -1, np.int32)
   position = np.zeros(len(of), np.int32)  # of a history in its layer
   known = [_knowledge(histories, choices, i) for i in (0, 1)]
-  numbered, below = 0, np.zeros(0, np.int32)  # histories a depth further down that are not over
+  numbered, below = 0, np.zeros(0, np.int32)  # histories of the next depth that are not over
   for layer in reversed(histories.layers):
     here = layer[histories.player[layer] != TERMINAL]
     if len(here):
@@ -127,7 +129,7 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
 
 
 def _knowledge(histories: Histories, choices: Sequence[np.ndarray], player: int) -> np.ndarray:
-  """int32[N]: the number of what a player knows: the time, the string of their infostate, their last choice.
+  """int32[N]: a number for a player's knowledge: the time, the infostate string, the last own choice.
 
   All numbers of one depth come before those of the next.
   """
@@ -135,16 +137,16 @@ def _knowledge(histories: Histories, choices: Sequence[np.ndarray], player: int)
 
 
 def components(count, joined, members=(), groups=()) -> np.ndarray:
-  """The finest partition of 0..count-1 that separates no two equal in an array of `joined`: int[count].
+  """int[count]: the finest partition of 0..count-1 that joins equal entries of each array of `joined`.
 
-  Nor any `members` that have equal `groups`.
+  It also joins all `members` with equal `groups`.
   """
-  from scipy.sparse import coo_matrix, csgraph  # a fifth of all modules, for games that are walked alone
+  from scipy.sparse import coo_matrix, csgraph  # imported here: a fifth of all modules, for walks alone
 
   rows = [np.arange(count, dtype=np.int32)] * len(joined) + [np.asarray(members, np.int32)]
   columns, offset = [], count
   for numbers in (*joined, np.asarray(groups, np.int32)):
-    if len(numbers):  # numbers of one depth lie together, far from zero
+    if len(numbers):  # numbers of one depth are adjacent, far from zero
       columns.append(offset + numbers - numbers.min())
       offset = int(columns[-1].max()) + 1
     else:
@@ -155,8 +157,8 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
 
 def augmented_infostates(histories: Histories, player: int) -> np.ndarray:
-  """int[N]: what the player knows at each history, acting or not, the time included.
+  """int[N]: a number for the player's knowledge at each history, acting or not.
 
-  Time, because a game's strings may stay the same while the opponent moves.
+  It includes the time, because a game's strings may stay the same while the opponent moves.
   """
   return number_rows(histories.infostate[player], histories.depth)

@@ -1,6 +1,6 @@
-"""Visits every history of a pyspiel game once and turns the game into arrays.
+"""The walk: every history of a pyspiel game is visited once and recorded in arrays.
 
-The only place that holds pyspiel states; memory and time are linear in the number of histories.
+Only this file holds pyspiel states; memory and time are linear in the number of histories.
 """
 
 import functools
@@ -17,9 +17,9 @@ from ps_cfr_spiel.histories.histories import Histories
 from ps_cfr_spiel.histories.limits import Limits, TooLarge, Watch
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
-KEY_BYTES = 100  # that a string takes beside its own: in the table that numbers it, and in a list
+KEY_BYTES = 100  # of a string beside its own: in the table that numbers it, and in a list
 
-OnFault: TypeAlias = Callable[[str, pyspiel.State, str], None]  # (the law's name, the state, what breaks it)
+OnFault: TypeAlias = Callable[[str, pyspiel.State, str], None]  # (name of the law, state, text on the fault)
 
 
 def walk(
@@ -29,26 +29,26 @@ def walk(
   observe: Callable[[pyspiel.State], str] | None = None,
   on_fault: OnFault | None = None,
 ) -> Histories:
-  """Enumerates a sequential two-player game, and checks every state by the laws of `game_laws`.
+  """Enumerate a sequential two-player game, and check every state by the laws of `game_laws`.
 
   Args:
     game: the game.
-    limits: most histories to visit, and most memory to take; the default ones if None.
-    progress: show a progress bar; see `limits.progress_bar`.
-    observe: what is publicly seen at a state; kept as `Histories.public`.
-    on_fault: told what is wrong with a state, instead of the ValueError.
+    limits: maximum numbers of histories and bytes; the default ones if None.
+    progress: show a progress bar; see `reports.progress_bar`.
+    observe: state -> public observation; kept as `Histories.public`.
+    on_fault: called with each fault of a state, instead of a ValueError.
 
   Returns:
     The histories.
 
   Raises:
-    TooLarge: the game goes beyond the limits, or surely would.
+    TooLarge: the game exceeds the limits, or surely would.
     ValueError: a state breaks a law.
-    Exception: whatever the game raises, with a note on the history at which it does.
+    Exception: any error of the game's own code, with a note on its history.
   """
   recorder = _Recorder(on_fault or functools.partial(_refuse, game), observe)
   state, above, move, rank, depth, chance = game.new_initial_state(), -1, -1, 0, 0, 1.0
-  waiting: list = []  # histories on the way with children to visit: what `visit` wants of them, and the rest
+  waiting: list = []  # histories on the path with children to visit: arguments of `visit`, and the rest
   here = stop = 0
   with Watch(game, limits or Limits.create(), progress) as watch:
     try:
@@ -62,8 +62,8 @@ def walk(
         elif not waiting:
           break
         here += 1
-        # A state is made when it is visited, the last child from its parent's own, which nobody needs any
-        # more: siblings in waiting would hold most of the memory.
+        # A state is made when it is visited, the last child from its parent's own, which is not needed any
+        # more: waiting siblings would hold most of the memory.
         state, above, depth, chance, actions, count, odds = waiting[-1]
         rank, move = count - len(actions), actions.pop()
         if odds:
@@ -86,7 +86,7 @@ def _refuse(game: pyspiel.Game, _: str, state: pyspiel.State, fault: str) -> Non
 
 
 class _Numbers(dict):
-  """Numbers things 0, 1, 2, ... as they are first seen, and tells how many bytes it holds."""
+  """Numbers 0, 1, 2, ... for keys in the order of their first use; `size` counts the bytes."""
 
   size = 0
 
@@ -97,7 +97,7 @@ class _Numbers(dict):
 
 
 class _Recorder:
-  """The columns of `Histories` while they grow, and the laws that each state must keep."""
+  """The growing columns of `Histories`, and the laws that each state must keep."""
 
   def __init__(self, on_fault: OnFault, observe: Callable[[pyspiel.State], str] | None):
     self.on_fault, self.observe = on_fault, observe
@@ -111,7 +111,7 @@ class _Recorder:
   def visit(
     self, state: pyspiel.State, above: int, move: int, rank: int, depth: int, chance: float
   ) -> tuple[list[int], list[float] | None]:
-    """Records a state; returns its actions, none at the end, and the probabilities of chance's."""
+    """Record a state; returns its actions, none at the end, and the probabilities of chance's."""
     acting = state.current_player()
     self.info0.append(self.names0[state.information_state_string(0)])
     self.info1.append(self.names1[state.information_state_string(1)])
@@ -143,7 +143,7 @@ class _Recorder:
     return actions, odds
 
   def _add_legal(self, state: pyspiel.State, acting: int, legal: tuple[int, ...]) -> None:
-    """Checks and numbers a set of legal actions."""
+    """Check and number a set of legal actions."""
     if acting in game_laws.PLAYERS:
       self._check("legal actions", state, game_laws.legal_fault(legal))
     if self.legal_sets[legal] == len(self.choices):
@@ -169,12 +169,12 @@ class _Recorder:
     return actions[::-1]
 
   def key_bytes(self) -> int:
-    """See `limits.Walk`."""
+    """See `limits.WalkProgress`."""
     return sum(table.size for table in (self.names0, self.names1, self.public_strings, self.legal_sets))
 
   def share(self) -> float:
-    """See `limits.Walk`."""
-    # Of the last history nothing is done; of its parent, the children before it; and so on up.
+    """See `limits.WalkProgress`."""
+    # The last history counts 0; its parent counts the children before it; and so on up.
     share, here = 0.0, len(self.parent) - 1
     while self.parent[here] >= 0:
       share = (self.rank[here] + share) / self.choices[self.legal[self.parent[here]]]
@@ -182,7 +182,7 @@ class _Recorder:
     return share
 
   def histories(self) -> Histories:
-    """What was recorded, as arrays over the same memory."""
+    """The recorded columns, as arrays over the same memory."""
     columns = (
       self.parent, self.action, self.rank, self.depth, self.player, self.info0, self.info1, self.legal,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What training repeats: the Huber loss of situations on the device, and steps of the optimiser."""
+"""The repeated part of training: the Huber loss of examples on the device, and steps of the optimiser."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -8,17 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.network import ValueNetwork
-from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.tree import Array
 
 
 class Progress(NamedTuple):
-  """How good a network is on situations that it was not trained on.
+  """The errors of a network on examples that it was not trained on.
 
   Attributes:
     loss: mean Huber loss, of values in units of their size in each public state.
-    error: mean error of a value, as a share of the mean value's size.
+    error: mean error of a value, as a share of the mean size of values.
     total_error: the same for the sum of range times value, which unlike single values is continuous in the
       ranges.
   """
@@ -29,22 +29,22 @@ class Progress(NamedTuple):
 
 
 class Data(Protocol):
-  """Situations on the device."""
+  """Examples on the device."""
 
   def rows(self, at: Array) -> "Data":
-    """Some of them, by number."""
+    """Some examples, by number."""
     ...
 
   def errors(self, network: ValueNetwork) -> "Errors":
-    """How far off a network is."""
+    """The errors of a network."""
     ...
 
 
 class Errors(NamedTuple):
-  """Of values [n, M] of both players, which count by weights.
+  """The errors of values [n, M] of both players, with weights.
 
   Attributes:
-    found: error of each value, in units of their size; 0 where the weight is.
+    found: error of each value, in units of their size; 0 where the weight is 0.
     values: the right values, in the same units.
     weights: 1 or 0.
     ranges: of sum one.
@@ -57,7 +57,7 @@ class Errors(NamedTuple):
 
 
 class Tensors(NamedTuple):
-  """Situations of numbered public states; values in units of `scale`."""
+  """Examples of numbered public states; values in units of `scale`."""
 
   place: Array
   ranges: tuple[Array, Array]
@@ -77,12 +77,12 @@ class Tensors(NamedTuple):
     return Errors(off, self.values, weights, self.ranges)  # pyright: ignore
 
 
-def tensors_of(situations: Situations, scale: np.ndarray, rows: np.ndarray) -> Tensors:
-  """The situations of some rows."""
-  place = situations.place[rows]
+def tensors_of(examples: Examples, scale: np.ndarray, rows: np.ndarray) -> Tensors:
+  """The examples of some rows."""
+  place = examples.place[rows]
   unit = scale[place][:, None]
-  ranges, values = (tuple(jnp.asarray(x[rows]) for x in p) for p in (situations.ranges, situations.values))
-  possible = tuple(map(jnp.asarray, situations.possible))
+  ranges, values = (tuple(jnp.asarray(x[rows]) for x in p) for p in (examples.ranges, examples.values))
+  possible = tuple(map(jnp.asarray, examples.possible))
   return Tensors(jnp.asarray(place), ranges, tuple(v / unit for v in values), possible)  # pyright: ignore
 
 
@@ -93,7 +93,7 @@ def _loss(network: ValueNetwork, data: Data) -> Array:
 
 @eqx.filter_jit
 def take_steps(network: ValueNetwork, state: Any, data: Any, rows: Array, optimiser: Any) -> Any:
-  """One step for each row of numbers of situations, [steps, batch]; the mean loss."""
+  """Take one step for each row of numbers of examples, [steps, batch]; returns also the mean loss."""
 
   def step(carry: Any, at: Array) -> Any:
     network, state = carry
@@ -106,8 +106,8 @@ def take_steps(network: ValueNetwork, state: Any, data: Any, rows: Array, optimi
 
 
 @eqx.filter_jit
-def measure(network: ValueNetwork, data: Any) -> Progress:
-  """How good a network is on some situations."""
+def measure_errors(network: ValueNetwork, data: Any) -> Progress:
+  """The errors of a network on some examples."""
   found, values, weights, ranges = data.errors(network)
   count = sum(w.sum() for w in weights)
   size = sum(jnp.abs(v * w).sum() for v, w in zip(values, weights, strict=True)) / count

@@ -14,11 +14,11 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Tensors, tensors_of
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
 from ps_cfr_spiel.learning.places import Frontier, Slots
-from ps_cfr_spiel.learning.situations import Situations
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
@@ -29,17 +29,17 @@ ROUNDING = 1e-6  # sizes below this share of the largest are rounding
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LearnedValues:
-  """What a network has learned of a game: a `ValueFunction` for `ContinualResolving`.
+  """The learned values of a game: a `ValueFunction` for `ContinualResolving`.
 
   Attributes:
     network: from ranges to values in units of `scale`.
     scale: float32[K], the size of values in each public state.
-    places: int[K], the public states that it knows, ascending.
-    card: how it was made: game, teacher, data, seed, errors; saved with it.
-    losses: float64[n, 3], (step, training loss, validation loss) while it was trained.
+    places: int[K], the network's public states, ascending.
+    card: its origin: game, teacher, data, seed, errors; saved with it.
+    losses: float64[n, 3], (step, training loss, validation loss) during training.
   """
 
-  FEATURES: ClassVar[str] = "public states"  # what the network is told of a public state
+  FEATURES: ClassVar[str] = "public states"  # the network's input beside ranges
 
   network: ValueNetwork
   scale: np.ndarray
@@ -48,7 +48,7 @@ class LearnedValues:
   losses: np.ndarray
 
   def __repr__(self) -> str:
-    """What searches that use it call it."""
+    """The name in messages and cards of searches."""
     return f"LearnedValues({len(self.places)} public states of {self.card['game']})"
 
   def bind(
@@ -57,16 +57,16 @@ class LearnedValues:
     """See `search.ValueFunction`.
 
     Raises:
-      ValueError: the network is of another game, or does not know one of the public states.
+      ValueError: the network is for another game, or does not know one of the public states.
     """
     if subgames.labels.game != self.card["game"]:
-      raise ValueError(f"These values are of {self.card['game']}, not of {subgames.labels.game}.")
+      raise ValueError(f"These values are for {self.card['game']}, not for {subgames.labels.game}.")
     place = np.searchsorted(self.places, public_states)
     unknown = np.take(self.places, place, mode="clip") != np.asarray(public_states)
     if unknown.any():
       raise ValueError(
-        f"These values know {len(self.places)} public states of {self.card['game']}, and not "
-        f"{np.asarray(public_states)[unknown].tolist()}; they were made with other public states."
+        f"These values do not know the public states {np.asarray(public_states)[unknown].tolist()} of "
+        f"{self.card['game']}; they were made with other public states."
       )
     subgame = subgames.cut(public_states, pad_to=pad_to)
     count = subgame.shape.roots[0]  # at least one infostate in each public state
@@ -85,51 +85,51 @@ class LearnedValues:
     return first, second
 
   @classmethod
-  def untrained(cls, situations: Situations, seed: int, width: int, layers: int) -> "LearnedValues":
-    """A network with random weights, whose values begin at the mean of those of each public state."""
-    scale = _sizes(situations)
+  def untrained(cls, examples: Examples, seed: int, width: int, layers: int) -> "LearnedValues":
+    """A network with random weights, whose values begin at the mean of each public state."""
+    scale = _sizes(examples)
     with precision("float32"):
-      network = ValueNetwork(*cls.extent(situations), width, layers, jax.random.key(seed))
-    counts, means = np.maximum(np.bincount(situations.place, minlength=len(scale)), 1)[:, None], []
-    for value in situations.values:
+      network = ValueNetwork(*cls.extent(examples), width, layers, jax.random.key(seed))
+    counts, means = np.maximum(np.bincount(examples.place, minlength=len(scale)), 1)[:, None], []
+    for value in examples.values:
       total = np.zeros((len(scale), value.shape[1]))
-      np.add.at(total, situations.place, value)
+      np.add.at(total, examples.place, value)
       means.append((total / counts / scale[:, None]).astype(np.float32))
     network = eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))
-    return cls(network, scale, situations.public_states, {}, NOTHING)
+    return cls(network, scale, examples.public_states, {}, NOTHING)
 
   @staticmethod
-  def extent(situations: Situations | Frontier) -> tuple[int, tuple[int, int]]:
-    """K, and M of each player, of a network for these."""
-    first, second = (p.shape[1] for p in situations.possible)
-    return len(situations.public_states), (first, second)
+  def extent(examples: Examples | Frontier) -> tuple[int, tuple[int, int]]:
+    """K, and M of each player, of a network for these public states."""
+    first, second = (p.shape[1] for p in examples.possible)
+    return len(examples.public_states), (first, second)
 
-  def tensors(self, situations: Situations, rows: np.ndarray) -> Tensors:
-    """The situations of some rows, as training takes them."""
-    return tensors_of(situations, self.scale, rows)
+  def tensors(self, examples: Examples, rows: np.ndarray) -> Tensors:
+    """The examples of some rows, in the form for training."""
+    return tensors_of(examples, self.scale, rows)
 
-  def check(self, situations: Any) -> None:
-    """ValueError unless situations are of the same game and public states."""
-    if self.card["game"] != situations.card["game"]:
-      raise ValueError(f"The values are of {self.card['game']}, the situations of {situations.card['game']}.")
-    slots = self.extent(situations)[1]
-    if not np.array_equal(self.places, situations.public_states) or self.network_slots != slots:
-      raise ValueError(f"The values know other public states of {self.card['game']} than the situations.")
+  def check(self, examples: Any) -> None:
+    """ValueError unless the examples are of the same game and public states."""
+    if self.card["game"] != examples.card["game"]:
+      raise ValueError(f"The values are for {self.card['game']}, the examples of {examples.card['game']}.")
+    slots = self.extent(examples)[1]
+    if not np.array_equal(self.places, examples.public_states) or self.network_slots != slots:
+      raise ValueError(f"The values know other public states of {self.card['game']} than the examples.")
 
   def save(self, path: str | os.PathLike) -> None:
-    """Saves the network with its card; OSError if the file cannot be written."""
+    """Save the network with its card; OSError if the file cannot be written."""
     more = {"scale": self.scale, "public_states": self.places}
     write_network(path, self.FEATURES, self.network, self.card, self.losses, more)
 
   @classmethod
   def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
-    """Values that come with this package (`benchmarks/papers/learned_values.py`); their `card` says how.
+    """Load values that come with this package, of `benchmarks/papers/learned_values.py`; see their `card`.
 
     Args:
-      game: or its name.
+      game: the game or its name.
 
     Raises:
-      ValueError: there are none for this game.
+      ValueError: the package has no values for this game.
     """
     name = str(load_game(game) if isinstance(game, str) else game)
     for path in sorted(PRETRAINED.glob("*.npz")):
@@ -137,15 +137,15 @@ class LearnedValues:
       if found.card["game"] == name:
         return found
     known = ", ".join(sorted(path.stem for path in PRETRAINED.glob("*.npz")))
-    raise ValueError(f"No values of {name} come with ps_cfr_spiel, only of {known}; train some.")
+    raise ValueError(f"No values for {name} come with ps_cfr_spiel, only for {known}; train some.")
 
   @classmethod
   def load(cls, path: str | os.PathLike) -> "LearnedValues":
-    """Reads a file of `save`.
+    """Read a file of `save`.
 
     Raises:
       OSError: the file cannot be read.
-      ValueError: it is truncated or damaged, holds something else, or its features are unknown here.
+      ValueError: it is truncated or damaged, holds something else, or its features are unknown.
     """
     network, card, losses, more = read_network(
       path,
@@ -158,17 +158,17 @@ class LearnedValues:
     return cls(network, more["scale"], more["public_states"], card, losses)
 
 
-def _sizes(situations: Situations) -> np.ndarray:
+def _sizes(examples: Examples) -> np.ndarray:
   """float32[K]: the root mean square of values in each public state.
 
-  Where that is nothing but rounding, as when searches begin to teach upwards, it is the median of the
-  others': in units of rounding all later values would be billions. Where all values are zero it is 1.
+  Where this is only rounding, as when searches begin to teach upwards, it is the median of the others: in
+  units of rounding all later values would be billions. Where all values are zero it is 1.
   """
-  squares = np.zeros(len(situations.public_states))
-  counts = np.zeros(len(situations.public_states))
+  squares = np.zeros(len(examples.public_states))
+  counts = np.zeros(len(examples.public_states))
   for i in (0, 1):
-    squares += np.bincount(situations.place, (situations.values[i] ** 2).sum(1), len(squares))
-    counts += np.bincount(situations.place, minlength=len(squares)) * situations.possible[i].sum(1)
+    squares += np.bincount(examples.place, (examples.values[i] ** 2).sum(1), len(squares))
+    counts += np.bincount(examples.place, minlength=len(squares)) * examples.possible[i].sum(1)
   size = np.sqrt(squares / np.maximum(counts, 1))
   real = size > ROUNDING * size.max(initial=0)
   return np.where(real, size, np.median(size[real]) if real.any() else 1).astype(np.float32)
@@ -182,7 +182,7 @@ class BoundNetwork:
   Attributes:
     network: see `LearnedValues`.
     scale: [K].
-    place: int[K], of each public state in the network; anything in the padding.
+    place: int[K], number of each public state in the network; arbitrary in the padding.
     index, possible: see `Slots`.
     shapes: (R, H) of each player's ranges.
   """

@@ -1,10 +1,10 @@
-"""The ranges that searches ask a value function about, overheard in searches that use it.
+"""The ranges in the questions of searches to a value function, overheard in searches that use it.
 
-A network is good where it was trained, and a search asks about ranges that depend on the network. So data are
-drawn where the searches go that the network itself leads (Ross, Gordon and Bagnell 2011; for public belief
-states Brown et al. 2020). A draw is a chain of searches from the start of the game down to all public states
-of both players, with a random number of iterations, strategies perturbed on the way, and current strategies
-overheard at a few of the iterations.
+A network is good where it was trained, and the ranges in a search depend on the network. So data are drawn in
+the searches that the network itself leads (Ross, Gordon and Bagnell 2011; for public belief states Brown et
+al. 2020). A draw is a chain of searches from the start of the game down to all public states of both players,
+with a random number of iterations, strategies perturbed on the way, and current strategies overheard at a few
+of the iterations.
 """
 
 import dataclasses
@@ -18,19 +18,19 @@ from ps_cfr_spiel.cfr import NRMPlus, SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.places import Frontier
 from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, perturbed
-from ps_cfr_spiel.search import Lookahead, Search, Searcher, Settings, ValueFunction
-from ps_cfr_spiel.subgames import Asked, Subgame, cfr_d, looking_beyond
+from ps_cfr_spiel.search import Lookahead, Search, Searcher, SearchSettings, ValueFunction
+from ps_cfr_spiel.subgames import EchoedRanges, Subgame, cfr_d, with_beyond
 from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
 
 
 @dataclasses.dataclass(frozen=True)
-class Searches:
-  """A `RangeSampler`: what searches with a lookahead of one decision ask about.
+class SearchSampler:
+  """A `RangeSampler`: the ranges in searches with a lookahead of one decision.
 
   Attributes:
-    values: what lies beyond their lookahead.
-    most: iterations of a search, at most; at least 10.
-    overheard: how many iterations of each search are listened to.
+    values: value function beyond their lookahead.
+    most: maximum of a search's iterations; at least 10.
+    overheard: number of overheard iterations of each search.
   """
 
   values: ValueFunction
@@ -44,13 +44,13 @@ class Searches:
 
   def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
     """See `RangeSampler`."""
-    return _Searches(frontier, seed, self)
+    return _SearchSampler(frontier, seed, self)
 
 
-class _Searches:
-  """`Searches` on a game."""
+class _SearchSampler:
+  """`SearchSampler` on a game."""
 
-  def __init__(self, frontier: Frontier, seed: int, sampler: Searches):
+  def __init__(self, frontier: Frontier, seed: int, sampler: SearchSampler):
     self.frontier, self.seed, self.sampler = frontier, seed, sampler
     self.searcher = Listener(frontier.subgames, sampler.values)
     self.number_of = {tuple(group): g for g, group in enumerate(frontier.groups)}
@@ -66,7 +66,7 @@ class _Searches:
     return [[self._at(g, k) for g in range(len(self.frontier.groups))] for k in range(len(marks))]
 
   def _at(self, group: int, mark: int) -> Ranges:
-    """What was asked about a group at an iteration; even ranges if nothing was."""
+    """The ranges of a group in the questions at an iteration; even ranges without a question."""
     states = tuple(self.frontier.groups[group])
     shape = [(p.roots, p.types) for p in self.frontier.cuts[group].tree.players]
     heard = self.searcher.heard.get(states)
@@ -75,7 +75,7 @@ class _Searches:
 
 
 def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]:
-  """So many iterations to listen after, ascending: more of the early ones, of a search of 10 to `most`."""
+  """Iterations to overhear, ascending: more of the early ones, of a search of 10 to `most` iterations."""
   longest = 10 ** random.uniform(1, np.log10(most) + 1e-9)
   marks = np.sort(longest ** random.random(count)).astype(int)
   return (marks + np.arange(count)).tolist()  # each later than the one before
@@ -87,25 +87,25 @@ def _perturbed(search: Search, share: float, random: np.random.Generator) -> Sea
 
 
 class Listener(Searcher):
-  """A searcher that notes what its value function is asked.
+  """A searcher that notes the questions to its value function.
 
   Attributes:
-    marks: the iterations after which it listens, ascending; a search ends with the last.
+    marks: the overheard iterations, ascending; a search ends with the last.
     heard: by the public states of a frontier, for each mark the ranges [F, H] of both players.
   """
 
   def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
-    """Searches of the default kind, looking one decision ahead or as far as is said."""
-    settings = Settings(1, NRMPlus(), cfr_d, lookahead, values, None, True, skip=0, dtype="float32")
+    """Searches of the default kind, looking one decision ahead by default."""
+    settings = SearchSettings(1, NRMPlus(), cfr_d, lookahead, values, None, True, skip=0, dtype="float32")
     super().__init__(subgames, settings)
     self.marks: list[int] = []
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    """See `Searcher`; listens on the way."""
+    """See `Searcher`; notes the ranges on the way."""
     state, found = self.first(tree), []
-    frontier = tuple(sorted({int(s) for standing in subgame.frontier for s in standing.public}))
-    asked = dataclasses.replace(tree, leaves=looking_beyond(tree.leaves, Asked())) if frontier else tree
+    frontier = tuple(subgame.frontier_states)
+    asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree
     done = 0
     for mark in self.marks:
       state, done = self.iterate(tree, state, mark - done), mark

@@ -1,8 +1,8 @@
 """A network from a public state and both ranges to the values of all infostates there, which sum to zero.
 
 Inputs are ranges that sum to one. The values v of the two players are counterfactual and fold chance in, so
-r0 v0 + r1 v1 = 0 in every solution; the last layer takes half of that sum off each value, which makes it zero
-whatever the weights are (Schmid 2021, Section 21.3.2), because the ranges sum to one.
+r0 v0 + r1 v1 = 0 in every solution; the last layer subtracts half of that sum from each value, which makes it
+zero for any weights (Schmid 2021, Section 21.3.2), because the ranges sum to one.
 """
 
 import equinox as eqx
@@ -58,7 +58,7 @@ class ValueNetwork(eqx.Module):
 
 
 def count_parameters(places: int, slots: tuple[int, int], width: int, layers: int) -> int:
-  """How many numbers a `ValueNetwork` has."""
+  """The number of parameters of a `ValueNetwork`."""
   return places * width + layers * (width + 1) * width + sum(slots) * (2 * width + places)
 
 
@@ -68,16 +68,16 @@ def _of(table: Array, place: Array) -> Array:
 
 
 def zero_sum(values: tuple[Array, Array], ranges: tuple[Array, Array]) -> tuple[Array, Array]:
-  """Values of both players less half of what they add up to with the ranges, [n, M] each."""
+  """Values of both players less half of their sum with the ranges, [n, M] each."""
   excess = sum((r * v).sum(1, keepdims=True) for r, v in zip(ranges, values, strict=True))
   return values[0] - excess / 2, values[1] - excess / 2
 
 
 def normalised(range_: Array, possible: Array) -> tuple[Array, Array]:
-  """A range [n, M] over what is possible, of sum one, and what it summed to, [n, 1].
+  """A range [n, M] over the possible slots, of sum one, and its sum before, [n, 1].
 
-  A range of zeros becomes an even one, so that nothing is divided by zero; its sum of zero makes the values
-  of the other player zero.
+  A range of zeros becomes an even one, so nothing is divided by zero; its sum of zero makes the values of the
+  other player zero.
   """
   range_ = jnp.where(possible, range_, 0)
   total, even = range_.sum(1, keepdims=True), possible / jnp.maximum(possible.sum(1, keepdims=True), 1)

@@ -1,4 +1,4 @@
-"""Files of value networks: the weights, how they were made, and what else their kind keeps."""
+"""Files of value networks: the weights, their origin, and the other arrays of their kind."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -25,13 +25,13 @@ def write_network(
   losses: np.ndarray,
   more: Mapping[str, np.ndarray],
 ) -> None:
-  """Writes a file.
+  """Write a file.
 
   Args:
-    path: where.
-    features: what the network is told of a public state.
+    path: of the file.
+    features: the network's input beside ranges.
     network: on the host.
-    card: how it was made; JSON values.
+    card: its origin; JSON values.
     losses: float64[n, 3].
     more: arrays of its kind.
 
@@ -46,7 +46,7 @@ def write_network(
 
 
 def features_of(path: str | os.PathLike) -> str:
-  """What the network in a file is told; raises what `storage.read` does, and ValueError if it has none."""
+  """The features of the network in a file; errors of `storage.read`, and ValueError for other files."""
   header = storage.read(path).header
   if header["kind"] != KIND:
     raise ValueError(f"{path} holds {header['kind']}, not learned values.")
@@ -56,24 +56,24 @@ def features_of(path: str | os.PathLike) -> str:
 def read_network(
   path: str | os.PathLike, features: str, more: Callable[[int], Mapping[str, storage.Shape]]
 ) -> Read:
-  """Reads a file of `write_network`: network, card, losses, and the arrays of its kind.
+  """Read a file of `write_network`: network, card, losses, and the arrays of its kind.
 
   Args:
-    path: where it is.
-    features: those that are known.
-    more: from the number of places the shapes of its kind's arrays.
+    path: of the file.
+    features: the known features.
+    more: from the number of places to the shapes of its kind's arrays.
 
   Raises:
     OSError: the file cannot be read.
-    ValueError: it is truncated or damaged, holds something else, or its features are others.
+    ValueError: it is truncated or damaged, holds something else, or has other features.
   """
   if (wanted := features_of(path)) != features:
-    raise ValueError(f"{path}: the network wants the features {wanted!r}; these values have {features!r}.")
+    raise ValueError(f"{path}: the network has the features {wanted!r}; these values have {features!r}.")
   file = storage.read(path)
   header = dict(file.header)
   places, slots, width, layers = (header.pop(name) for name in SIZES)
   if layers > len(file.shapes):  # each has arrays of its own
-    raise ValueError(f"{path} is damaged: {layers} layers, and {len(file.shapes)} arrays.")
+    raise ValueError(f"{path} is damaged: {layers} layers, but {len(file.shapes)} arrays.")
   shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
   leaves, structure = jax.tree.flatten(shape)
   single, names = np.dtype(np.float32), [f"parameter{k}" for k in range(len(leaves))]

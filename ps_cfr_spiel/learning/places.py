@@ -1,9 +1,9 @@
-"""The public states that a network knows, and its numbering of the infostates in each: the *slots*.
+"""The public states of a network, and the numbers of the infostates in each: the *slots*.
 
-A network sees a public state as two vectors, the players' ranges over the infostates there. In Bayesian
-games these are the types, in one row; elsewhere each infostate has a row of its own. So a slot is a (row,
-type) of a cut (`Subgame.roots`), and slots of a public state follow each other as its rows do, which is an
-order that depends on the game alone.
+A network sees a public state as two vectors, the players' ranges over the infostates there. In Bayesian games
+these are the types, in one row; elsewhere each infostate has a row of its own. So a slot is a (row, type) of
+a cut (`Subgame.roots`). The slots of a public state are in the order of its rows, which depends on the game
+alone.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from ps_cfr_spiel.search import Levels
 from ps_cfr_spiel.subgames import Subgame, Subgames
 
 
-def frontier_states(subgames: Subgames) -> list[list[int]]:
+def frontier_groups(subgames: Subgames) -> list[list[int]]:
   """The public states where the lookahead of a search may end, in groups that do not overlap."""
   levels = Levels.of(subgames.labels, None)
   groups = [levels.states(i, level) for i in (0, 1) for level in range(1, levels.count(i))]
@@ -24,10 +24,10 @@ def frontier_states(subgames: Subgames) -> list[list[int]]:
 
 @dataclasses.dataclass(frozen=True)
 class Slots:
-  """Where the slots of K public states are in the ranges of a cut, [R, H] of each player, flattened.
+  """The places of the slots of K public states in the ranges of a cut, [R, H] of each player, flattened.
 
   Attributes:
-    index: for each player int32[K, M], numbers in [R * H]; R * H itself where a state has fewer than M slots.
+    index: for each player int32[K, M], indices into [R * H]; R * H itself in unused slots.
     possible: for each player bool[K, M], whether chance and the opponent can bring the player there.
   """
 
@@ -43,26 +43,24 @@ class Slots:
     Args:
       subgame: cut there.
       public_states: K or fewer.
-      count: K; what is beyond the public states has no slots.
-      most: M of each player; as many as are needed by default.
+      count: K; rows beyond the public states have no slots.
+      most: M of each player; by default the largest number of slots.
 
     Raises:
       ValueError: a public state has more than M slots.
     """
     indices, possible = [], []
-    for player, standing in enumerate(subgame.roots):
+    for player, infostates in enumerate(subgame.roots):
       types = subgame.tree.players[player].types
-      everybody = np.ones((subgame.shape.roots[1 - player], subgame.tree.players[1 - player].types))
-      weight = np.append(subgame.prior.weight(player, everybody).ravel(), 0.0)
-      rows = [np.flatnonzero(standing.public == s) for s in public_states]
+      even = np.ones((subgame.shape.roots[1 - player], subgame.tree.players[1 - player].types))
+      weight = np.append(subgame.prior.weight(player, even).ravel(), 0.0)
+      rows = [np.flatnonzero(infostates.public == s) for s in public_states]
       size = max((len(r) for r in rows), default=0) * types if most is None else most[player]
       index = np.full((count, size), len(weight) - 1, np.int32)
       for k, own in enumerate(rows):
         slots = (own[:, None] * types + np.arange(types)).ravel()
         if len(slots) > size:
-          raise ValueError(
-            f"Public state {public_states[k]} has {len(slots)} infostates, not at most {size}."
-          )
+          raise ValueError(f"Public state {public_states[k]} has {len(slots)} infostates, more than {size}.")
         index[k, : len(slots)] = slots
       indices.append(index)
       possible.append(weight[index] > 0)
@@ -71,15 +69,15 @@ class Slots:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frontier:
-  """All public states of a game that a network is to know, in groups that do not overlap.
+  """All public states of a game for a network, in groups that do not overlap.
 
   Attributes:
     subgames: of the game.
-    groups: public states that are cut out together: where a search of one level ends.
-    cuts: what lies below each group.
+    groups: public states of each cut: the ends of the searches of one level.
+    cuts: the subgame below each group.
     slots: of each group; M is the same for all.
     public_states: int[K], of all groups, ascending.
-    places: for each group int32[k], the places of its public states among all.
+    places: for each group int32[k], the indices of its public states in `public_states`.
     possible: for each player bool[K, M], see `Slots`.
   """
 
@@ -93,10 +91,12 @@ class Frontier:
 
   @classmethod
   def of(cls, subgames: Subgames) -> "Frontier":
-    """Of a game; ValueError if it has nothing beyond a lookahead."""
-    groups = frontier_states(subgames)
+    """The frontier of a game; ValueError if it has nothing beyond a lookahead."""
+    groups = frontier_groups(subgames)
     if not groups:
-      raise ValueError(f"{subgames.labels.game}: nobody decides twice, so there is nothing to look up.")
+      raise ValueError(
+        f"{subgames.labels.game}: no player decides more than once; a lookahead never ends before the game."
+      )
     cuts = [subgames.cut(group) for group in groups]
     pairs = list(zip(cuts, groups, strict=True))
     own = [Slots.of(cut, group, len(group)) for cut, group in pairs]
@@ -111,7 +111,7 @@ class Frontier:
     return cls(subgames, groups, cuts, slots, states, places, possible)
 
   def ranges(self, group: int, given: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Ranges of sum one over the slots of a group, [k, M], of ranges [R, H] at its cut.
+    """Ranges of sum one over the slots of a group, [k, M], from ranges [R, H] at its cut.
 
     A range of zeros becomes an even one.
     """
@@ -122,7 +122,7 @@ class Frontier:
 
 
 def even_if_zero(range_: np.ndarray, possible: np.ndarray) -> np.ndarray:
-  """Ranges [k, M] over what is possible, of sum one; even ones where they are zero."""
+  """Ranges [k, M] over the possible slots, of sum one; zero ranges become even."""
   there = np.where(possible, range_, 0.0)
   there = np.where(there.sum(1, keepdims=True) > 1e-12, there, possible)
   return there / np.maximum(there.sum(1, keepdims=True), 1e-30)

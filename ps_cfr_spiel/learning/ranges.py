@@ -1,10 +1,10 @@
-"""Ranges at which situations are solved: random ones, and reaches of strategies.
+"""The ranges at which situations are solved: random ones, and reaches of strategies.
 
 A sampler draws by number: a draw is one or more ranges for all public states of the frontier at once, and
-depends on the seed and its number alone. In most draws here ranges are *reaches*: how two strategies, taken
-from early and late iterations of CFR and mixed with random ones, come to each public state; in the others
-they are random, with zeros among them. The ranges that a search asks about are reaches too, and a network
-that has only seen random ones serves it badly. `listening` has a sampler of what searches do ask about.
+depends on the seed and its number alone. In most draws here ranges are *reaches*, of two strategies from
+early and late iterations of CFR, mixed with random ones; in the others they are random, with zeros among
+them. The ranges in a search are reaches too, and a network trained on random ranges alone serves it badly.
+`listening` has a sampler of the ranges in searches.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.places import Frontier, even_if_zero
 from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
-ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, whose strategies reaches are made of
+ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, the source of strategies for reaches
 NOISE = (0.0, 0.02, 0.1, 0.3)  # shares of random strategies in them
 
 Ranges = tuple[np.ndarray, np.ndarray]
@@ -30,19 +30,19 @@ Drawn = list[Ranges]  # for each group of the frontier the ranges [k, M] of both
 
 
 class RangeSampler(Protocol):
-  """Where ranges come from; its `repr` goes into the card of what is learned."""
+  """A source of ranges; its `repr` goes into the card of the examples."""
 
   def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
-    """A function from the number of a draw to its ranges, as many for every number."""
+    """A function from the number of a draw to its ranges, the same number of them for every draw."""
     ...
 
 
 @dataclasses.dataclass(frozen=True)
-class Reaches:
+class ReachSampler:
   """Reaches of strategies of CFR, and random ranges; see the file.
 
   Attributes:
-    share: of draws that are reaches.
+    share: share of draws that are reaches.
   """
 
   share: float = 0.7
@@ -52,11 +52,11 @@ class Reaches:
 
   def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
     """See `RangeSampler`."""
-    return _Reaches(frontier, seed, self.share)
+    return _ReachSampler(frontier, seed, self.share)
 
 
-class _Reaches:
-  """`Reaches` on a game."""
+class _ReachSampler:
+  """`ReachSampler` on a game."""
 
   def __init__(self, frontier: Frontier, seed: int, share: float):
     self.frontier, self.seed, self.share = frontier, seed, share
@@ -95,7 +95,7 @@ class _Reaches:
     return found
 
   def _reach(self, player: int, random: np.random.Generator) -> np.ndarray:
-    """[sequences, H]: reach of a strategy of CFR's, mixed with a random one."""
+    """[sequences, H]: the reach of a strategy of CFR, mixed with a random one."""
     profiles = self.profiles[player]
     strategy, share = profiles[random.integers(len(profiles))], random.choice(NOISE)
     mixed = perturbed(strategy, share, random)

@@ -1,8 +1,9 @@
-"""What a network has learned of rivers, as the value function of searches that end when the last card comes.
+"""The learned values of rivers, as the value function of searches that end when the last card comes.
 
-A hand is worth what it wins if both check the river down, which the game's own leaf evaluator says exactly,
-and what betting adds: the network's answer for hands of this strength, times the chance that the opponent has
-a hand beside it. The answers are shifted together so that both players' values sum to zero, exactly.
+A hand is worth its showdown value if both players check the river down, which the game's own leaf evaluator
+has exactly, plus the value of betting: the network's answer for hands of this strength, times the probability
+that the opponent has a hand beside it. The answers are shifted together so both players' values sum to zero,
+exactly.
 """
 
 import dataclasses
@@ -20,7 +21,7 @@ from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.learned_values import NOTHING
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
-from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, places
+from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, hand_places
 from ps_cfr_spiel.poker import cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
@@ -28,16 +29,16 @@ from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RiverValues:
-  """What a network has learned of rivers: a `ValueFunction` for `ContinualResolving` on turns.
+  """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns.
 
   Attributes:
-    network: from stacks and ranges at `PLACES` to what betting adds, in units of `scale`.
+    network: from stacks and ranges at `PLACES` to the value of betting, in units of `scale`.
     scale: float32[], in pots.
-    card: how it was made: data, teacher, seed, errors; saved with it.
-    losses: float64[n, 3], (step, training loss, validation loss) while it was trained.
+    card: its origin: data, teacher, seed, errors; saved with it.
+    losses: float64[n, 3], (step, training loss, validation loss) during training.
   """
 
-  FEATURES: ClassVar[str] = "places and stacks of rivers"  # what the network is told of a public state
+  FEATURES: ClassVar[str] = "places and stacks of rivers"  # the network's input beside ranges
 
   network: ValueNetwork
   scale: np.ndarray
@@ -45,7 +46,7 @@ class RiverValues:
   losses: np.ndarray
 
   def __repr__(self) -> str:
-    """What searches that use it call it."""
+    """The name in messages and cards of searches."""
     return f"RiverValues({self.card['learned_from']} rivers)"
 
   @classmethod
@@ -59,12 +60,12 @@ class RiverValues:
 
   @staticmethod
   def extent(_: Rivers) -> tuple[int, tuple[int, int]]:
-    """How many stacks, and places of each player's hands, a network is told of, whatever the rivers."""
+    """The numbers of stacks, and of places of each player's hands, in a network; the same for all rivers."""
     return len(RATIOS), (PLACES, PLACES)
 
   def tensors(self, rivers: Rivers, rows: np.ndarray) -> "RiverTensors":
-    """Some of the rivers, as training takes them."""
-    place = places(rivers.board[rows])
+    """Some of the rivers, in the form for training."""
+    place = hand_places(rivers.board[rows])
     ranges = [r[rows] for r in rivers.ranges]
     beside = [compatible(r.astype(float)) for r in ranges[::-1]]
     added = [(v[rows] - c[rows]) / self.scale for v, c in zip(rivers.values, rivers.checked, strict=True)]
@@ -84,9 +85,9 @@ class RiverValues:
     )
 
   def check(self, rivers: Any) -> None:
-    """ValueError unless it may be trained further on these."""
+    """ValueError unless these are rivers, for further training."""
     if not isinstance(rivers, Rivers):
-      raise ValueError(f"The values are of rivers, the situations of {rivers.card['game']}.")
+      raise ValueError(f"These values were trained on rivers; the examples are from {rivers.card['game']}.")
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
@@ -103,13 +104,13 @@ class RiverValues:
     whole = [(at, runout) for at in line for runout in range(boards)] == found
     if not whole or any(form.player[form.parent[at]] != CHANCE for at in line):
       raise ValueError(
-        f"{game}: values of rivers are for searches that end with the turn, lookahead='round'."
+        f"{game}: values of rivers are for searches that end with the turn; set lookahead='round'."
       )
     shape = subgames.shape([public_states] if count else [])
     rows = (shape if pad_to is None else pad_to(shape)).roots[0] // boards  # lines of betting, with padding
     spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
     behind = form.game.get_parameters()["stack"] - spent
-    place = places(np.array([(*form.game.board, *card) for card in lines.runouts[-1].tolist()]))
+    place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[-1].tolist()]))
     own = [cards.hand_numbers(held) for held in form.cards]
     ends = np.tile(spent.astype(float), (boards, 1))
     leaves: Any = subgames.tree.leaves
@@ -126,16 +127,16 @@ class RiverValues:
     )
 
   def save(self, path: str | os.PathLike) -> None:
-    """Saves the network with its card; OSError if the file cannot be written."""
+    """Save the network with its card; OSError if the file cannot be written."""
     write_network(path, self.FEATURES, self.network, self.card, self.losses, {"scale": self.scale})
 
   @classmethod
   def load(cls, path: str | os.PathLike) -> "RiverValues":
-    """Reads a file of `save`.
+    """Read a file of `save`.
 
     Raises:
       OSError: the file cannot be read.
-      ValueError: it is truncated or damaged, holds something else, or its features are others.
+      ValueError: it is truncated or damaged, holds something else, or has other features.
     """
     network, card, losses, more = read_network(
       path, cls.FEATURES, lambda _: {"scale": ((), np.dtype(np.float32))}
@@ -144,7 +145,7 @@ class RiverValues:
 
 
 def turn_of(subgames: Subgames) -> Lines:
-  """The lines of betting of a turn; ValueError if the game is none."""
+  """The lines of betting of a turn; ValueError for other games."""
   source = subgames.labels.source
   if isinstance(source, Deals) and isinstance(subgames.tree.leaves, BoardLeaves):
     lines = source.lines
@@ -153,18 +154,18 @@ def turn_of(subgames: Subgames) -> Lines:
       return lines
   game = subgames.labels.game
   raise ValueError(
-    f"{game}: values of rivers are for turns of hold'em with the whole deck: four board cards."
+    f"{game}: values of rivers are for turns of hold'em with the whole deck; use four board cards."
   )
 
 
 @jax.jit
 def _ranges_at(ranges: Array, place: Array) -> Array:
-  """[n, PLACES]: what the fixed places have of ranges [n, H] of hands at places [n, H]."""
+  """[n, PLACES]: the shares of the fixed places in ranges [n, H] of hands at places [n, H]."""
   return jnp.einsum("nh,nhk->nk", ranges, at_places(place))
 
 
 def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
-  """Both players' values [n, H] less their mean by some weights [n, H]; as they are if all weights are 0."""
+  """Both players' values [n, H] less their mean by some weights [n, H]; unchanged if all weights are 0."""
   total = sum(w.sum(1, keepdims=True) for w in weights)
   mean = sum((w * x).sum(1, keepdims=True) for w, x in zip(weights, added, strict=True))
   mean = jnp.where(total > 0, mean / jnp.where(total > 0, total, 1), 0)
@@ -172,15 +173,15 @@ def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
 
 
 class RiverTensors(NamedTuple):
-  """Rivers on the device; what betting adds is in units of `RiverValues.scale`.
+  """Rivers on the device; the value of betting is in units of `RiverValues.scale`.
 
   Attributes:
     ratio: [n, len(RATIOS)].
     place: [n, 1326], see `rivers.places`.
     at: for each player the range at the fixed places, [n, PLACES].
     ranges: of each player [n, 1326].
-    beside: for each player's hands the share of the opponent's range that can be held beside them.
-    added: for each player's hands what betting adds.
+    beside: for each player's hands the share of the opponent's range that they do not block.
+    added: for each player's hands the value of betting.
   """
 
   ratio: Array
@@ -213,7 +214,7 @@ class BoundRivers:
     network, scale: see `RiverValues`.
     ends: on each board n showdowns without further bets, and n folds of player 1 that win the whole pot.
     ratio: [n, len(RATIOS)].
-    mixtures: for each player [B, H, PLACES], where the hands stand on each board.
+    mixtures: for each player [B, H, PLACES], the places of the hands on each board.
     weights: for each player [B, H], of the hands that the board leaves.
   """
 

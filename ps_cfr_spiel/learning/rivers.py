@@ -1,9 +1,10 @@
-"""Solved rivers to learn from, and what a network is told of a river in place of a public state's number.
+"""Solved rivers as examples, and the features of a river in place of a public state's number.
 
 These *features* are the same for all boards that differ in suits only: the *place* of each hand, by its
 strength among the hands that the board leaves, from 0 to 1, and the stack behind in pots. Both are cut into
-linear pieces: a place or a stack is a mixture of the two nearest of a few fixed ones, and a range is what
-each fixed place has of it. What is learned is what betting adds to checking down, which is known exactly.
+linear pieces: a place or a stack is a mixture of the two nearest of a few fixed ones, and a range is given by
+the shares of the fixed places. The network learns the value of betting over that of checking down, which is
+known exactly.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.learning.situations import misshapen, unsound
+from ps_cfr_spiel.learning.examples import misshapen, unsound
 from ps_cfr_spiel.poker import Situation, cards, strengths
 from ps_cfr_spiel.tree import Array
 
@@ -33,12 +34,12 @@ class Rivers:
   """Solved rivers, n of them; in units of the pot.
 
   Attributes:
-    card: how they were drawn and solved.
+    card: their origin: draws and solution.
     board: int[n, 5].
     ratio: float[n], the stack behind.
     ranges: for each player float32[n, 1326], of sum one.
-    values: for each player float32[n, 1326], for each hand the sum of the opponent's range x what is won.
-    checked: the same if there were no chips behind.
+    values: for each player float32[n, 1326], for each hand the sum of the opponent's range x the winnings.
+    checked: the same without chips behind.
     draw: int[n], the same for boards that differ in suits only.
   """
 
@@ -51,11 +52,11 @@ class Rivers:
   draw: np.ndarray
 
   def __len__(self) -> int:
-    """How many there are."""
+    """The number of rivers."""
     return len(self.board)
 
-  def obstacle(self) -> str | None:
-    """Why nobody could learn from these rivers."""
+  def fault(self) -> str | None:
+    """The reason why a network cannot learn from these rivers, or None."""
     n, hands, single, whole = len(self), len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(int)
     pairs = {"range": self.ranges, "value": self.values, "checked": self.checked}
     arrays = {f"{name}{i}": pair[i] for name, pair in pairs.items() for i in (0, 1)}
@@ -68,22 +69,22 @@ class Rivers:
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
-    """Reads what `ps-cfr-spiel generate` wrote.
+    """Read the rivers of `ps-cfr-spiel generate`.
 
     Args:
       folders: of `generate`, or of `solve_batch` with rivers and all hands.
-      progress: show a progress bar; None shows it to people who wait for more than two seconds.
+      progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
 
     Raises:
       OSError: a file cannot be read.
-      ValueError: a file is damaged or holds something else, hands were left out, folders were solved in
-        different ways, or there are no files.
+      ValueError: a file is damaged or holds something else, hands were left out, folders were solved with
+        different settings, or there are no files.
     """
     parts, works = [], []
     for folder in folders:
       paths = sorted(Path(folder).glob("*.npz"))
       if not paths:
-        raise ValueError(f"{folder}: there are no rivers in it; make some by ps-cfr-spiel generate.")
+        raise ValueError(f"{folder}: there are no rivers in it; make some with ps-cfr-spiel generate.")
       for path in paths:
         method, work, arrays = _read(path)
         parts.append((path, method, arrays))
@@ -93,7 +94,7 @@ class Rivers:
     (_, teacher, _), *others = parts
     for path, method, _ in others:
       if method != teacher:
-        raise ValueError(f"{path} was solved in another way than the first: {method}, not {teacher}.")
+        raise ValueError(f"{path} was solved with other settings than the first: {method}, not {teacher}.")
     found = {name: np.concatenate([part[name] for _, _, part in parts]) for name in parts[0][2]}
     card = {"game": "river_subgame", "teacher": repr(teacher), "rivers": sorted(set(works))}
     return cls.of(
@@ -102,7 +103,7 @@ class Rivers:
 
   @classmethod
   def of(cls, card, board, pot, stack, ranges, values, progress: bool | None = False) -> "Rivers":
-    """Of arrays as the files have them (docs/batches.md)."""
+    """The rivers in arrays like those of the files (docs/batches.md)."""
     given = zip(board.tolist(), pot.tolist(), ranges.astype(float), strict=True)
     down = [Situation(tuple(b), p, p // 2, "fcpa", r) for b, p, r in given]
     found = solve_batch(down, iterations=1, hands="all", strategies=False, progress=progress)
@@ -116,13 +117,13 @@ class Rivers:
 
 
 def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
-  """How the rivers of a file were solved, which they are, and their arrays."""
+  """The settings and the situations of a file's rivers, and their arrays."""
   file = storage.read(path)
   if file.header["kind"] != "batch" or "board" not in file.shapes or "method" not in file.header:
     raise ValueError(f"{path} holds no solved rivers.")
   method = file.header["method"]
   if not isinstance(method, dict) or method.get("hands") != "all":
-    raise ValueError(f"{path}: values of all hands are needed, as generate finds them (hands='all').")
+    raise ValueError(f"{path}: values of all hands are needed; solve with hands='all', like generate.")
   n = file.shapes["number"][0][0] if file.shapes.get("number", ((),))[0] else 0
   hands, single, whole = len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(np.int64)
   expected = {
@@ -134,7 +135,7 @@ def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
 
 
 def up_to_suits(boards: np.ndarray) -> np.ndarray:
-  """int[n]: a number for each board [n, 5], the same for those that differ in suits only."""
+  """int[n]: a number for each board [n, 5], the same for boards that differ in suits only."""
   rank, suit = np.divmod(boards.astype(int), len(cards.SUITS))
   digits = len(cards.WHOLE_DECK) ** np.arange(cards.BOARD_SIZE)
   codes = [
@@ -144,8 +145,8 @@ def up_to_suits(boards: np.ndarray) -> np.ndarray:
   return np.unique(np.min(codes, 0), return_inverse=True)[1]
 
 
-def places(boards: np.ndarray) -> np.ndarray:
-  """float32[n, 1326]: the place of each hand on boards [n, 5], 0 to 1, and -1 of those with a card of it."""
+def hand_places(boards: np.ndarray) -> np.ndarray:
+  """float32[n, 1326]: the place of each hand on boards [n, 5], 0 to 1, and -1 of blocked hands."""
   found = np.full((len(boards), len(cards.ALL_HANDS)), -1, np.float32)
   for row, board in zip(found, boards, strict=True):
     live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
@@ -157,7 +158,7 @@ def places(boards: np.ndarray) -> np.ndarray:
 
 
 def mixture(x: Array, fixed: Array) -> Array:
-  """[..., n]: numbers as mixtures of the nearest of n ascending fixed ones; nothing of those below all."""
+  """[..., n]: numbers as mixtures of the nearest of n ascending fixed ones; zero for those below all."""
   x, steps, one = jnp.asarray(x)[..., None], jnp.diff(fixed), jnp.ones(1, fixed.dtype)
   known, above, below = (
     jnp.reshape(y, (1,) * (x.ndim - 1) + (-1,))
@@ -167,7 +168,7 @@ def mixture(x: Array, fixed: Array) -> Array:
 
 
 def at_places(place: Array) -> Array:
-  """[..., PLACES]: hands' places as mixtures of fixed ones; nothing of hands that are not there."""
+  """[..., PLACES]: hands' places as mixtures of fixed ones; zero for blocked hands."""
   return mixture(place, jnp.linspace(0, 1, PLACES))
 
 

@@ -1,8 +1,8 @@
-"""Learns in turns: solve situations, train, search with what was learned, solve what the searches met, ...
+"""Learning in turns: solve situations, train, search with the learned values, solve the situations met, ...
 
-Two ways to solve. "solve" goes to the end of the game, which small games allow. "search" looks one decision
-ahead and takes the network's own values beyond, so that nothing is ever solved to its end but what lies at
-the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBeL).
+Situations are solved in two ways. "solve" goes to the end of the game, in small games. "search" looks one
+decision ahead and uses the network's own values beyond, so only the last decisions are ever solved to the
+end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBeL).
 """
 
 import functools
@@ -16,21 +16,21 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
+from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.learned_values import LearnedValues
-from ps_cfr_spiel.learning.listening import Searches
+from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.places import Frontier
-from ps_cfr_spiel.learning.ranges import Reaches
-from ps_cfr_spiel.learning.settings import Settings
-from ps_cfr_spiel.learning.situations import Situations
-from ps_cfr_spiel.learning.teaching import OneAhead, generate
+from ps_cfr_spiel.learning.ranges import ReachSampler
+from ps_cfr_spiel.learning.settings import TrainingSettings
+from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
 from ps_cfr_spiel.learning.training import resume, train
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.storage import make_folder
 from ps_cfr_spiel.subgames import Subgames
 
 TEACHERS = ("solve", "search")
-MOST_TEXT = 80  # characters of what differs
-REMEMBERED = 4  # turns whose data are trained on if searches teach: older values came from worse networks
+MOST_TEXT = 80  # characters of a difference in messages
+REMEMBERED = 4  # turns of data to train on if searches teach: older values came from worse networks
 
 
 def self_play(
@@ -47,29 +47,29 @@ def self_play(
   training: dict[str, Any] | None = None,
   **options: Any,
 ) -> LearnedValues:
-  """Learns the values of a game, more and more of them at the ranges that its own searches ask about.
+  """Learn the values of a game, more and more of them at the ranges of its own searches.
 
-  Ctrl-C in training ends all of it and keeps the best of this turn.
+  Ctrl-C in training ends the call and keeps the best network of this turn.
 
   Args:
     game: any that `build_tree` takes, with public states.
-    turns: how often searches are listened to; 0 learns from `Reaches` alone.
-    draws: of ranges by `Reaches`, at the start.
-    chains: of searches by `Searches`, in each turn.
+    turns: rounds of listening to searches; 0 learns from `ReachSampler` alone.
+    draws: of ranges by `ReachSampler`, at the start.
+    chains: of searches by `SearchSampler`, in each turn.
     teacher: "solve" or "search"; see the file.
     seed: of all random numbers.
-    iterations: of CFR by which situations are solved.
-    folder: keeps the data and values of each turn, made if it is not there; what is there of the same call
-      is not done again, and a training that ended early goes on.
-    progress: show progress bars; None shows them to people who wait for more than two seconds.
+    iterations: of CFR for each situation.
+    folder: keeps the data and values of each turn, created if needed; existing files of the same call are
+      reused, and a training that ended early is continued.
+    progress: show progress bars; None: on a terminal or in a notebook, after two seconds.
     callback: called with the values after each turn.
-    training: further arguments of `train`, of those that say how it trains, and `checkpoint_seconds`.
+    training: further arguments of `train` about its method, and `checkpoint_seconds`.
     **options: of `build_tree`.
 
   Raises:
     OSError: the folder cannot be written or read.
-    ValueError: an argument is not one of the allowed (see `generate` and `train`), or the folder has files of
-      another call.
+    ValueError: an argument is not one of the allowed values (see `generate_examples` and `train`), or the
+      folder has files of another call.
   """
   turns, chains = check_count("turns", turns, 0), check_count("chains", chains, 1)
   check_option("teacher", teacher, TEACHERS)
@@ -78,16 +78,18 @@ def self_play(
   if callback is not None and not callable(callback):
     raise ValueError(f"callback must be a function of the values, got {callback!r}.")
   training = {} if training is None else training
-  settings, subgames = Settings.of(seed, training), Subgames.of(game, **options)
+  settings, subgames = TrainingSettings.of(seed, training), Subgames.of(game, **options)
   frontier = Frontier.of(subgames)
   settings.check_memory(*LearnedValues.extent(frontier))
   every = {name: training[name] for name in ("checkpoint_seconds",) if name in training}
   place = None if folder is None else make_folder(Path(folder))
-  sampler, parts, values = Reaches(), [], None
+  sampler, parts, values = ReachSampler(), [], None
   for turn in range(turns + 1):
     beyond = OneAhead(iterations, values) if teacher == "search" else CFRValues(iterations)
     count, first = (draws, 0) if values is None else (chains, (turn - 1) * chains)
-    make = functools.partial(generate, subgames, count, seed, first, iterations, sampler, beyond, progress)
+    make = functools.partial(
+      generate_examples, subgames, count, seed, first, iterations, sampler, beyond, progress
+    )
     wanted = {
       "game": subgames.labels.game,
       "seed": seed,
@@ -96,30 +98,30 @@ def self_play(
       "draws": f"{first} to {first + count - 1}",
       "public states": frontier.public_states.tolist(),
     }
-    parts.append(_kept(place and place / f"situations-{turn}.npz", make, wanted))
+    parts.append(_kept(place and place / f"examples-{turn}.npz", make, wanted))
     if teacher == "search":  # older values came from worse networks
       parts = [part for part in parts if part.card["teacher"] == repr(beyond)][-REMEMBERED:]
     file = place and place / f"values-{turn}.npz"
     values = _trained(
-      Situations.mixed(parts), values, file, settings._replace(seed=seed + turn), progress, every
+      Examples.mixed(parts), values, file, settings._replace(seed=seed + turn), progress, every
     )
     if callback is not None:
       callback(values)
     if not values.card["finished"]:
       break
-    sampler = Searches(values)
+    sampler = SearchSampler(values)
   assert values is not None
   return values
 
 
-def _kept(file: Path | None, make: Callable[[], Situations], wanted: dict[str, Any]) -> Situations:
-  """The situations of a turn: from their file if it is there and says what is wanted, else made and kept."""
+def _kept(file: Path | None, make: Callable[[], Examples], wanted: dict[str, Any]) -> Examples:
+  """The examples of a turn: from their file if it fits `wanted`, else made and saved."""
   if file is None or not file.exists():
     made = make()
     if file is not None:
       made.save(file)
     return made
-  found = Situations.load(file)
+  found = Examples.load(file)
   numbers = np.unique(found.draw)
   draws = f"{numbers.min(initial=0)} to {numbers.max(initial=-1)}"
   given = {name: found.card.get(name) for name in wanted}
@@ -129,26 +131,26 @@ def _kept(file: Path | None, make: Callable[[], Situations], wanted: dict[str, A
 
 
 def _trained(
-  situations: Situations,
+  examples: Examples,
   start: LearnedValues | None,
   file: Path | None,
-  settings: Settings,
+  settings: TrainingSettings,
   progress: bool | None,
   every: dict[str, Any],
 ) -> LearnedValues:
-  """The values of a turn: from their file as far as it goes."""
+  """The values of a turn: from their file, continued if unfinished."""
   if start is not None:
     width, layers = start.network.size
     settings = settings._replace(width=width, layers=layers)
   if file is None or not file.exists():
-    return train(situations, start=start, checkpoint=file, progress=progress, **settings._asdict(), **every)
+    return train(examples, start=start, checkpoint=file, progress=progress, **settings._asdict(), **every)
   found = LearnedValues.load(file)
-  _same_call(file, Settings.said_by(found.card)._asdict(), settings._asdict())
-  return resume(situations, found, file, progress=progress, **every)
+  _same_call(file, TrainingSettings.from_card(found.card)._asdict(), settings._asdict())
+  return resume(examples, found, file, progress=progress, **every)
 
 
 def _same_call(file: Path, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-  """ValueError, naming the first that differs, unless a file was made as is wanted."""
+  """ValueError, naming the first difference, unless a file was made by the same call."""
   for name, value in wanted.items():
     if given[name] != value:
       found, asked = (textwrap.shorten(str(x), MOST_TEXT) for x in (given[name], value))

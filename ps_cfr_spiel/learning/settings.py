@@ -1,4 +1,4 @@
-"""How a network is trained: what users may choose, and how much memory that takes."""
+"""The settings of training, and its memory."""
 
 from typing import Any, NamedTuple
 
@@ -14,12 +14,12 @@ from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.learning.network import count_parameters
 
 CHECK = 200  # steps between looks at the validation loss
-SINGLE, NUMBER = 4, 8  # bytes of a parameter, and of the number of a situation
+SINGLE, NUMBER = 4, 8  # bytes of a parameter, and of the number of an example
 COPIES = 9  # of the parameters at the peak: weights, both moments, gradients, the best so far; roughly
 
 
-class Settings(NamedTuple):
-  """How a network is trained; see `train`."""
+class TrainingSettings(NamedTuple):
+  """The settings of training; see `train`."""
 
   seed: int = 0
   steps: int = 6000
@@ -30,11 +30,11 @@ class Settings(NamedTuple):
   patience: int = 20
 
   @classmethod
-  def of(cls, seed: int, training: Any) -> "Settings":
-    """Of further arguments of `train`, as `self_play` takes them: those that it does not set itself.
+  def of(cls, seed: int, training: Any) -> "TrainingSettings":
+    """The settings from `self_play`'s further arguments of `train`.
 
     Raises:
-      ValueError: it is no dict, one is not among those, or has a value that `train` does not allow.
+      ValueError: it is not a dict, has an unknown name, or a value that `train` does not allow.
     """
     for name in check_instance("training", training, dict):
       check_option("entry of training", name, (*cls._fields[1:], "checkpoint_seconds"))
@@ -42,16 +42,14 @@ class Settings(NamedTuple):
     return cls(seed, **{name: training[name] for name in cls._fields if name in training}).checked()
 
   @classmethod
-  def said_by(cls, card: Any) -> "Settings":
-    """With which values were trained, by their card; ValueError if it does not say so."""
+  def from_card(cls, card: Any) -> "TrainingSettings":
+    """The settings with which values were trained, by their card; ValueError if it lacks them."""
     try:
       return cls(seed=card["training_seed"], **card["training"]).checked()
     except (KeyError, TypeError, ValueError) as error:
-      raise ValueError(
-        f"The values do not say how they were trained; their card is damaged: {error}."
-      ) from error
+      raise ValueError(f"The card of the values is damaged: its settings of training: {error}.") from error
 
-  def checked(self) -> "Settings":
+  def checked(self) -> "TrainingSettings":
     """The same, as plain numbers; ValueError if one is not allowed."""
     counts = ("steps", "batch", "width", "layers", "patience")
     return self._replace(
@@ -61,17 +59,17 @@ class Settings(NamedTuple):
     )
 
   def check_memory(self, places: int, slots: tuple[int, int]) -> None:
-    """Refuses a training that does not fit into the memory that is free.
+    """Refuse training that does not fit into the free memory.
 
     Args:
       places: of the network.
       slots: of the network, for each player.
 
     Raises:
-      TooLarge: a ValueError; says how much memory is needed, and how to need less.
+      TooLarge: a ValueError; more memory is needed.
     """
     parameters = count_parameters(places, slots, self.width, self.layers)
-    of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and what layers say
+    of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and the layers' outputs
     check_needs(
       f"Training with width={self.width}, layers={self.layers} and batch={self.batch}",
       {
@@ -79,5 +77,5 @@ class Settings(NamedTuple):
         "for batches": self.batch * of_each,
       },
       None,
-      "A smaller width, fewer layers or a smaller batch take less",
+      "To use less memory: a smaller width, fewer layers or a smaller batch",
     )

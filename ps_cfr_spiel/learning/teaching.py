@@ -1,4 +1,4 @@
-"""Solves situations at ranges that a sampler draws: data to learn from."""
+"""The solution of situations at drawn ranges: examples for training."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.places import Frontier
-from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, Reaches
-from ps_cfr_spiel.learning.situations import Situations
+from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, ReachSampler
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import BoundCFR, CFRValues, FrozenValues, Levels, ValueFunction
 from ps_cfr_spiel.subgames import FrontierLeaves, PadTo, Subgames
 
-CHUNK = 32  # ranges that are solved in one call
+CHUNK = 32  # situations solved in one call
 
 
 class Teacher(Protocol):
-  """What solves situations: `CFRValues`, or `OneAhead`; its `repr` goes into the card of what is learned."""
+  """The solver of situations: `CFRValues`, or `OneAhead`; its `repr` goes into the card of the examples."""
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
     """See `search.ValueFunction`."""
@@ -32,11 +32,11 @@ class Teacher(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class OneAhead:
-  """Solves until the next decision of the player who acts, and takes values of others beyond.
+  """A teacher that solves until the acting player's next decision, with a value function beyond.
 
   Attributes:
     iterations: of CFR with the default rule.
-    beyond: what the next decisions are worth; nothing, if None.
+    beyond: values of the next decisions; zeros, if None.
   """
 
   iterations: int = 100
@@ -56,16 +56,15 @@ class OneAhead:
     )
     tree = subgame.tree
     if subgame.limited:
-      states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
       types = [p.types for p in tree.players]
       first, second = zip(subgame.shape.frontier, types, strict=True)
       nothing = FrozenValues((np.zeros(first), np.zeros(second)))
-      beyond = nothing if self.beyond is None else self.beyond.bind(subgames, states)
+      beyond = nothing if self.beyond is None else self.beyond.bind(subgames, subgame.frontier_states)
       tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
     return BoundCFR(tree, subgame.leaf_roots, np.int32(self.iterations), NRMPlus(), "average")
 
 
-def generate(
+def generate_examples(
   game: pyspiel.Game | Subgames,
   draws: int = 1200,
   seed: int = 0,
@@ -75,27 +74,29 @@ def generate(
   teacher: Teacher | None = None,
   progress: bool | None = None,
   **options: Any,
-) -> Situations:
-  """Solves situations of all public states where a search's lookahead may end.
+) -> Examples:
+  """Solve situations of all public states where a search's lookahead may end.
 
   Args:
-    game: any that `build_tree` takes, with public states; or what `Subgames.of` made of it.
-    draws: of ranges; each gives one or more situations of every public state.
+    game: any that `build_tree` takes, with public states; or the result of `Subgames.of`.
+    draws: of ranges; each gives one or more examples of every public state.
     seed: of the random numbers.
-    first: number of the first draw; a data set is continued by shards with larger numbers.
-    iterations: of NRM+ by which each situation is solved, if no teacher is given.
-    ranges: where ranges come from, `Reaches()` by default; `Searches(values)` for those that searches with
-      these values meet.
-    teacher: solves them; `CFRValues(iterations)` by default, to the end of the game.
-    progress: show a progress bar; None shows it to people who wait for more than two seconds.
+    first: number of the first draw; shards with larger numbers continue a data set.
+    iterations: of NRM+ for each situation, without a teacher.
+    ranges: source of ranges, `ReachSampler()` by default; `SearchSampler(values)` for the ranges in searches
+      with these values.
+    teacher: solver; `CFRValues(iterations)` by default, to the end of the game.
+    progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
     **options: of `build_tree`.
 
   Raises:
-    ValueError: an argument is not one of the allowed, or the game has nothing beyond a lookahead.
+    ValueError: an argument is not one of the allowed values, or the game has nothing beyond a lookahead.
   """
   check_count("draws", draws, 1)
   seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
-  sampler: RangeSampler = Reaches() if ranges is None else check_binds("ranges", ranges, "Reaches()")
+  sampler: RangeSampler = (
+    ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
+  )
   method: Teacher = (
     CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
   )
@@ -103,7 +104,7 @@ def generate(
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
   solver, draw = _Teacher(frontier, method, card), sampler.bind(frontier, seed)
-  parts: list[Situations] = []
+  parts: list[Examples] = []
   waiting: list[tuple[int, Drawn]] = []
   with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
     for number in range(first, first + draws):
@@ -112,21 +113,21 @@ def generate(
         parts.append(solver.solve(waiting[:CHUNK]))
         waiting = waiting[CHUNK:]
       bar.update()
-  return Situations.join(parts)
+  return Examples.join(parts)
 
 
 class _Teacher:
-  """Solves drawn ranges, group of public states by group."""
+  """The solution of drawn ranges, group by group of public states."""
 
   def __init__(self, frontier: Frontier, teacher: Teacher, card: dict[str, Any]):
     self.frontier, self.card = frontier, card
     bound = [teacher.bind(frontier.subgames, group) for group in frontier.groups]
-    self.bound = [check_instance(f"What {teacher} binds", one, BoundCFR) for one in bound]
+    self.bound = [check_instance(f"the bound values of {teacher}", one, BoundCFR) for one in bound]
 
-  def solve(self, given: Sequence[tuple[int, Drawn]]) -> Situations:
-    """Situations of ranges with the numbers of their draws, at most `CHUNK`.
+  def solve(self, given: Sequence[tuple[int, Drawn]]) -> Examples:
+    """The examples of ranges with the numbers of their draws, at most `CHUNK`.
 
-    The device always solves `CHUNK` of them, so that it compiles once.
+    The device always solves `CHUNK` of them, so it compiles once.
     """
     numbers, drawn = zip(*given, strict=True)
     frontier, shards = self.frontier, []
@@ -138,12 +139,12 @@ class _Teacher:
       values = tuple(np.asarray(v)[: len(numbers)] for v in found)
       flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
       shards.append(
-        Situations(
+        Examples(
           self.card, frontier.public_states, frontier.possible, np.tile(place, len(numbers)), flat(ranges),
           flat(values), np.repeat(np.array(numbers, np.int32), len(place)),
         )
       )  # fmt: skip
-    return Situations.join(shards)
+    return Examples.join(shards)
 
 
 @jit()

@@ -1,4 +1,4 @@
-"""Fits a network to solved situations: Huber loss, Adam with a falling step; the best that it met is kept."""
+"""The fit of a network to examples: Huber loss, Adam with a falling step; the best network is kept."""
 
 import contextlib
 import dataclasses
@@ -14,23 +14,23 @@ import optax
 
 from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.learning.fitting import measure, take_steps
+from ps_cfr_spiel.learning.examples import Examples
+from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.learned_values import NOTHING, LearnedValues
 from ps_cfr_spiel.learning.network_files import features_of
 from ps_cfr_spiel.learning.river_values import RiverValues
 from ps_cfr_spiel.learning.rivers import Rivers
-from ps_cfr_spiel.learning.settings import CHECK, Settings
-from ps_cfr_spiel.learning.situations import Situations
+from ps_cfr_spiel.learning.settings import CHECK, TrainingSettings
 from ps_cfr_spiel.reports import progress_bar
 
-HELD_OUT = 20  # one draw in so many is for validation
-KINDS: dict[type, Any] = {Situations: LearnedValues, Rivers: RiverValues}  # what is learned from which data
+HELD_OUT = 20  # one draw in this number is for validation
+KINDS: dict[type, Any] = {Examples: LearnedValues, Rivers: RiverValues}  # from data to learned values
 
 Values = LearnedValues | RiverValues
 
 
 def train(
-  situations: Situations | Rivers,
+  examples: Examples | Rivers,
   seed: int = 0,
   steps: int = 6000,
   batch: int = 1000,
@@ -43,97 +43,97 @@ def train(
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
 ) -> Any:
-  """Trains a network; Ctrl-C ends it early and keeps the best so far.
+  """Train a network; Ctrl-C ends it early and keeps the best so far.
 
   Args:
-    situations: to learn from, `Situations` or `Rivers`; one draw in 20 is held out for validation.
+    examples: `Examples` or `Rivers`; one draw in 20 is held out for validation.
     seed: of the first weights and the batches.
     steps: of Adam; its step falls from `learning_rate` to a hundredth of it along half a cosine.
-    batch: situations for one step.
+    batch: examples for one step.
     width: of the layers.
-    layers: residual ones, after the first.
+    layers: number of residual layers, after the first.
     learning_rate: the first.
-    patience: stop if the validation loss has not fallen for so many looks at it, one every 200 steps.
-    start: what was learned before, whose network is trained further; it sets `width` and `layers`.
-    checkpoint: file for the best so far, which `resume` goes on from; written at once, regularly and at the
+    patience: number of evaluations, one every 200 steps, without a fall of the validation loss before the
       end.
-    checkpoint_seconds: least time between two saves.
-    progress: show a progress bar with losses; None shows it to people who wait for more than two seconds.
+    start: values with a network to train further; it sets `width` and `layers`.
+    checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
+    checkpoint_seconds: minimum time between two saves.
+    progress: show a progress bar with losses; None: on a terminal or in a notebook, after two seconds.
 
   Returns:
-    `LearnedValues` of situations, `RiverValues` of rivers.
+    `LearnedValues` for examples, `RiverValues` for rivers.
 
   Raises:
     OSError: the checkpoint cannot be written.
-    ValueError: an argument is not one of the allowed, there are too few draws, a range or a value is not
-      sound, `start` is of other public states, or more memory is needed than is free.
+    ValueError: an argument is not one of the allowed values, there are too few draws, a range or a value is
+      not sound, `start` has other public states, or more memory is needed than is free.
   """
-  _check(situations)
-  kind: Any = KINDS[type(situations)]
+  _check(examples)
+  kind: Any = KINDS[type(examples)]
   if start is not None:
-    check_instance("start", start, *KINDS.values()).check(situations)
+    check_instance("start", start, *KINDS.values()).check(examples)
     width, layers = start.network.size
-  settings = Settings(seed, steps, batch, width, layers, learning_rate, patience).checked()
+  settings = TrainingSettings(seed, steps, batch, width, layers, learning_rate, patience).checked()
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
-  settings.check_memory(*kind.extent(situations))
-  begun = start or kind.untrained(situations, settings.seed, settings.width, settings.layers)
-  return _fit(situations, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
+  settings.check_memory(*kind.extent(examples))
+  begun = start or kind.untrained(examples, settings.seed, settings.width, settings.layers)
+  return _fit(examples, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
 
 
 def resume(
-  situations: Situations | Rivers,
+  examples: Examples | Rivers,
   values: Values,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
 ) -> Any:
-  """Goes on with a training that ended early, from the best network and the last step that it saved.
+  """Continue training that ended early, from the best network and the last saved step.
 
-  Adam's moments begin anew. Where all steps were done, or patience had run out, nothing is left to do.
+  Adam's moments begin anew. Nothing is left to do after the last step, or when patience has run out.
 
   Args:
-    situations: those that it was trained on.
-    values: a checkpoint of `train`, or what it gave back after Ctrl-C.
+    examples: those of the first training.
+    values: a checkpoint of `train`, or its result after Ctrl-C.
     checkpoint: see `train`.
     checkpoint_seconds: see `train`.
     progress: see `train`.
 
   Raises:
     OSError: the checkpoint cannot be written.
-    ValueError: an argument is not one of the allowed, or the values were trained on other situations.
+    ValueError: an argument is not one of the allowed values, or the values were trained on other examples.
   """
-  _check(situations)
-  check_instance("values", values, *KINDS.values()).check(situations)
-  known = {name: values.card.get(name) for name in situations.card}
-  if known != situations.card or values.card.get("learned_from") != len(situations):
-    raise ValueError(f"These values have learned from other situations: {known}, not {situations.card}.")
-  settings = Settings.said_by(values.card)
+  _check(examples)
+  check_instance("values", values, *KINDS.values()).check(examples)
+  known = {name: values.card.get(name) for name in examples.card}
+  if known != examples.card or values.card.get("learned_from") != len(examples):
+    raise ValueError(f"These values were trained on other examples: {known}, not {examples.card}.")
+  settings = TrainingSettings.from_card(values.card)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
-  return _fit(situations, values, settings, saving, progress)
+  return _fit(examples, values, settings, saving, progress)
 
 
 def load_values(path: str | os.PathLike) -> Values:
-  """Reads a file of either kind of values.
+  """Read a file of either kind of values.
 
   Raises:
     OSError: the file cannot be read.
-    ValueError: it is truncated or damaged, holds something else, or its features are unknown here.
+    ValueError: it is truncated or damaged, holds something else, or its features are unknown.
   """
   known = {kind.FEATURES: kind for kind in KINDS.values()}
   features = features_of(path)
   if features not in known:
-    raise ValueError(f"{path}: the network wants the features {features!r}; known are {', '.join(known)}.")
+    raise ValueError(f"{path}: the network has the features {features!r}; known are {', '.join(known)}.")
   return known[features].load(path)
 
 
 class _Saving:
-  """Writes the best so far to a checkpoint, if there is one."""
+  """The checkpoint of the best network so far, if there is one."""
 
   def __init__(self, path: str | os.PathLike | None, seconds: float):
     self.path, self.seconds, self.last = path, seconds, time.monotonic()
 
   def due(self) -> bool:
-    """Whether the last time was long ago."""
+    """True if the last save was long ago."""
     return self.path is not None and time.monotonic() - self.last >= self.seconds
 
   def __call__(self, values: Values) -> None:
@@ -142,9 +142,11 @@ class _Saving:
       self.last = time.monotonic()
 
 
-def _fit(situations: Any, start: Any, settings: Settings, saving: _Saving, progress: bool | None) -> Any:
-  """Trains from the last step among the losses of `start`."""
-  held = held_out(situations)
+def _fit(
+  examples: Any, start: Any, settings: TrainingSettings, saving: _Saving, progress: bool | None
+) -> Any:
+  """Train from the last step among the losses of `start`."""
+  held = held_out(examples)
   if held.all() or not held.any():
     raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")
   losses, count = start.losses.tolist(), int((~held).sum())
@@ -152,7 +154,7 @@ def _fit(situations: Any, start: Any, settings: Settings, saving: _Saving, progr
   steps = settings.steps
   random = np.random.default_rng([settings.seed, begun])
   with precision("float32"):
-    learned, validation = (start.tensors(situations, np.flatnonzero(m)) for m in (~held, held))
+    learned, validation = (start.tensors(examples, np.flatnonzero(m)) for m in (~held, held))
     network = to_device(start.network, "float32")
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, steps, 0.01))
     state = _at_step(optimiser.init(eqx.filter(network, eqx.is_array)), begun)
@@ -160,9 +162,9 @@ def _fit(situations: Any, start: Any, settings: Settings, saving: _Saving, progr
 
     def result() -> Any:
       own = {name: x for name, x in settings._asdict().items() if name != "seed"}
-      found = {name: float(x) for name, x in measure(best, validation)._asdict().items()}
+      found = {name: float(x) for name, x in measure_errors(best, validation)._asdict().items()}
       card = {
-        **situations.card, "learned_from": len(situations), "training": own, "training_seed": settings.seed,
+        **examples.card, "learned_from": len(examples), "training": own, "training_seed": settings.seed,
         "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **found,
       }  # fmt: skip
       measured = np.array(losses).reshape(-1, 3)
@@ -170,13 +172,13 @@ def _fit(situations: Any, start: Any, settings: Settings, saving: _Saving, progr
 
     bar = progress_bar(progress, total=steps, initial=begun, unit=" steps", desc="Training")
     with bar, contextlib.suppress(KeyboardInterrupt):
-      saving(result())  # fails now rather than after a long run
+      saving(result())  # an error comes now rather than after a long run
       for done in range(begun, steps, CHECK):
         if _waited(losses) >= settings.patience:
           break
         rows = random.integers(count, size=(min(CHECK, steps - done), settings.batch))
         network, state, loss = take_steps(network, state, learned, rows, optimiser)
-        found = measure(network, validation)
+        found = measure_errors(network, validation)
         losses.append([done + len(rows), float(loss), float(found.loss)])
         bar.update(len(rows))
         bar.set_postfix_str(f"loss {loss:.5f}, validation {found.loss:.5f}")
@@ -189,9 +191,9 @@ def _fit(situations: Any, start: Any, settings: Settings, saving: _Saving, progr
     return found
 
 
-def held_out(situations: Any) -> np.ndarray:
-  """bool[n]: which situations are for validation."""
-  return situations.draw % HELD_OUT == 0
+def held_out(examples: Any) -> np.ndarray:
+  """bool[n]: the examples for validation."""
+  return examples.draw % HELD_OUT == 0
 
 
 def _last(losses: list[list[float]]) -> int:
@@ -200,7 +202,7 @@ def _last(losses: list[list[float]]) -> int:
 
 
 def _waited(losses: list[list[float]]) -> int:
-  """For how many looks the validation loss has not fallen."""
+  """The number of evaluations since the validation loss was lowest."""
   found = [x for _, _, x in losses]
   return len(found) - 1 - int(np.argmin(found)) if found else 0
 
@@ -210,7 +212,7 @@ def _at_step(state: Any, step: int) -> Any:
   return jax.tree.map(lambda x: jnp.full_like(x, step) if jnp.issubdtype(x.dtype, jnp.integer) else x, state)
 
 
-def _check(situations: Any) -> None:
-  """ValueError unless these are situations to learn from."""
-  if wrong := check_instance("situations", situations, *KINDS).obstacle():
-    raise ValueError(f"situations must be sound: {wrong}.")
+def _check(examples: Any) -> None:
+  """ValueError unless the examples are sound."""
+  if wrong := check_instance("examples", examples, *KINDS).fault():
+    raise ValueError(f"examples must be sound: {wrong}.")

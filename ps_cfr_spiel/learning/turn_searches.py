@@ -1,8 +1,8 @@
-"""The rivers that searches of turns ask a value function about, overheard as in `listening`.
+"""The rivers in the questions of searches of turns to a value function, overheard as in `listening`.
 
-A network of rivers is good where it was trained, and a search of a turn asks about ranges that its own
-betting leaves. So turns are drawn, searched with what was learned so far, and a few of the rivers beyond the
-lookahead are taken as they were asked about, to be solved and learned from.
+A network of rivers is good where it was trained, and the ranges in a search of a turn depend on its own
+betting. So turns are drawn and searched with the values learned so far; some rivers beyond the lookahead,
+with the ranges of the questions about them, are solved and learned from.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import ValueFunction
 from ps_cfr_spiel.subgames import Subgames
 
-OVERHEARD = 4  # iterations of a search at which it is listened to
+OVERHEARD = 4  # overheard iterations of a search
 RATIOS = (0.5, 1.0, 2.0, 4.0)  # stacks behind on the turn, in pots
 
 
@@ -41,24 +41,24 @@ def rivers_met(
   most: int = 300,
   progress: bool | None = None,
 ) -> list[Situation]:
-  """Rivers that searches of random turns of hold'em ask about, with all hands.
+  """Collect rivers that searches of random turns of hold'em ask about, with all hands.
 
   Args:
-    values: what lies beyond the turn; of `RiverValues`, or any that serves whole rivers.
-    turns: how many to draw and search; boards are uniform, ranges those that betting leaves.
+    values: value function beyond the turn; `RiverValues`, or any other of whole rivers.
+    turns: number of turns to draw and search; boards are uniform, ranges those that betting leaves.
     seed: of the random numbers; a turn depends on it and its number alone.
     pot: chips in the pot on the turn.
-    ratios: stacks behind in pots, of which one is drawn.
+    ratios: stacks behind in pots; one is drawn.
     bets: bet sizes, on the turn and on the river.
-    each: rivers to take of a turn.
-    most: iterations of a search, at most; at least 10.
-    progress: show a progress bar; None shows it to people who wait for more than two seconds.
+    each: number of rivers from a turn.
+    most: maximum of a search's iterations; at least 10.
+    progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
 
   Returns:
     `turns` times `each` rivers, turn by turn, for `solve_batch`.
 
   Raises:
-    ValueError: an argument is not one of the allowed.
+    ValueError: an argument is not one of the allowed values.
   """
   for name, value, least in (("turns", turns, 1), ("each", each, 1), ("most", most, 10)):
     check_count(name, value, least)
@@ -76,10 +76,10 @@ def rivers_met(
 
 
 def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
-  """Chips that each player began with, by ratio; ValueError where `holdem_subgame` does not allow them."""
+  """Chips of each player at the start, by ratio; ValueError where `holdem_subgame` does not allow them."""
   check_count("pot", pot, 2)
   if not (ratios := check_list("ratios", ratios)):
-    raise ValueError("ratios must have at least one number, got none.")
+    raise ValueError("ratios is empty; it must have at least one number.")
   sizes = betting.parse_bets(check_instance("bets", bets, str), 2)
   stacks = [pot // 2 + round(check_number("ratios", ratio, 0, MOST) * pot) for ratio in ratios]
   for stack in stacks:
@@ -89,7 +89,7 @@ def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
 
 
 def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pyspiel.Game:
-  """A turn with a random board, and ranges as earlier betting leaves them."""
+  """A turn with a random board, and ranges that earlier betting leaves."""
   board = tuple(random.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE - 1, replace=False).tolist())
   live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
   ranges = np.zeros((2, len(cards.ALL_HANDS)))
@@ -100,7 +100,7 @@ def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pysp
 
 
 def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
-  """Some of the rivers that a search has asked about, as they were asked about at some iteration."""
+  """Some of the rivers in a search's questions, with the ranges of a random iteration."""
   lines = turn_of(searcher.subgames)
   form, (heard,) = lines.form, searcher.heard.items()
   states, ranges = heard
@@ -116,6 +116,6 @@ def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int
     ):
       weights[held] = weight * asked[row][: len(held)]
     both[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
-    if both.any(1).all():  # a line that somebody never plays is asked about too, and worth nothing
+    if both.any(1).all():  # questions include lines that a player never plays; these are worth nothing
       found.append(Situation(board, 2 * spent, stack, bets, both / both.sum(1, keepdims=True)))
   return found

@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import Form, Lines
-from ps_cfr_spiel.histories import Histories, walked
+from ps_cfr_spiel.histories import Histories, walked_source
 from ps_cfr_spiel.mccfr.sampling_tree import (
   CHANCE_NODE,
   TERMINAL_NODE,
@@ -49,7 +49,7 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
     game: the game.
     tree: its public tree, by `build_tree`.
   """
-  source = walked(tree.names)
+  source = walked_source(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
   form: Form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]

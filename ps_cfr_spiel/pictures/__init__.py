@@ -1,15 +1,15 @@
-"""Pictures with matplotlib, all of them; this room alone imports it.
+"""All pictures, with matplotlib; this room alone imports it.
 
-May use: views and what is below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `public_clusters`,
-`glasses`, `pursuit` and `cheating` are named for what they draw, and a new picture is their neighbour;
-`style` has the colours and sizes that they share. Figures are made without pyplot, so no display is needed
-and nothing global is touched; save one with `figure.savefig("name.png")`.
+May use: views and the rooms below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `public_clusters`,
+`glasses`, `pursuit` and `cheating` are named after their subjects, and a new picture goes beside them;
+`style` has the shared colours and sizes. Figures are made without pyplot: they need no display and change no
+global state. Save one with `figure.savefig("name.png")`.
 """
 
 try:
   import matplotlib  # noqa: F401
 except ModuleNotFoundError as error:
-  raise ModuleNotFoundError("Pictures need matplotlib: pip install 'ps_cfr_spiel[plot]'") from error
+  raise ModuleNotFoundError("Pictures need matplotlib: run pip install 'ps_cfr_spiel[plot]'") from error
 
 from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
 from ps_cfr_spiel.pictures.cards import card_chart

@@ -1,4 +1,4 @@
-"""Pictures of abstractions: how exploitable a policy is against how many sets it is made of."""
+"""Pictures of abstractions: a policy's exploitability over the number of its sets."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ def abstraction_sizes(
 
   Args:
     panels: {game: {method: curves of its runs}}.
-    x_label: what the first numbers of a point are.
-    y_label: what the second are.
-    marks: {game: {method: x}} to compare with, drawn as triangles at `level`, in the method's colour.
-    level: drawn as a dotted line.
-    columns: panels in a row; all of them by default.
+    x_label: name of a point's first number.
+    y_label: name of the second.
+    marks: {game: {method: x}} for comparison, drawn as triangles at `level`, in the method's colour.
+    level: of a dotted line.
+    columns: number of panels in a row; all by default.
   """
   figure, places = figure_with_panels(list(panels), columns)
   methods = list(dict.fromkeys(itertools.chain(*panels.values())))

@@ -1,4 +1,4 @@
-"""What is played after each public card that may come, in the colours of poker tools."""
+"""The strategy after each possible public card, in the colours of poker tools."""
 
 from collections.abc import Mapping
 
@@ -9,21 +9,20 @@ from matplotlib.figure import Figure
 from ps_cfr_spiel.pictures.hands import SIDE, SUITS, boxes, draw_legend, draw_titles
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, chance_moves, seat_of
+from ps_cfr_spiel.views import Spot, chance_moves, charts, seat_of
 
-RANKS = "AKQJT98765432"
 RISES = ("fold", "check", "call")  # no bet and no raise
 
 
 def card_chart(policy: TreePolicy, path: str) -> Figure:
-  """How often each action is played after each card that may come: a grid of ranks and suits.
+  """The frequency of each action after each possible card: a grid of ranks and suits.
 
-  The width of a colour is the action's frequency over all hands that the player has there; the number is how
-  often the player bets or raises.
+  The width of a colour is the action's frequency over all hands of the player there; the number is the
+  frequency of bets and raises.
 
   Args:
     policy: of a game with public cards, such as `holdem_subgame`.
-    path: public moves after which a card comes, "check, check"; see `views.spot`.
+    path: public moves before the card, "check, check"; see `views.spot`.
 
   Raises:
     ValueError: the path is wrong, or no public card comes after it.
@@ -37,24 +36,26 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   who = seat_of(policy.game, first.player)
   draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, on each card after {line}")
   played = np.sum([spot.probability @ spot.weight for spot in spots.values()], axis=0)
-  note = "each card: the share of every action over all hands, and how often the player bets or raises"
+  note = "each card: the share of every action over all hands, and the frequency of bets and raises"
   draw_legend(figure, first.actions, played / np.sum(played), note)
   return figure
 
 
 def cards_to_come(policy: TreePolicy, path: str) -> Mapping[str, Spot]:
-  """The spots after each card that may come next, by its name; see `card_chart`."""
+  """The spots after each possible next card, by its name; see `card_chart`."""
   spots = {name.rpartition(" ")[2]: spot for name, spot in chance_moves(policy, path).items()}
-  unknown = [card for card in spots if len(card) != 2 or card[0] not in RANKS or card[1] not in SUITS]
+  unknown = [card for card in spots if len(card) != 2 or card[0] not in charts.RANKS or card[1] not in SUITS]
   if not spots or unknown:
     where = f"after {path}" if path else "at the start"
-    raise ValueError(f"No public card comes {where} in {policy.labels.game}, so there are none to draw.")
+    raise ValueError(
+      f"No public card comes {where} in {policy.labels.game}; give moves with a card after them."
+    )
   return spots
 
 
 def _draw_cards(axes: Axes, spots: Mapping[str, Spot]) -> None:
   margin, suits = (1 - SIDE) / 2, list(SUITS)
-  places = {card: (RANKS.index(card[0]), suits.index(card[1])) for card in spots}
+  places = {card: (charts.RANKS.index(card[0]), suits.index(card[1])) for card in spots}
   columns, rows = np.array(list(places.values())).T
   axes.add_collection(boxes(columns + margin, rows + margin, SIDE, SIDE, NEVER))
   actions = next(iter(spots.values())).actions
@@ -64,13 +65,13 @@ def _draw_cards(axes: Axes, spots: Mapping[str, Spot]) -> None:
     axes.add_collection(boxes(left, top, SIDE * frequency, height, color))
     left = left + SIDE * frequency
   rises = [k for k, name in enumerate(actions) if name.lower() not in RISES]
-  for row, column in np.ndindex(len(suits), len(RANKS)):
-    card = RANKS[column] + suits[row]
-    name = f"{RANKS[column]}{SUITS[suits[row]]}"
+  for row, column in np.ndindex(len(suits), len(charts.RANKS)):
+    card = charts.RANKS[column] + suits[row]
+    name = f"{charts.RANKS[column]}{SUITS[suits[row]]}"
     axes.text(column + 0.1, row + 0.24, name, fontsize=9, color=INK if card in spots else FAINT, va="center")
     if card in spots:
       share = spots[card].frequencies()[rises].sum()
       text = f"{100 * share:.0f}%" if np.isfinite(share) else "-"
       axes.text(column + 0.92, row + 0.24, text, fontsize=8, color=INK, va="center", ha="right")
-  axes.set(xlim=(0, len(RANKS)), ylim=(len(suits), 0))
+  axes.set(xlim=(0, len(charts.RANKS)), ylim=(len(suits), 0))
   axes.axis("off")

@@ -1,4 +1,4 @@
-"""Pictures of players of Cheat: how often they lie and challenge."""
+"""Pictures of Cheat players: their rates of lies and challenges."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,7 +13,7 @@ def cheat_behaviour(behaviour: cheat.Behaviour, title: str = "") -> Figure:
   """Bars of the three rates in percent, by the number of cards claimed and by rank.
 
   Args:
-    behaviour: what was counted; see `games.cheat.behaviour.count`.
+    behaviour: the counts; see `games.cheat.behaviour.count`.
     title: above both panels.
   """
   figure = Figure(figsize=(11, 4), dpi=DPI, facecolor="white", layout="constrained")

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -11,56 +11,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.evaluation import Point, Runs, comparison
 from ps_cfr_spiel.pictures.style import DPI, INK, LINES, tick_text
 from ps_cfr_spiel.views import pot_of, unit_of
 
 
-class Measured(Protocol):
-  """A point of a run; see `evaluation.Point`."""
-
-  @property
-  def iteration(self) -> int: ...  # noqa: D102
-
-  @property
-  def exploitability(self) -> float: ...  # noqa: D102
-
-
-class Timed(Measured, Protocol):
-  """A point that knows its time; see `evaluation.Point`."""
-
-  @property
-  def seconds(self) -> float: ...  # noqa: D102
-
-
-class Run(Protocol):
-  """A timed run; such as `comparison.Run`."""
-
-  @property
-  def points(self) -> Sequence[Timed]: ...  # noqa: D102
-
-
-class Bands(Protocol):
-  """Curves of many runs; see `sampling_runs.Runs`."""
-
-  @property
-  def iterations(self) -> np.ndarray: ...  # noqa: D102
-
-  @property
-  def exploitability(self) -> np.ndarray: ...  # noqa: D102
-
-  @property
-  def variance(self) -> np.ndarray | None: ...  # noqa: D102
-
-
 def exploitability_curve(
-  game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]], iterations: str = "iterations"
+  game: pyspiel.Game, runs: Mapping[str, Sequence[Point]], iterations: str = "iterations"
 ) -> Figure:
-  """Exploitability over iterations, both logarithmic; in percent of the pot too where there is one.
+  """Exploitability over iterations, both logarithmic; with a second axis in percent of the pot in poker.
 
   Args:
     game: the game, for the title and the unit.
-    runs: measured points under the name of each run; those at iteration 0 are left out.
-    iterations: what to call the axis, if they are not the iterations of one run.
+    runs: measured points by the name of each run; points at iteration 0 are left out.
+    iterations: name of the axis, if it does not show the iterations of one run.
   """
   figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()
@@ -75,7 +39,9 @@ def exploitability_curve(
   return figure
 
 
-def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: str = "OpenSpiel ") -> Figure:
+def iterations_and_seconds(
+  game: pyspiel.Game, runs: Mapping[str, comparison.Run], peer: str = "OpenSpiel "
+) -> Figure:
   """Exploitability by iterations, and beside it, on the same axis, by seconds of the iterations alone.
 
   An algorithm keeps its colour; the lines of the peer are dashed.
@@ -83,7 +49,7 @@ def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: st
   Args:
     game: the game, for the title and the unit.
     runs: of `comparison.compare`.
-    peer: how the names of the peer's runs begin.
+    peer: prefix of the names of the peer's runs.
   """
   figure = Figure(figsize=(11, 4.8), dpi=DPI, facecolor="white", layout="constrained")
   left, right = figure.subplots(1, 2, sharey=True)
@@ -97,24 +63,24 @@ def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: st
     _draw(right, run.points, lambda point: point.seconds, **style)
   dress(left, "iterations", f"exploitability ({unit_of(game)})")
   dress(right, "seconds of the iterations alone", "")
-  left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch one another
+  left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch
   figure.suptitle(game.get_type().short_name, fontsize=12, color=INK, x=0.01, ha="left")
   figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
   return figure
 
 
-def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitability") -> Figure:
+def bands(game: pyspiel.Game, runs: Mapping[str, Runs], what: str = "exploitability") -> Figure:
   """Medians over many runs, and bands from the 5th to the 95th percentile, both axes logarithmic.
 
-  As Figs. 17.7 and 17.8 of Schmid (2021), which show exploitability and variance.
+  The form of Figs. 17.7 and 17.8 of Schmid (2021), which show exploitability and variance.
 
   Args:
     game: the game, for the title and the unit.
-    runs: of `sampling_runs`, by the name of the method; values that vanish are not drawn.
+    runs: of `sampling_runs`, by the name of the method; zero values are not drawn.
     what: "exploitability" or "variance".
 
   Raises:
-    ValueError: `what` is neither, or the variance was not measured.
+    ValueError: `what` is unknown, or the variance was not measured.
   """
   labels = {"exploitability": f"exploitability ({unit_of(game)})", "variance": "variance of sampled values"}
   check_option("curve", what, labels)
@@ -123,7 +89,7 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitabi
   for (name, many), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
     values = getattr(many, what)
     if values is None:
-      raise ValueError(f"{name}: the variance was not measured; give sampling_runs with_variance=True.")
+      raise ValueError(f"{name}: the variance was not measured; pass with_variance=True to sampling_runs.")
     if values.max() < VANISHING:
       continue
     low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
@@ -139,16 +105,16 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Bands], what: str = "exploitabi
 
 
 def training_losses(losses: np.ndarray, game: str) -> Figure:
-  """Losses of a network while it is trained, both axes logarithmic; the best on validation is marked.
+  """Losses of a network during training, both axes logarithmic; the best on validation is marked.
 
   Args:
-    losses: [n, 3], (step, loss on what it learns, loss on what is held out), as `LearnedValues` has them.
+    losses: [n, 3], (step, training loss, validation loss), as in `LearnedValues`.
     game: for the title.
   """
   figure, (axes,) = figure_with_panels([f"values of {game}"])
   steps, learned, held = losses.T
-  axes.loglog(steps, learned, label="what it learns", linewidth=1.5)
-  axes.loglog(steps, held, label="what is held out", linewidth=1.5)
+  axes.loglog(steps, learned, label="training", linewidth=1.5)
+  axes.loglog(steps, held, label="validation", linewidth=1.5)
   best = int(held.argmin()) if len(held) else None
   if best is not None:
     axes.plot(steps[best], held[best], "o", color=LINES[1], label=f"kept: {held[best]:.3g}")
@@ -157,7 +123,7 @@ def training_losses(losses: np.ndarray, game: str) -> Figure:
   return figure
 
 
-VANISHING = 1e-6  # rounding, where the truth is zero: the variance with an oracle's baseline
+VANISHING = 1e-6  # rounding of zero: the variance with an oracle's baseline
 
 
 def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style: Any) -> None:
@@ -170,11 +136,11 @@ def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style:
 def figure_with_panels(
   titles: Sequence[str], columns: int | None = None, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
-  """A figure with a panel for each title, row by row, in one style; `dress` ends each of them.
+  """A figure with a panel for each title, row by row, in one style; `dress` completes each panel.
 
   Args:
     titles: of the panels.
-    columns: panels in a row; all of them by default.
+    columns: number of panels in a row; all by default.
     **shared: `sharex` and `sharey`, as for matplotlib's subplots.
   """
   columns = columns or len(titles)
@@ -209,6 +175,6 @@ def _add_pot_axis(axes: Axes, pot: float) -> None:
   right.spines["right"].set_visible(False)
 
 
-def _curve_title(game: pyspiel.Game, runs: Mapping[str, Sequence[Measured]]) -> str:
+def _curve_title(game: pyspiel.Game, runs: Mapping[str, Sequence[Point]]) -> str:
   name = game.get_type().short_name
   return f"{name}, {next(iter(runs))}" if len(runs) == 1 else name

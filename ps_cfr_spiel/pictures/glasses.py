@@ -1,4 +1,4 @@
-"""Pictures of positions in Glasses: the graph, the stones, and where the chaser believes the evader to be."""
+"""Pictures of positions in Glasses: the graph, the stones, and the chaser's belief about the evader."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,13 +26,13 @@ def position(
   show_evader: bool = False,
   belief: Mapping[int, float] | None = None,
 ) -> Figure:
-  """Draws a position: nodes shaded by the chaser's belief about the evader, and the stones.
+  """Draw a position: nodes shaded by the chaser's belief about the evader, and the stones.
 
   Args:
     state: of glasses.
     policy: the evader's strategy; see `evader_belief`.
-    show_evader: also mark where it is.
-    belief: probability of each node, instead of what follows from the policy: a search's range, say.
+    show_evader: also mark the evader's node.
+    belief: probability of each node in place of the policy's, such as a search's range.
 
   Returns:
     A figure; save it with `figure.savefig("name.png")`.
@@ -49,16 +49,16 @@ def chase(
   show_evader: bool = True,
   beliefs: Sequence[Mapping[int, float]] | None = None,
 ) -> Figure:
-  """Draws all positions of a play, from the start to `state`, row by row; arguments as of `position`.
+  """Draw all positions of a play, from the start to `state`, row by row; arguments as for `position`.
 
   Args:
     state: of glasses.
     policy: the evader's strategy; see `evader_belief`.
-    show_evader: also mark where it is.
-    beliefs: probability of each node, for every position, instead of what follows from the policy.
+    show_evader: also mark the evader's node.
+    beliefs: probability of each node, for every position, in place of the policy's.
 
   Raises:
-    ValueError: the state is of another game, or there are not as many beliefs as positions.
+    ValueError: the state is of another game, or the numbers of beliefs and positions differ.
   """
   states = [state.get_game().new_initial_state()]
   for action in state.history():
@@ -107,7 +107,7 @@ def _positions(
 
 
 class _Style(NamedTuple):
-  """How positions are arranged: panels in a row, dots an inch, size of text relative to the usual."""
+  """The arrangement of positions: panels in a row, dots an inch, size of text relative to the usual."""
 
   columns: int
   dpi: int
@@ -116,11 +116,11 @@ class _Style(NamedTuple):
 
 SINGLE, SERIES = _Style(1, 150, 1.0), _Style(2, 75, 1.45)
 TITLE = 0.9  # inches above each position
-NOTE, EVADER_NOTE = "orange: how likely the evader is there;  blue: stones", ";  dotted: evader"
+NOTE, EVADER_NOTE = "orange: the evader's probability;  blue: stones", ";  dotted: evader"
 
 
 def _title(state: pyspiel.State) -> str:
-  """What the public knows: "After 3 of 5 moves: evader to move"."""
+  """The public observation: "After 3 of 5 moves: evader to move"."""
   _, _, moves, turn = state.observation_string(CHASER).split(" | ")
   return f"After {moves}: {turn}"
 
@@ -143,7 +143,7 @@ def _draw_graph(
     axes.text(x, y + 0.19 * bool(share), str(node), fontsize=8.5 * text, color=ink, **style)
 
 
-DARK = 0.3  # a belief from which on grey would not be read
+DARK = 0.3  # least belief on which grey text is unreadable
 
 
 def _draw_stones(axes: Axes, place: np.ndarray, state: Any) -> None:

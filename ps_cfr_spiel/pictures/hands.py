@@ -19,8 +19,8 @@ SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
 def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   """The acting player's strategy at a public state: 169 kinds of hands, each a bar of its actions.
 
-  The width of a colour is the action's frequency among the hands of that kind. The height of a bar is how
-  often such a hand comes here (is dealt, and played to here), relative to the most frequent kind.
+  The width of a colour is the action's frequency among the hands of that kind. The height of a bar is the
+  probability of such a hand here (its deal and the way), relative to the most frequent kind.
 
   Args:
     policy: of a game whose types are hold'em hands.
@@ -30,14 +30,14 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
     ValueError: the path is wrong, or the types are not hold'em hands.
   """
   here = spot(policy, path)
-  chart = charts.hand_chart(here)
+  chart = charts.HandChart.of(here)
   figure = Figure(figsize=(8.2, 9.2), dpi=DPI, facecolor="white")
   axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
   _draw_cells(axes, chart, action_colors(here.actions))
   line = ", ".join(map(grouped, here.history))
   who = seat_of(policy.game, here.player)
   draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, {f'after {line}' if line else 'first to act'}")
-  note = "suited hands above the diagonal, offsuit below; bar height: how often the hand is here"
+  note = "suited hands above the diagonal, offsuit below; bar height: probability of the hand here"
   draw_legend(figure, here.actions, here.frequencies(), note)
   return figure
 

@@ -1,4 +1,4 @@
-"""Pictures of hierarchical abstractions: which boards share a cluster, and which hands a bucket."""
+"""Pictures of hierarchical abstractions: the boards of each cluster, and the hands of each bucket."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ SMALL = 6  # size of letters
 def cluster_chart(game: DealtGame, abstraction: DealtAbstraction) -> Figure:
   """All boards of the special round up to names of suits: a row for each cluster, the largest first.
 
-  A board is the ranks of its cards, in a colour that says how many suits it has.
+  A board is shown by the ranks of its cards; the colour is the number of suits.
   """
   boards, deck = game.runouts[SPECIAL].cards, game.form.deck
   suits = np.array([len(set(cards.tolist())) for cards in boards % deck.suits])
@@ -45,8 +45,8 @@ def cluster_chart(game: DealtGame, abstraction: DealtAbstraction) -> Figure:
 def bucket_chart(game: DealtGame, abstraction: DealtAbstraction, board: Sequence[int]) -> Figure:
   """The buckets of all hands on a board: a box for each pair of cards, or each card.
 
-  Boxes of one bucket have one colour, the redder, the more hands its hands beat on average over what cards
-  may still come.
+  Boxes of one bucket have one colour; it is redder if its hands beat more hands on average over the cards to
+  come.
 
   Args:
     game: the game.
@@ -54,7 +54,7 @@ def bucket_chart(game: DealtGame, abstraction: DealtAbstraction, board: Sequence
     board: public cards, in the order of their rounds; none before the first.
 
   Raises:
-    ValueError: no round of betting follows so many cards.
+    ValueError: no round of betting follows a board of this size.
   """
   deck, hands, taken = game.form.deck, game.hands, list(board)
   alive = ~np.isin(hands, taken).any(1)

@@ -1,4 +1,4 @@
-"""Pictures of positions in graph pursuit: the graph with its one-way edges, the units, and who sees whom."""
+"""Pictures of positions in graph pursuit: the graph, the units, and the lines of sight."""
 
 from typing import Any
 
@@ -14,11 +14,14 @@ from ps_cfr_spiel.pictures.style import INK, SOFT
 from ps_cfr_spiel.views import pursuit
 
 ATTACKER, GOAL = "#c0392b", "#cfe5cd"
-APART, SHORT = 1.6, 30  # inches between neighbours; points by which edges end before the middle of a node
+APART, SHORT = (
+  1.6,
+  30,
+)  # inches between neighbours; points between the end of an edge and the middle of a node
 
 
 def pursuit_position(state: pyspiel.State) -> Figure:
-  """Draws a position: the attacker red, the units blue, the goal green; lines lead to the units it sees.
+  """Draw a position: the attacker red, the units blue, the goal green; lines lead to the units it sees.
 
   Args:
     state: of graph_pursuit.
@@ -30,7 +33,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   if game.get_type().short_name != "graph_pursuit":
     raise ValueError(f"Expected a state of graph_pursuit, got one of {game.get_type().short_name}.")
   ways = game.pursuit.ways
-  place = APART * pursuit.places(ways)
+  place = APART * pursuit.pursuit_layout(ways)
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   size = np.maximum((high - low) * 1.05, (4.5, 1.5))
   figure = Figure(figsize=(size[0], size[1] + 0.9), dpi=150, facecolor="white")
@@ -49,7 +52,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
 
 
 def _draw_ways(axes: Axes, place: np.ndarray, ways: tuple[tuple[int, ...], ...]) -> None:
-  """A line for each edge, with a head where it leads if it leads one way only."""
+  """A line for each edge, with a head at the end of a one-way edge."""
   for a, near in enumerate(ways):
     for b in near:
       both = a in ways[b]

@@ -1,4 +1,4 @@
-"""Colours and sizes that the pictures share."""
+"""The colours and sizes shared by the pictures."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def action_colors(actions: Sequence[str]) -> list:
 
 
 def tick_text(x: float) -> str:
-  """A tick of a logarithmic axis, the same everywhere: 0.001 to 1,000,000 in full, else as a power of ten."""
+  """A tick of a logarithmic axis: 0.001 to 1,000,000 in full, else as a power of ten."""
   if x == 0 or 1e-4 < abs(x) < 1e7:
     return f"{x:,.7g}"
   exponent = math.floor(math.log10(abs(x)) + 1e-9)

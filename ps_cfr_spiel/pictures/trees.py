@@ -14,15 +14,15 @@ from ps_cfr_spiel.views import action_name, labels_of
 
 
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
-  """The public tree, root at the top: a dot for each public state, coloured by who moves.
+  """The public tree, root at the top: a dot for each public state, coloured by the acting player.
 
-  While there is room for it, actions are named, the infostates of who acts are counted, and what player 0 may
-  win stands under an end.
+  In small trees, actions have names, decisions the number of infostates, and ends player 0's possible
+  winnings.
 
   Args:
     game: the game, to name actions.
     tree: of `build_tree`, with public states.
-    depth: leave out what lies deeper than this many steps below the root.
+    depth: leave out public states more than this number of steps below the root.
 
   Raises:
     ValueError: the tree has no public states, or more than `MOST_DOTS` would be drawn.
@@ -31,7 +31,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
   place = _tree_layout(labels, depth)
   if len(place) > MOST_DOTS:
     raise ValueError(
-      f"{len(place):,} public states would be drawn, at most {MOST_DOTS:,} fit; set the depth."
+      f"{len(place):,} public states are too many for a picture; set a depth with at most {MOST_DOTS:,}."
     )
   width = max(x for x, _ in place.values()) + 1
   figure = Figure(figsize=(min(4 + 0.45 * width, 40), 2 + 1.1 * max(y for _, y in place.values())), dpi=DPI)
@@ -54,7 +54,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
     dots = [place[n] for n in place if labels.public_states[n].player == player]
     if dots:
       x, y = np.transpose(dots)
-      wins = ", and what player 0 wins" if named and player == TERMINAL else ""
+      wins = ", and player 0's winnings" if named and player == TERMINAL else ""
       label = f"{name} ({len(dots):,}){wins}"
       axes.scatter(x, -y, s=45 if named else 12, color=color, label=label, zorder=2)
   axes.set_ylim(-max(y for _, y in place.values()) - 0.35, 0.2)
@@ -64,7 +64,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
 
 
 def _note(labels: Labels, number: int) -> str:
-  """What to write under a dot."""
+  """The text under a dot."""
   player = labels.public_states[number].player
   if player >= 0:
     count = len(labels.known(number)[player])
@@ -73,7 +73,7 @@ def _note(labels: Labels, number: int) -> str:
 
 
 def payoffs_text(payoffs: Sequence[float]) -> str:
-  """What player 0 may win, ascending, in short: "-1", "±2", "-2, 0, 2", "-5 to 5"."""
+  """Player 0's possible winnings, ascending, in short: "-1", "±2", "-2, 0, 2", "-5 to 5"."""
   if len(payoffs) > MOST_PAYOFFS:
     return f"{payoffs[0]:,g} to {payoffs[-1]:,g}"
   if len(payoffs) == 2 and payoffs[0] == -payoffs[1]:
@@ -84,7 +84,7 @@ def payoffs_text(payoffs: Sequence[float]) -> str:
 MOST_DOTS, MOST_NAMES = 20_000, 80
 MOST_PAYOFFS = 3  # written one by one
 HIDDEN = "(hidden)"
-BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # or lines run through the words
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # keeps lines out of the words
 MOVERS = (
   ("chance", CHANCE, FAINT),
   ("player 0", 0, LINES[1]),
@@ -94,7 +94,7 @@ MOVERS = (
 
 
 def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:
-  """Where each public state is drawn: leaves side by side, parents in the middle above; (x, depth)."""
+  """The place of each public state: leaves side by side, parents in the middle above; (x, depth)."""
   place: dict[int, tuple[float, int]] = {}
   leaves = itertools.count()
 

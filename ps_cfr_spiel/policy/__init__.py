@@ -1,18 +1,17 @@
 """Strategies of a public tree as OpenSpiel policies, and back.
 
-May use: compiler, cfr and what is below them. `tree_policy` is a policy over a tree's arrays; `convert` turns
-any OpenSpiel policy into such arrays; `reach` says how often play comes to an infostate, `worth` what its
-actions are worth, `rows` puts both into a table, with names from `naming`; `notation` reads what people type,
-`paths` finds places by it, and `locks` what is to be played there. `post_processing` rounds strategies, and
+May use: compiler, cfr and the rooms below them. `tree_policy` is a policy over a tree's arrays; `convert`
+turns any OpenSpiel policy into such arrays; `reach` has the reach of infostates, `worth` the values of their
+actions, `rows` puts both into a table, with names from `naming`; `notation` reads typed actions, `paths`
+finds places by them, and `read_locks` the strategies locked there. `post_processing` rounds strategies, and
 `action_translation` plays them where more bet sizes are allowed.
 """
 
 from ps_cfr_spiel.policy.action_translation import MAPPINGS, TranslatedPolicy, bet_sizes, translate
 from ps_cfr_spiel.policy.convert import strategies_of
-from ps_cfr_spiel.policy.locks import locks_from_file, read_locks
-from ps_cfr_spiel.policy.naming import action_name, action_names, line, make_state, move_name
+from ps_cfr_spiel.policy.naming import action_name, action_names, line_to, make_state, move_name
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
-from ps_cfr_spiel.policy.parts import Part, lines_states
+from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, lines_states
 from ps_cfr_spiel.policy.paths import find_public_state, play_moves
 from ps_cfr_spiel.policy.post_processing import (
   PostProcessing,
@@ -24,13 +23,14 @@ from ps_cfr_spiel.policy.post_processing import (
   thresholding,
 )
 from ps_cfr_spiel.policy.reach import Reach, choice_probabilities, reaches
+from ps_cfr_spiel.policy.read_locks import locks_from_file, read_locks
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths
 
 __all__ = [
   "MAPPINGS",
-  "Part",
+  "PartialStrategy",
   "PostProcessing",
   "Reach",
   "TranslatedPolicy",
@@ -50,7 +50,7 @@ __all__ = [
   "game_of",
   "grouped",
   "letters",
-  "line",
+  "line_to",
   "lines_states",
   "locks_from_file",
   "make_state",

@@ -1,13 +1,13 @@
-"""Action translation: a strategy for few bet sizes plays the game in which any size may be bet.
+"""Action translation: a strategy for few bet sizes plays the game with any bet sizes.
 
 An opponent's bet that the smaller game lacks is understood as one of the two sizes around it, at random
-(Ganzfried and Sandholm 2013). What has been understood is remembered for the hand. As a policy, which
-remembers nothing but the infostate, this is the mixture over all ways to understand the hand so far, each
-weighed by how likely it is and by how often the strategy itself would have come there; so by Kuhn's theorem
-it wins what the remembering player wins, against anybody.
+(Ganzfried and Sandholm 2013). The choice is remembered for the hand. As a policy, which remembers nothing but
+the infostate, this is the mixture over all ways to understand the hand so far, each weighted by its
+probability and by the strategy's own probability of coming there; by Kuhn's theorem it wins as much as the
+remembering player, against any opponent.
 
-Sizes are shares of the pot: what a bet adds after calling, over
-the pot after the call; 0 for a check or call.
+Sizes are shares of the pot: the chips added after calling, over the pot after the call; 0 for a check or
+call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def pseudo_harmonic(size: float, lower: float, upper: float) -> float:
   """Probability of `lower`: (B - x)(1 + A) / ((B - A)(1 + x)) (Ganzfried and Sandholm 2013, Section 5).
 
   An opponent who calls a bet of A or B with a share 1 / (1 + A) or 1 / (1 + B) of hands, which leaves a bluff
-  worth nothing, calls x with 1 / (1 + x) if x is understood in this way.
+  worth nothing, then calls x with 1 / (1 + x).
   """
   return (upper - size) * (1 + lower) / ((upper - lower) * (1 + size))
 
@@ -37,12 +37,12 @@ def arithmetic(size: float, lower: float, upper: float) -> float:
 
 
 def nearest(size: float, lower: float, upper: float) -> float:
-  """Always the nearer; ties go to `lower`."""
+  """The nearer size, always; ties go to `lower`."""
   return float(size - lower <= upper - size)
 
 
 def nearest_ratio(size: float, lower: float, upper: float) -> float:
-  """Always the nearer by ratio, the split lying at the geometric mean."""
+  """The nearer size by ratio, always: the geometric mean divides them."""
   return float(size * size <= lower * upper)
 
 
@@ -58,11 +58,11 @@ MAPPINGS: dict[str, Split] = {
 
 
 def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmonic) -> np.ndarray:
-  """Probabilities with which a size is understood as each of some others.
+  """The probabilities with which a size is understood as each of some others.
 
   Args:
     size: in pots.
-    sizes: at least one, in any order, all different. Below the least and above the largest one, that one.
+    sizes: at least one, in any order, all different. Sizes outside their range count as the nearest.
     mapping: (size, the next size below, the next above) -> probability of the one below.
 
   Returns:
@@ -88,15 +88,15 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 
 
 def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
-  """The size of each legal action but a fold, as the state's own method of this name says.
+  """The size of each legal action but a fold, from the state's own method of this name.
 
   Raises:
-    ValueError: its game has none.
+    ValueError: the game has no such method.
   """
   if not hasattr(state, "bet_sizes"):
     raise ValueError(
-      f"{state.get_game().get_type().short_name} does not tell the sizes of its bets (its states have no "
-      f"method bet_sizes); pass sizes=, a function of a state."
+      f"{state.get_game().get_type().short_name} has no sizes of bets: its states have no method bet_sizes; "
+      f"pass sizes=, a function of a state."
     )
   return state.bet_sizes()
 
@@ -106,8 +106,8 @@ class Understood(NamedTuple):
 
   Attributes:
     state: of the smaller game.
-    likely: probability that the moves of chance and the opponent are understood so.
-    reach: probability that the strategy made its own moves.
+    likely: probability that the moves of chance and the opponent are understood this way.
+    reach: probability of the strategy's own moves.
   """
 
   state: pyspiel.State
@@ -116,10 +116,10 @@ class Understood(NamedTuple):
 
 
 class TranslatedPolicy(openspiel_policy.Policy):
-  """A strategy for a game with few bet sizes, as a policy of the same game with others.
+  """A strategy for a game with few bet sizes, as a policy of the same game with other sizes.
 
-  `pyspiel`'s bots play it: `open_spiel.python.bots.policy.PolicyBot(player, rng, policy)`. Where a hand has
-  been understood so that in the smaller game it is not the player's turn, the player checks or calls.
+  `pyspiel`'s bots play it: `open_spiel.python.bots.policy.PolicyBot(player, rng, policy)`. In a hand
+  understood as one in which it is not the player's turn, the player checks or calls.
 
   Attributes:
     policy: the strategy, of `smaller`.
@@ -133,15 +133,15 @@ class TranslatedPolicy(openspiel_policy.Policy):
     mapping: str | Split = "pseudo-harmonic",
     sizes: Sizes = bet_sizes,
   ):
-    """`game` is what is played. It deals what the policy's own game deals.
+    """A policy of `game`, which must deal like the policy's own game.
 
     Raises:
-      ValueError: the mapping is unknown, or `sizes` not a function.
-      TypeError: `game` is not a game, or `policy` not a policy of Python.
+      ValueError: the mapping is unknown, or `sizes` is not a function.
+      TypeError: `game` is not a game, or `policy` is not a Python policy.
     """
     check_is_game(game)
     if not isinstance(policy, openspiel_policy.Policy):
-      raise TypeError(f"Expected a Python policy of OpenSpiel's kind, got {type(policy).__name__}.")
+      raise TypeError(f"Expected a Python policy of OpenSpiel, got {type(policy).__name__}.")
     if not callable(sizes):
       raise ValueError(f"sizes must be a function of a state, got {sizes!r}.")
     super().__init__(game, [0, 1])
@@ -153,8 +153,8 @@ class TranslatedPolicy(openspiel_policy.Policy):
     """Probability of every legal action at a state of the larger game.
 
     Raises:
-      ValueError: the smaller game does not deal what was dealt, nobody acts, a game's states do not tell the
-        sizes of bets, or a function for `sizes` or `mapping` gives none.
+      ValueError: the smaller game lacks a dealt card, no player acts, a game has no sizes of bets, or `sizes`
+        or `mapping` gives no number.
     """
     player = acting_player(state, player_id)
     ways = self.understand(state, player)
@@ -167,9 +167,9 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return found
 
   def understand(self, state: pyspiel.State, player: int) -> list[Understood]:
-    """All ways in which a player may have understood a hand so far; none has probability zero.
+    """All ways of positive probability in which a player may have understood a hand so far.
 
-    A move that the player itself would never have made is understood like an opponent's.
+    The player's own move that the strategy never makes is understood like an opponent's.
     """
     here = self.game.new_initial_state()
     ways = [Understood(self.smaller.new_initial_state(), 1.0, 1.0)]
@@ -201,7 +201,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
   def _moves(
     self, state: pyspiel.State, player: int, smaller: pyspiel.State
   ) -> Iterator[tuple[int | None, float, dict[int, float]]]:
-    """The strategy's moves: in the smaller game, with what probability, and as which of the larger game."""
+    """The strategy's moves: in the smaller game, their probability, and the same in the larger game."""
     if smaller.current_player() != player:
       yield None, 1.0, {_call(self._sizes(state)): 1.0}
       return
@@ -213,7 +213,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     """See `bet_sizes`, checked."""
     found = self._given_sizes(state)
     if not found or not all(is_number(size) and np.isfinite(size) for size in found.values()):
-      raise ValueError(f"sizes must give the size in pots of each action but a fold, got {found} at {state}.")
+      raise ValueError(f"sizes must give the size in pots of each action but a fold; got {found} at {state}.")
     return found
 
   def _translated(self, state: pyspiel.State, action: int, other: pyspiel.State) -> dict[int, float]:
@@ -226,9 +226,9 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return {a: p for a, p in zip(sizes, found.tolist(), strict=True) if p > 0}
 
   def _dealt(self, smaller: pyspiel.State, state: pyspiel.State, action: int) -> pyspiel.State:
-    """The smaller game's state after what chance deals in the larger one.
+    """The smaller game's state after a deal of chance in the larger one.
 
-    Whoever has still to act in the smaller game checks or calls first. If it is over it stays so.
+    A player still to act in the smaller game checks or calls first. A finished game stays finished.
     """
     smaller = smaller.clone()
     while smaller.current_player() >= 0:
@@ -242,7 +242,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
       if smaller.action_to_string(smaller.current_player(), outcome) == dealt:
         smaller.apply_action(outcome)
         return smaller
-    raise ValueError(f"The strategy is for {self.smaller}, which has no {dealt!r} after {smaller}.")
+    raise ValueError(f"The strategy is for {self.smaller}, which cannot deal {dealt!r} after {smaller}.")
 
 
 def _call(sizes: Mapping[int, float]) -> int:

@@ -1,4 +1,4 @@
-"""Any OpenSpiel policy as strategies of a public tree."""
+"""The conversion of any OpenSpiel policy to strategies of a public tree."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -20,12 +20,12 @@ def strategies_of(
 
   Args:
     tree: the compiled game.
-    game: the game, to make states for policies that want one.
+    game: the game, to make states for policies that need them.
     policy: a `TreePolicy`, `pyspiel.Policy`, Python `TabularPolicy` or any Python `Policy`.
-    decisions: the policy is asked for these rows alone; for all by default.
+    decisions: the rows to ask the policy for; all by default.
 
   Returns:
-    For each player float64 [A, rows, H] for each block, zeros where the policy is not asked.
+    For each player float64 [A, rows, H] for each block, zeros in the other rows.
 
   Raises:
     ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
@@ -51,7 +51,7 @@ def strategies_of(
 def row_strategies(
   labels: Labels, game: pyspiel.Game, policy: Any, decision: Decision, types: int
 ) -> np.ndarray:
-  """What a policy plays in one row, float64 [A, H]; uniform for types that cannot be there.
+  """The strategy of a policy in one row, float64 [A, H]; uniform for impossible types.
 
   Arguments and errors as for `strategies_of`; `types` is H.
   """
@@ -69,7 +69,7 @@ def _column(look_up, decision: Decision, h: int, name: str) -> np.ndarray:
 
 
 def as_distribution(found: Any, actions: Sequence[int], where: str) -> np.ndarray:
-  """float64[A]: what a policy answers, as probabilities of these actions; ValueError if it is none."""
+  """float64[A]: a policy's answer as probabilities of actions; ValueError unless it is a distribution."""
   try:
     values = np.array([found.get(action, 0.0) for action in actions], float)
     total = float(sum(found.values()))
@@ -84,18 +84,18 @@ def as_distribution(found: Any, actions: Sequence[int], where: str) -> np.ndarra
 
 
 def check_policy_of(game: Any, policy: Any) -> None:
-  """Raises unless a policy is one that this game can be played by.
+  """Refuse a policy that does not fit a game.
 
   Raises:
-    TypeError: `game` is not a game, or `policy` not a policy.
-    ValueError: the policy says that it is one of another game.
+    TypeError: `game` is not a game, or `policy` is not a policy.
+    ValueError: the policy declares another game.
   """
   check_is_game(game)
   if not isinstance(policy, openspiel_policy.Policy | pyspiel.Policy):
     raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
   own = getattr(policy, "game", None)
   if own is not None and are_strangers(own, game):
-    raise ValueError(f"The policy is one of {own}, not of {game}.")
+    raise ValueError(f"The policy is for {own}, not for {game}.")
 
 
 def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):

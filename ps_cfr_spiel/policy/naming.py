@@ -1,4 +1,4 @@
-"""What actions and public states are called, in the game's own words; and states to ask it about."""
+"""The names of actions and public states, in the game's own words; and states for asking it."""
 
 import pyspiel
 
@@ -6,7 +6,7 @@ from ps_cfr_spiel.tree import Decision, Labels
 
 
 def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
-  """A state in which the player of `decision` is of the given type."""
+  """A state where the player of `decision` has the given type."""
   state = game.new_initial_state()
   for action in labels.path(decision, type_index):
     state.apply_action(action)
@@ -14,27 +14,27 @@ def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_inde
 
 
 def move_name(state: pyspiel.State, action: int) -> str:
-  """What a move is called: by the game, but for OpenSpiel's "Chance outcome:3"."""
+  """The game's name of a move; "Deal 3" for OpenSpiel's "Chance outcome:3"."""
   name = state.action_to_string(state.current_player(), action)
   return name.replace("Chance outcome:", "Deal ")
 
 
 def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tuple[str, ...]:
-  """What the legal actions of a row are called.
+  """The names of the legal actions of a row.
 
   Raises:
-    ValueError: the player cannot be there with any type: public cards have blocked all hands.
+    ValueError: every type is impossible there: public cards block all hands.
   """
   first = next((h for h, name in enumerate(decision.infostates) if name is not None), None)
   if first is None:
-    place = ", ".join(line(game, labels, decision.public_state))
+    place = ", ".join(line_to(game, labels, decision.public_state))
     raise ValueError(f"After {place} player {decision.player} has no hand left: the cards block all of them.")
   state = make_state(labels, game, decision, first)
   return tuple(move_name(state, action) for action in decision.legal_actions)
 
 
 def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
-  """How a public state is reached from its parent, in the game's words; "..." where moves are hidden."""
+  """The name of the move from the parent to a public state; "..." for hidden moves."""
   state = labels.public_states[number]
   if state.parent < 0:
     return "root"
@@ -46,8 +46,8 @@ def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
   return move_name(above, state.action)
 
 
-def line(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
-  """The public moves that lead to a public state, in order; hidden ones are left out."""
+def line_to(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
+  """The names of the public moves that lead to a public state, in order; hidden ones are left out."""
   names = []
   while number > 0:
     if labels.public_states[number].action >= 0:

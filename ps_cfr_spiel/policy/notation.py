@@ -1,11 +1,11 @@
-"""How people write actions: names, abbreviations, amounts, letters and numbers."""
+"""The notation of actions: names, abbreviations, amounts, letters and numbers."""
 
 import re
 from collections.abc import Sequence
 
 
 def split_words(text: str) -> list[str]:
-  """The words of what somebody typed; commas separate too, unless they group the digits of 19,900."""
+  """The words of a typed text; commas separate too, except in the digits of 19,900."""
   return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).replace(",", " ").split()
 
 
@@ -15,26 +15,26 @@ def grouped(name: str) -> str:
 
 
 def find_one_action(text: str, names: Sequence[str], ids: Sequence[int], history: Sequence[str] = ()) -> int:
-  """Which of some actions a name, abbreviation or number means.
+  """The action meant by a name, abbreviation or number: its index.
 
   Args:
-    text: what somebody typed.
+    text: as typed.
     names: of the legal actions.
     ids: their OpenSpiel numbers.
     history: the moves so far, for messages.
 
   Raises:
-    ValueError: none of them, several, or more than one action.
+    ValueError: no action fits, several do, or the text has more than one.
   """
   words = split_words(text)
   choice, used = find_action(words, names, ids, history)
   if used < len(words):
-    raise ValueError(f"{text!r} is more than one action.")
+    raise ValueError(f"{text!r} is more than one action; give one.")
   return choice
 
 
 def letters(actions: Sequence[str]) -> tuple[str, ...]:
-  """A letter for each action: its first one; where several begin alike, the next free ones."""
+  """A letter for each action: its first one, or the next free one if an earlier action begins alike."""
   reserved = {name[0].lower() for name in actions}
   found: list[str] = []
   for name in actions:
@@ -49,7 +49,7 @@ def letters(actions: Sequence[str]) -> tuple[str, ...]:
 def find_action(
   words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
 ) -> tuple[int, int]:
-  """Reads one action off the front of some words.
+  """Read one action off the front of some words.
 
   Args:
     words: of `split_words`.
@@ -58,10 +58,10 @@ def find_action(
     history: the moves so far, for messages.
 
   Returns:
-    Which of `names`, and how many words it took.
+    The index in `names`, and the number of its words.
 
   Raises:
-    ValueError: no action is meant, or more than one may be.
+    ValueError: no action fits, or several do.
   """
 
   def unknown(text: str) -> ValueError:
@@ -76,7 +76,7 @@ def find_action(
       return found[0], used
   amounts = [re.fullmatch(r"(?:bet|raise to|all-in) (\d+)", name.lower()) for name in names]
   said = re.match(r"(?:bet|raise(?: to)?) (\d+)(?!\S)", " ".join(words).lower())
-  if said and any(amounts):  # "raise 800" for Raise to 800; but "bet 1" is no bet of 200 and a call
+  if said and any(amounts):  # "raise 800" for Raise to 800; but "bet 1" is not "bet" (200) and "1" (call)
     found = [k for k, amount in enumerate(amounts) if amount and amount[1] == said[1]]
     if not found:
       raise unknown(said[0])
@@ -84,7 +84,7 @@ def find_action(
   word = words[0].lower() if words else ""
   if word.isdecimal() and int(word) in ids:
     return ids.index(int(word)), 1
-  # Cards have no letters: "x" after a street is a card left out, and not one of 48.
+  # Cards have no letters: "x" after a street is not one of 48 cards.
   if word in letters(names) and not all(name.startswith("Deal ") for name in names):
     return letters(names).index(word), 1
   found = [k for k, name in enumerate(names) if name.lower().endswith(f" {word}")]  # "2c" for "Deal 2c"
@@ -95,7 +95,7 @@ def find_action(
     if len(found) == 1:
       return found[0], 1
     if found:
-      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}.")
+      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}; write more of it.")
   raise unknown(" ".join(words[:1]))
 
 
@@ -104,14 +104,14 @@ def _letters_and_numbers(text: str) -> tuple[str, list[str]]:
 
 
 def _is_abbreviation(word: str, name: str) -> bool:
-  """B200 or bet for Bet 200; x for Check, as betting lines are written."""
+  """B200 or bet for Bet 200; x for Check, as in the notation of betting lines."""
   (letters, numbers), (full, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
   letters = "check" if letters == "x" else letters
   return bool(letters) and full.startswith(letters) and numbers in ([], amount)
 
 
 def _is_amount(word: str, name: str) -> bool:
-  """19900 or r19900 for All-in 19900; but 2c is a card, and not Deal 2d."""
+  """19900 or r19900 for All-in 19900; but 2c is a card, so not Deal 2d."""
   numbers, amount = (_letters_and_numbers(text)[1] for text in (word, name))
   in_front = re.fullmatch("[a-z]?[^a-z]*", word) is not None
   return in_front and bool(numbers) and numbers == amount

@@ -1,14 +1,14 @@
-"""From what people type to a place in a game: "check, bet 200", "x b200", "1 2", "#12"."""
+"""Places in a game from typed text: "check, bet 200", "x b200", "1 2", "#12"."""
 
 import pyspiel
 
-from ps_cfr_spiel.policy.naming import action_name, action_names, line, move_name
+from ps_cfr_spiel.policy.naming import action_name, action_names, line_to, move_name
 from ps_cfr_spiel.policy.notation import find_action, split_words
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
 
 
 def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str, ...]]:
-  """The state after moves of chance and of the players, all of them written, and what they are called.
+  """The state after moves of chance and of the players, all of them written, and their names.
 
   Raises:
     ValueError: a move is unknown or illegal.
@@ -26,14 +26,14 @@ def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str
 
 
 def find_public_state(game: pyspiel.Game, labels: Labels, path: str) -> int:
-  """The public state to which public moves lead; see `views.spot`."""
+  """The public state after public moves; see `views.spot`."""
   words, index, history = split_words(path), 0, ()
   while True:
     below = labels.children[index]
     hidden = len(below) == 1 and labels.public_states[below[0]].action < 0
     if words and words[0].startswith("#"):
       index, words = _numbered(labels, words[0]), words[1:]
-      history = line(game, labels, index)
+      history = line_to(game, labels, index)
     elif hidden and (words or labels.public_states[index].player == CHANCE):
       words, index = _without_hidden(game, labels, index, words), below[0]
     elif not words:
@@ -46,7 +46,7 @@ def find_public_state(game: pyspiel.Game, labels: Labels, path: str) -> int:
 
 
 def _numbered(labels: Labels, word: str) -> int:
-  """The public state that "#12" names."""
+  """The public state of the word "#12"."""
   count = len(labels.public_states)
   if not word[1:].isdecimal() or int(word[1:]) >= count:
     raise ValueError(f"Unknown public state {word!r}; they are numbered from #0 to #{count - 1}.")
@@ -54,7 +54,7 @@ def _numbered(labels: Labels, word: str) -> int:
 
 
 def _without_hidden(game: pyspiel.Game, labels: Labels, index: int, words: list[str]) -> list[str]:
-  """The words after those of a hidden move of a player, if they begin with one."""
+  """The words after a player's hidden move, if they begin with one."""
   for number in labels.public_states[index].decisions:
     decision = labels.decisions[number]
     names = action_names(game, labels, decision)
@@ -68,7 +68,7 @@ def _without_hidden(game: pyspiel.Game, labels: Labels, index: int, words: list[
 def _next(
   game: pyspiel.Game, labels: Labels, index: int, words: list[str], history: tuple[str, ...]
 ) -> tuple[str, int, list[str]]:
-  """The public move that the first words name, where it leads, and the words after it."""
+  """The public move in the first words, the public state after it, and the words after it."""
   moves: dict[int, list[int]] = {}
   for child in labels.children[index]:
     moves.setdefault(labels.public_states[child].action, []).append(child)
@@ -76,7 +76,7 @@ def _next(
   names = [action_name(game, labels, moves[action][0]) for action in ids]
   choice, used = find_action(words, names, ids, history)
   found = moves[ids[choice]]
-  # What happens after one action may depend on what is hidden: whether the game ends, or what is then seen.
+  # The result of an action may depend on hidden moves: the end of the game, or a public observation.
   goes_on = [child for child in found if labels.public_states[child].player != TERMINAL] or found[:1]
   if len(goes_on) > 1:
     several = " or ".join(f"#{child}" for child in goes_on)

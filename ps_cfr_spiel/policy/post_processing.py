@@ -1,8 +1,8 @@
-"""Post-processing: a strategy is rounded before it is played, because small probabilities are mostly noise.
+"""Post-processing: a strategy is rounded before play, because small probabilities are mostly noise.
 
-The family of Brown, Ganzfried and Sandholm 2015 (Section 4). It has thresholding and purification
-(Ganzfried, Sandholm and Waugh 2012) as members. Rounding usually makes a strategy easier to exploit; what it
-is for is play against opponents who do not.
+The family of Brown, Ganzfried and Sandholm 2015 (Section 4). Thresholding and purification (Ganzfried,
+Sandholm and Waugh 2012) are members. Rounding usually makes a strategy easier to exploit; use it against
+opponents who do not exploit.
 """
 
 import dataclasses
@@ -23,18 +23,18 @@ Classes = Callable[[pyspiel.State, int], Hashable]  # (a state, a legal action) 
 
 
 def round_off(probabilities: np.ndarray, least: float) -> np.ndarray:
-  """Sets probabilities below `least` to zero, and scales the others to the same sum.
+  """Set probabilities below `least` to zero, and scale the others to the same sum.
 
-  The largest ones always stay, so that with `least=1` only they do, with equal shares: purification.
+  The largest ones always stay; with `least=1` only they do, with equal shares: purification.
 
   Args:
     probabilities: [N, ...], each column not all zero.
-    least: of a column's sum.
+    least: minimum probability, as a share of the column's sum.
   """
   total = probabilities.sum(0)
   largest = probabilities.max(0)
   kept = probabilities >= np.minimum(least * total, largest) * (1 - 1e-9)  # ties up to rounding
-  # Purified, what stays is equal; divided by itself it would be so only up to rounding.
+  # Purified probabilities are equal; division by their own sum would make them so only up to rounding.
   rounded = np.where(kept, largest if least >= 1 else probabilities, 0.0)
   return rounded * (total / rounded.sum(0))
 
@@ -43,7 +43,7 @@ def betting_class(state: pyspiel.State, action: int) -> str:
   """The class of a move in poker: "fold", "call" (a check too) or "bet" (a raise and all-in too).
 
   Raises:
-    ValueError: the game calls the action something else.
+    ValueError: the game's name of the action is unknown.
   """
   name = state.action_to_string(state.current_player(), action)
   words = {
@@ -53,21 +53,22 @@ def betting_class(state: pyspiel.State, action: int) -> str:
   # universal_poker writes "player=0 move=Bet"; river_subgame "All-in 900".
   match = re.match(r"[a-z]+", name.lower().rpartition("move=")[2].replace("-", ""))
   if not match or match[0] not in words:
-    raise ValueError(f"{name!r} is no move of poker that is known: {', '.join(words)}; pass classes=...")
+    known = ", ".join(words)
+    raise ValueError(f"Unknown poker move {name!r} (known: {known}); pass classes= for other games.")
   return words[match[0]]
 
 
 @dataclasses.dataclass(frozen=True)
 class PostProcessing:
-  """How a strategy is rounded at an infostate; the defaults change nothing.
+  """The rounding of a strategy at an infostate; the defaults change nothing.
 
-  Actions are put into classes. If the conservative class has more than `caution`, it is played. Otherwise the
-  classes are rounded off (`round_off`) at `between`, and then the actions inside each class at `within`. So
-  many similar actions, such as bet sizes, do not lose against one that stands alone.
+  Actions belong to classes. If the conservative class has more than `caution`, it is played. Otherwise the
+  classes are rounded off (`round_off`) at `between`, and then the actions inside each class at `within`. So a
+  class of many similar actions, such as bet sizes, does not lose against a single action.
 
   Attributes:
-    within: the least probability of an action, of its class's; 1 keeps the most probable alone.
-    between: the least probability of a class; 1 keeps the most probable alone.
+    within: minimum probability of an action, as a share of its class; 1 keeps the most probable alone.
+    between: minimum probability of a class; 1 keeps the most probable alone.
     classes: (state, action) -> class; None puts all into one.
     conservative: a class, or None for none.
     caution: the probability of the conservative class above which it is played.
@@ -90,7 +91,7 @@ class PostProcessing:
       raise ValueError(f"classes must be a function of a state and an action, got {self.classes!r}.")
 
   def __call__(self, probabilities: np.ndarray, classes: Sequence[Hashable]) -> np.ndarray:
-    """Rounds a strategy at one or more infostates with the same actions.
+    """Round a strategy at one or more infostates with the same actions.
 
     Args:
       probabilities: [A, ...], summing to one over A.
@@ -107,13 +108,13 @@ class PostProcessing:
       share = np.where(mass[one] > self.caution, only, share)
     result = np.zeros_like(probabilities)
     for kind, actions in enumerate(members):
-      played = mass[kind] > 0  # a class that is never played is left alone
+      played = mass[kind] > 0  # a class that is never played stays unchanged
       inside = round_off(np.where(played, probabilities[actions], 1.0), self.within)
       result[actions] = np.where(played, share[kind] * inside / inside.sum(0), 0.0)
     return result
 
   def at(self, state: pyspiel.State, player: int, probabilities: np.ndarray) -> np.ndarray:
-    """Rounds the acting player's probabilities, [A, ...], of the legal actions at a state."""
+    """Round the acting player's probabilities, [A, ...], of the legal actions at a state."""
     if not self.first_action and not any(move.player == player for move in state.full_history()):
       return probabilities
     actions = state.legal_actions(player)
@@ -121,20 +122,20 @@ class PostProcessing:
 
 
 def thresholding(least: float = 0.15) -> PostProcessing:
-  """Actions with a probability below `least` are not played (Ganzfried, Sandholm and Waugh 2012)."""
+  """Drop actions with a probability below `least` (Ganzfried, Sandholm and Waugh 2012)."""
   return PostProcessing(within=least)
 
 
 def purification() -> PostProcessing:
-  """Only the most probable action is played, ties with equal probabilities (2012, too)."""
+  """Play only the most probable action, ties with equal probabilities (2012, too)."""
   return PostProcessing(within=1.0)
 
 
 def cautious_purification(caution: float = 0.2, classes: Classes = betting_class) -> PostProcessing:
-  """What Brown, Ganzfried and Sandholm 2015 propose for poker.
+  """The proposal of Brown, Ganzfried and Sandholm 2015 for poker.
 
-  Fold if that has more than `caution`; else the most probable of fold, call and bet, and of the bets the most
-  probable one.
+  Fold if fold has more than `caution`; else play the most probable of fold, call and bet, and of the bets the
+  most probable one.
   """
   return PostProcessing(1.0, 1.0, classes, conservative="fold", caution=caution)
 
@@ -143,10 +144,10 @@ NAMES = {"threshold": thresholding, "purify": purification, "cautious": cautious
 
 
 def parse_post_processing(text: str) -> PostProcessing:
-  """Reads "purify", "threshold", "threshold=0.1", "cautious" or "cautious=0.3".
+  """Read "purify", "threshold", "threshold=0.1", "cautious" or "cautious=0.3".
 
   Raises:
-    ValueError: it is none of these.
+    ValueError: it is another text.
   """
   name, equals, number = text.strip().partition("=")
   try:
@@ -160,11 +161,11 @@ def parse_post_processing(text: str) -> PostProcessing:
 
 
 class PostProcessedPolicy(openspiel_policy.Policy):
-  """Any OpenSpiel policy, rounded wherever it is asked.
+  """Any OpenSpiel policy, rounded on demand.
 
   Attributes:
     policy: the policy.
-    how: how it is rounded.
+    how: the rounding.
   """
 
   def __init__(self, game: pyspiel.Game, policy: Any, how: PostProcessing):
@@ -172,9 +173,9 @@ class PostProcessedPolicy(openspiel_policy.Policy):
     self.policy, self.how = policy, how
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; errors as the policy's own."""
+    """Probability of every legal action at a state; errors as of the policy itself."""
     player = acting_player(state, player_id)
-    # OpenSpiel's C++ policies answer for who acts, and take nothing else.
+    # OpenSpiel's C++ policies answer for the acting player, and take no other argument.
     asked = (state,) if isinstance(self.policy, pyspiel.Policy) else (state, player)
     actions = state.legal_actions(player)
     found = as_distribution(dict(self.policy.action_probabilities(*asked)), actions, f"{str(state)!r}")
@@ -187,19 +188,19 @@ def post_process(game: pyspiel.Game, policy: TreePolicy, how: PostProcessing | s
 @overload
 def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy: ...
 def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy:
-  """A policy, rounded before it is played (Brown, Ganzfried and Sandholm 2015, Section 4).
+  """Round a policy before it is played (Brown, Ganzfried and Sandholm 2015, Section 4).
 
   Args:
-    game: the policy's.
+    game: the game of the policy.
     policy: any OpenSpiel policy.
     how: a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker).
 
   Returns:
-    A `TreePolicy` of a `TreePolicy`, so that it can be saved and shown; else a lazy OpenSpiel policy.
+    A `TreePolicy` for a `TreePolicy`, with files and views; else a lazy OpenSpiel policy.
 
   Raises:
-    ValueError: `how` is unknown, the policy is one of another game, or the game's actions have no classes.
-    TypeError: `game` is not a game, or `policy` not a policy.
+    ValueError: `how` is unknown, the policy is for another game, or the game's actions have no classes.
+    TypeError: `game` is not a game, or `policy` is not a policy.
   """
   how = parse_post_processing(how) if isinstance(how, str) else how
   if not isinstance(how, PostProcessing):
@@ -211,7 +212,7 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
   for decision in policy.labels.decisions:
     types = [h for h, name in enumerate(decision.infostates) if name is not None]
     table = strategies[decision.player][decision.block][:, decision.row]
-    # Types of a row have the same actions, but where time is hidden not the same number of earlier ones.
+    # Types of a row have the same actions, but with hidden time not the same number of earlier ones.
     groups = [types] if how.first_action else [[h] for h in types]
     for group in filter(None, groups):
       state = make_state(policy.labels, policy.game, decision, group[0])

@@ -1,4 +1,4 @@
-"""How often play comes to each infostate: by its player's own choices, and by chance and the opponent's."""
+"""The reach of each infostate: by its player's own choices, and by chance and the opponent's."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,15 +13,15 @@ Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for 
 
 
 class Reach(NamedTuple):
-  """How often play comes to a row; H types, 0 for those that cannot be there.
+  """The reach of a row; H types, 0 for impossible ones.
 
   Attributes:
     own: float64[H], product of the acting player's own probabilities.
-    others: float64[H], probability that chance and the opponent play to it; `own * others` is how often the
-      infostate occurs.
+    others: float64[H], probability that chance and the opponent play to it; `own * others` is the probability
+      of the infostate.
     dealt: float64[H], the same for chance alone, in games that deal types; elsewhere `others`.
-    equity: float64[H], the share of the pot that a hand would win here if the hands were shown, against those
-      with which the opponent comes here, ties counted half; nan if there are none. None without showdowns.
+    equity: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's
+      range here, ties counted half; nan for an empty range. None without showdowns.
   """
 
   own: np.ndarray
@@ -31,7 +31,7 @@ class Reach(NamedTuple):
 
 
 def reaches(labels: Labels, strategies: Strategies) -> list[Reach]:
-  """How often play comes to each of `labels.decisions`, in their order."""
+  """The reach of each of `labels.decisions`, in their order."""
   source = labels.source
   if isinstance(source, Deals):
     return _by_deals(labels, source, strategies)
@@ -44,7 +44,7 @@ def _table(strategies: Strategies, decision: Decision) -> np.ndarray:
 
 
 def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Reach]:
-  """In a Bayesian form: down the public tree, all types side by side."""
+  """The reach in a Bayesian form: down the public tree, all types side by side."""
   states = labels.public_states
   own = tuple(np.ones((len(states), len(types))) for types in labels.types)
   for s, state in enumerate(states):
@@ -72,7 +72,7 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
 
 
 def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:
-  """float64[N]: how likely the action that leads to each history is for its player; 1 after chance's."""
+  """float64[N]: the player's probability of the action that leads to each history; 1 after chance's."""
   probability = np.ones(len(histories.parent))
   for player in (0, 1):
     tables = np.zeros((len(histories.names[player]), max(map(len, histories.legal_sets))))
@@ -89,7 +89,7 @@ def choice_probabilities(labels: Labels, histories: Histories, strategies: Strat
 
 
 def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
-  """In a walked game: down its histories, then summed over those of each infostate."""
+  """The reach in a walked game: down its histories, then summed over those of each infostate."""
   histories, probability = source.histories, choice_probabilities(labels, source.histories, strategies)
   own = np.ones((2, len(histories.parent)))
   for here in layers(histories.depth)[1:]:

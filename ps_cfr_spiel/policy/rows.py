@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.policy.naming import action_names, line
+from ps_cfr_spiel.policy.naming import action_names, line_to
 from ps_cfr_spiel.policy.reach import Reach
 from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.reports import progress_bar
@@ -52,9 +52,9 @@ def rows(
     game: the game, to name actions.
     labels: of its tree.
     table: the strategy of a row, [A, H].
-    reach: how often play comes to a row.
-    worths: what the actions of a row are worth.
-    public_states: only these.
+    reach: the reach of a row.
+    worths: the values of a row's actions.
+    public_states: include only these.
   """
   lines: dict[int, str] = {}
   for decision in progress_bar(None, iterable=labels.decisions, desc="Rows", unit=" decisions"):
@@ -65,7 +65,7 @@ def rows(
     if not alive:  # the board holds a card of every hand
       continue
     if number >= 0 and number not in lines:
-      lines[number] = SEPARATOR.join(line(game, labels, number))
+      lines[number] = SEPARATOR.join(line_to(game, labels, number))
     place = (decision.player, number, lines[number]) if number >= 0 else (decision.player, None, None)
     actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
     types = labels.types[decision.player]
@@ -85,7 +85,7 @@ def _number(value: float) -> float | None:
 
 
 def write_rows(path: str | os.PathLike, table: Iterable[Row]) -> int:
-  """Writes rows to a file: CSV with a header, or JSON lines if its name ends in .jsonl; returns how many.
+  """Write rows to a file: CSV with a header, or JSON lines if its name ends in .jsonl; returns their number.
 
   Raises:
     OSError: the file cannot be written.

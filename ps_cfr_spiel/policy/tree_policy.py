@@ -1,4 +1,4 @@
-"""Strategies of a public tree as an OpenSpiel policy."""
+"""The strategies of a public tree as an OpenSpiel policy."""
 
 import functools
 import os
@@ -11,24 +11,24 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree, load_game
-from ps_cfr_spiel.policy.parts import Part, left_out, part_of
+from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
 from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 
-# OpenSpiel's tabular policies visit every history: 1e6 of them take a minute or so.
+# OpenSpiel's tabular policies visit every history: 1e6 of them take about a minute.
 TABULAR_LIMIT = 2_000_000
 MOST_ROWS = 2_000_000  # of a kilobyte each
 
 
 class TreePolicy(openspiel_policy.Policy):
-  """A strategy profile as a lazy OpenSpiel policy: probabilities are looked up when asked for.
+  """A strategy profile as a lazy OpenSpiel policy: probabilities are looked up on demand.
 
   Attributes:
     labels: names of the public tree's infostates.
     strategies: for each player [A, rows, H] for each block, float64, summing to one over A.
-    info: what is known of its making (rule, iterations, ...); saved with it.
+    info: facts about its origin (rule, iterations, ...); saved with it.
   """
 
   def __init__(
@@ -38,10 +38,10 @@ class TreePolicy(openspiel_policy.Policy):
     strategies: Sequence[Sequence[Any]],
     info: Mapping[str, Any] | None = None,
   ):
-    """`strategies` may be of any float type; they are brought to float64 and made to sum to one.
+    """`strategies` may have any float type; they are converted to float64 and normalised.
 
     Raises:
-      ValueError: a probability is negative or not finite, or all of an infostate are zero.
+      ValueError: a probability is negative or not finite, or all probabilities of an infostate are zero.
     """
     super().__init__(game, [0, 1])
     self.labels = labels
@@ -60,7 +60,7 @@ class TreePolicy(openspiel_policy.Policy):
 
   @property
   def tree_options(self) -> dict[str, Any]:
-    """The options of `build_tree` with which the policy's tree was made."""
+    """The options of `build_tree` that built the policy's tree."""
     return {key: self.info[key] for key in ("leaves", "public_states", "limit") if key in self.info}
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -68,7 +68,7 @@ class TreePolicy(openspiel_policy.Policy):
     return probabilities_at(state, player_id, self.game, self.at)
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
-    """Probability of every legal action at an information state string; ValueError if there is none."""
+    """Probability of every legal action at an information state string; ValueError for an unknown string."""
     return self._probabilities(*self.labels.find(player, infostate))
 
   def to_tabular(self, states=None) -> openspiel_policy.TabularPolicy:
@@ -79,8 +79,8 @@ class TreePolicy(openspiel_policy.Policy):
     """
     if states is None and self.labels.histories > TABULAR_LIMIT:
       raise ValueError(
-        f"{self.labels.game} has {self.labels.histories:,} histories; OpenSpiel's Python TabularPolicy "
-        f"visits each of them, and at most {TABULAR_LIMIT:,} are allowed. to_pyspiel() needs no walk."
+        f"{self.labels.game} has {self.labels.histories:,} histories, and OpenSpiel's Python TabularPolicy "
+        f"visits each of them; at most {TABULAR_LIMIT:,} are allowed. Use to_pyspiel(), which needs no walk."
       )
     self._check_names()
     return super().to_tabular(states)
@@ -88,8 +88,8 @@ class TreePolicy(openspiel_policy.Policy):
   def to_pyspiel(self) -> pyspiel.TabularPolicy:
     """OpenSpiel's C++ table, made from the infostates alone.
 
-    Where chance has outcomes of probability zero, OpenSpiel's tools go on behind them, and this tree has no
-    infostates there; the table then plays uniformly at whatever it does not hold.
+    Where chance has outcomes of probability zero, OpenSpiel's tools continue behind them, and this tree has
+    no infostates there; the table then plays uniformly at unknown infostates.
 
     Raises:
       ValueError: two infostates have one string (phantom_ttt's players share theirs), and the table has no
@@ -102,19 +102,19 @@ class TreePolicy(openspiel_policy.Policy):
     )
 
   def _check_names(self) -> None:
-    """ValueError if a name stands for two infostates."""
+    """ValueError if a name belongs to two infostates."""
     seen: set[str] = set()
     for _, _, name in self.labels.infostates():
       if name in seen:
         raise ValueError(
-          f"{self.labels.game}: two players' infostates are called {name!r}, and a table has no other key; "
+          f"{self.labels.game}: both players have infostates called {name!r}, and a table has no other key; "
           f"use the lazy policy."
         )
       seen.add(name)
 
   @functools.cached_property
   def tree(self) -> PublicTree:
-    """The compiled game, built anew with the options of the policy's own tree, once."""
+    """The compiled game, built once more with the options of the policy's own tree."""
     return build_tree(self.game, **self.tree_options)
 
   @functools.cached_property
@@ -124,49 +124,51 @@ class TreePolicy(openspiel_policy.Policy):
     return dict(zip(rows, found, strict=True))
 
   def reach(self, decision: Decision) -> Reach:
-    """How often play comes to a row; computed for all at once when first asked for."""
+    """The reach of a row; the first call computes all rows."""
     return self._reaches[decision.player, decision.block, decision.row]
 
   @functools.cached_property
   def left_out(self) -> frozenset[int]:
-    """Of a part of a policy: the public states at or below which it plays uniformly for want of anything."""
+    """The public states at or below which a part of a policy plays uniformly, because it lacks a decision."""
     return left_out(self.labels, self.info["part"]) if "part" in self.info else frozenset()
 
   @functools.cached_property
   def worths(self) -> Worths:
-    """What every action is worth at every infostate, computed once, in float64."""
+    """The values of every action at every infostate, computed once, in float64."""
     if [[b.shape for b in bs] for bs in self.strategies] != [p.block_shapes for p in self.tree.players]:
-      raise ValueError(f"{self.labels.game}: this policy's tables do not fit the tree that build_tree makes.")
+      raise ValueError(
+        f"{self.labels.game}: this policy's tables do not fit the tree of build_tree; solve anew."
+      )
     return Worths(self.tree, self.strategies, self.reach)
 
   def to_rows(self, public_states: Collection[int] | None = None) -> list[dict[str, Any]]:
     """The policy as a table: a dictionary for every action of every infostate.
 
     `pandas.DataFrame(policy.to_rows())` is a data frame. The columns:
-      player: who acts.
-      public_state, line: the public state's number and the public moves that lead there; None without any.
-      type: the hand, or what else is dealt; None in games that deal no types.
-      infostate: OpenSpiel's information state string.
-      action, action_name: OpenSpiel's number of the action, and its name in the game.
-      probability: how often it is played.
-      value: expected utility to the player (poker's EV) if it is played here and both players then follow
-        the policy, given that chance and the opponent come here; None if they never do.
-      best_response_value: the same if the player goes on by a best response.
-      reach: product of the player's own probabilities on the way.
-      others_reach: probability that chance and the opponent come here, so that `reach * others_reach` is how
-        often the infostate occurs.
-      equity: in poker, the share of the pot that the hand would win if hands were shown here; else None.
+        player: the acting player.
+        public_state, line: the public state's number and the public moves that lead there; None without any.
+        type: the hand, or another dealt type; None in games that deal no types.
+        infostate: OpenSpiel's information state string.
+        action, action_name: OpenSpiel's number of the action, and its name in the game.
+        probability: of the action.
+        value: expected utility to the player (poker's EV) if it is played here and both players then follow
+          the policy, given that chance and the opponent come here; None if they never do.
+        best_response_value: the same if the player continues by a best response.
+        reach: product of the player's own probabilities on the way.
+        others_reach: probability that chance and the opponent come here; `reach * others_reach` is the
+          probability of the infostate.
+        equity: in poker, the share of the pot that the hand would win in a showdown here; else None.
 
     Args:
-      public_states: only these, by number; all by default.
+      public_states: include only these, by number; all by default.
 
     Raises:
-      ValueError: all were asked for, and they are too many for a list.
+      ValueError: all are requested, and they are too many for a list.
     """
     if public_states is None and self._cells > MOST_ROWS:
       raise ValueError(
         f"{self.labels.game} has {self._cells:,} actions of infostates, more than the {MOST_ROWS:,} that fit "
-        f"into a list; name public states, or write them to a file with to_csv (show --csv)."
+        f"into a list; name public states, or write a file with to_csv (show --csv)."
       )
     return list(self._rows(public_states))
 
@@ -178,27 +180,27 @@ class TreePolicy(openspiel_policy.Policy):
     return sum(block.size for blocks in self.strategies for block in blocks)
 
   def to_csv(self, path: str | os.PathLike, public_states: Collection[int] | None = None) -> int:
-    """Writes `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot.
+    """Write `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot.
 
-    Row by row, so that it takes no memory; returns how many there were.
+    Rows are written one by one, in little memory; returns their number.
     """
     return write_rows(path, self._rows(public_states))
 
   def save(self, path: str | os.PathLike, lines: Sequence[str] | None = None) -> None:
-    """Saves the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
+    """Save the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
 
     Args:
-      path: where.
-      lines: a part of it: only the decisions on the way to these public states and at them, and below those
-        lines that end with "...", written as for `views.spot`, such as ["check, check, 2c ..."]. The policy
-        that is read back plays uniformly elsewhere, and its `info` has their public states.
+      path: of the file.
+      lines: a part to save: only the decisions on the way to these public states and at them, and below those
+        lines that end with "...", written as for `views.spot`, such as ["check, check, 2c ..."]. The loaded
+        policy plays uniformly elsewhere, and its `info` has their public states.
 
     Raises:
-      OSError: the file cannot be written; an earlier one is left as it was.
+      OSError: the file cannot be written; an earlier file stays unchanged.
       ValueError: a line does not exist.
     """
     if lines is not None:
-      part = part_of(self.game, self.labels, lines, self.table)
+      part = partial_strategy(self.game, self.labels, lines, self.table)
       header = {**self.info, "game": self.labels.game, "part": list(part.public_states)}
       storage.write(path, "policy", header, {"part": part.probabilities})
       return
@@ -207,7 +209,7 @@ class TreePolicy(openspiel_policy.Policy):
 
   @classmethod
   def from_file(cls, file: storage.Stored, limit: int) -> "TreePolicy":
-    """The policy in a file that `storage.read` opened; see `load_policy`.
+    """The policy in a file opened by `storage.read`; see `load_policy`.
 
     Raises:
       ValueError: the file holds something else, or does not fit its own game, which may have at most `limit`
@@ -222,7 +224,7 @@ class TreePolicy(openspiel_policy.Policy):
     tree = build_tree(game, **options)
     info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
     if "part" in header:
-      strategies = Part(tuple(header["part"]), file.arrays(file.shapes)["part"]).tables(tree)
+      strategies = PartialStrategy(tuple(header["part"]), file.arrays(file.shapes)["part"]).tables(tree)
       return cls(game, tree.names, strategies, info)
     shapes = {
       _block_name(i, k): (shape, np.dtype(np.float64))
@@ -241,7 +243,7 @@ class TreePolicy(openspiel_policy.Policy):
 
 
 def game_of(file: storage.Stored) -> pyspiel.Game:
-  """The game that a file names; ValueError if there is no such game."""
+  """The game named in a file; ValueError if there is no such game."""
   try:
     return load_game(file.header["game"])
   except ValueError as error:
@@ -254,20 +256,20 @@ def probabilities_at(
   game: pyspiel.Game,
   at: Callable[[int, str], dict[int, float]],
 ) -> dict[int, float]:
-  """What every policy of this package answers when OpenSpiel asks it about a state.
+  """The answer of every policy of this package to OpenSpiel's question about a state.
 
   OpenSpiel's tools also visit states behind chance outcomes of probability zero. No solver comes there, and
   play is uniform.
 
   Args:
-    state: where.
-    player_id: whose probabilities; those of who acts if None.
+    state: the state.
+    player_id: the player; the acting one if None.
     game: the policy's.
-    at: (player, information state string) -> the policy's answer, ValueError if it has none.
+    at: (player, information state string) -> the policy's answer, ValueError for an unknown string.
 
   Raises:
     TypeError: `state` is not a state.
-    ValueError: the state is of another game, or nobody acts there.
+    ValueError: the state is of another game, or no player acts there.
   """
   player = acting_player(state, player_id)
   played, actions = state.get_game(), state.legal_actions(player)
@@ -283,15 +285,15 @@ def probabilities_at(
 
 
 def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
-  """Whether two games have different names.
+  """True if two games have different names.
 
-  One game may be written in several ways, with parameters at their defaults or without.
+  One game may be written in several ways, with or without parameters at their defaults.
   """
   return one != other and one.get_type().short_name != other.get_type().short_name
 
 
 def _is_possible(state: pyspiel.State) -> bool:
-  """Whether no outcome of chance on the way to a state has probability zero."""
+  """True if every outcome of chance on the way to a state has a positive probability."""
   here = state.get_game().new_initial_state()
   for action in state.history():
     if here.is_chance_node() and dict(here.chance_outcomes())[action] == 0:
@@ -301,11 +303,11 @@ def _is_possible(state: pyspiel.State) -> bool:
 
 
 def acting_player(state: pyspiel.State, player_id: int | None) -> int:
-  """Whose probabilities an OpenSpiel policy is asked for.
+  """The player for whom an OpenSpiel policy is asked.
 
   Raises:
     TypeError: `state` is not a state.
-    ValueError: nobody acts at the state.
+    ValueError: no player acts at the state.
   """
   _check_state(state)
   player = state.current_player() if player_id is None else player_id
@@ -321,22 +323,19 @@ def _check_state(state: Any) -> None:
 
 
 def check_turn(state: pyspiel.State, player: int) -> None:
-  """ValueError if it is not the player's turn: for bots, which are asked for moves of their own.
-
-  TypeError if `state` is not a state.
-  """
+  """ValueError unless it is the player's turn, for bots; TypeError unless `state` is a state."""
   _check_state(state)
   if state.current_player() != player:
     raise ValueError(f"It is not the turn of player {player}, but of {state.current_player()}.")
 
 
 def _block_name(player: int, block: int) -> str:
-  """What a block is called in files and messages."""
+  """The name of a block in files and messages."""
   return f"player{player}_block{block}"
 
 
 def _normalised(block: Any, name: str) -> np.ndarray:
-  """The block in float64, summing to one over A; ValueError if it holds no probabilities."""
+  """The block in float64, summing to one over A; ValueError if it has invalid probabilities."""
   block = np.asarray(block)
   if block.dtype.kind not in "biuf":
     raise ValueError(f"The probabilities in {name} must be real numbers, got {block.dtype}.")

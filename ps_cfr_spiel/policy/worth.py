@@ -1,4 +1,4 @@
-"""What the actions of a policy are worth at every infostate, in the game's utility."""
+"""The values of a policy's actions at every infostate, in the game's utility."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ from ps_cfr_spiel.tree import Decision, PublicTree, action_values, best_response
 
 
 class Worth(NamedTuple):
-  """What a row's actions are worth to its player; A actions, H types.
+  """The values of a row's actions to its player; A actions, H types.
 
   All values are for each visit: given that chance and the opponent have played to the infostate; nan where
   they never do.
 
   Attributes:
-    value: float64[A, H], expected utility of an action if both players go on by the policy.
-    best: float64[A, H], the same if the player goes on by a best response.
+    value: float64[A, H], expected utility of an action if both players continue by the policy.
+    best: float64[A, H], the same if the player continues by a best response.
   """
 
   value: np.ndarray
@@ -27,23 +27,23 @@ class Worth(NamedTuple):
 
 
 class Worths:
-  """The worth of every row of a profile.
+  """The values of every row of a profile.
 
   Args:
     tree: the compiled game, on the host.
     strategies: for each player [A, rows, H] for each block.
-    reach: how often play comes to a row by these strategies.
+    reach: the reach of a row by these strategies.
   """
 
   def __init__(self, tree: PublicTree, strategies: Strategies, reach: Callable[[Decision], Reach]):
-    """Computes all of it at once, in float64."""
+    """Compute all rows at once, in float64."""
     self._reach = reach
     with precision("float64"), waiting("Computing values"):
       values, best = _values(*to_device((tree, strategies), "float64"))
       self._values, self._best = ([[np.asarray(b) for b in bs] for bs in both] for both in (values, best))
 
   def at(self, decision: Decision) -> Worth:
-    """The worth of one row."""
+    """The values of one row."""
     player, block, row = decision.player, decision.block, decision.row
     others = self._reach(decision).others
     value, best = (
@@ -53,7 +53,7 @@ class Worths:
 
 
 def _for_each_visit(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-  """Counterfactual values [A, H] over the probability [H] that they hold; nan where that is 0."""
+  """Counterfactual values [A, H] over the probability [H] of a visit; nan where that is 0."""
   return np.divide(values, weight, out=np.full_like(values, np.nan), where=weight > 0)
 
 

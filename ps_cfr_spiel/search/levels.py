@@ -1,4 +1,4 @@
-"""Where a player's searches begin and end: public states by the player's decisions above them."""
+"""The public states where a player's searches begin and end, by the player's decisions above them."""
 
 import dataclasses
 from collections.abc import Collection, Sequence
@@ -15,16 +15,16 @@ ROUND = "round"
 
 @dataclasses.dataclass(frozen=True)
 class Levels:
-  """Public states by level: how many public states above are the player's own.
+  """Public states by level: the number of the player's own public states above.
 
   A lookahead ends at a *station* of the player: with a number, any own decision; by the round, the first of
   anybody's after chance has moved in the open (a public card), the deal before all decisions not counted.
 
   Attributes:
     lookahead: how many stations a search looks ahead; "round" for those of the next round, None for all.
-    player: int[P], who acts.
-    decided: bool[P], whether anybody has decided anything above.
-    chance: int[P], how many chance nodes lie above, but below a decision.
+    player: int[P], the acting player.
+    decided: bool[P], whether a player has decided above.
+    chance: int[P], the number of chance nodes above, but below a decision.
     last: for each player int[P], the own decision before, 0 if there is none.
     level: for each player int[P].
     station: for each player bool[P].
@@ -66,15 +66,15 @@ class Levels:
     return cls(lookahead, player, decided, chance, *zip(*pairs, strict=True))  # pyright: ignore[reportArgumentType]
 
   def states(self, player: int, level: int) -> tuple[int, ...]:
-    """The public states in which a player makes the decision number `level`."""
+    """The public states of a player's decision number `level`."""
     return tuple(np.flatnonzero((self.player == player) & (self.level[player] == level)).tolist())
 
   def count(self, player: int) -> int:
-    """How many decisions in a row a player may have to make."""
+    """The largest number of decisions of a player on one path."""
     return int(self.level[player][self.player == player].max(initial=-1)) + 1
 
   def passes(self, player: int) -> list[tuple[int, ...]]:
-    """Where a player searches again: what comes at once does not overlap, and its searches end alike."""
+    """The roots of a player's later searches, in groups that do not overlap and whose searches end alike."""
     found: dict[tuple[int, float, float], list[int]] = {}
     for s in np.flatnonzero((self.player == player) & self.decided).tolist():
       ends = self.horizon(player, s), self.horizon_before(player, s)
@@ -82,7 +82,7 @@ class Levels:
     return [tuple(found[key]) for key in sorted(found)]
 
   def kind(self, public_state: int) -> tuple[int, int, int]:
-    """What a search from here has in common with others that are padded alike: player, level, cards."""
+    """The kind of a search from here: player, level, cards; searches of a kind are padded alike."""
     player = int(self.player[public_state])
     return player, int(self.level[player][public_state]), int(self.chance[public_state])
 
@@ -111,12 +111,12 @@ class Levels:
     return own[self.passed[player][own] > before]
 
   def frontier(self, player: int, horizon: float) -> tuple[int, ...]:
-    """Where a lookahead to a horizon ends; nowhere if it goes to the end of the game."""
+    """The public states where a lookahead to a horizon ends; () if it goes to the end of the game."""
     return tuple(np.flatnonzero(self.station[player] & (self.passed[player] == horizon)).tolist())
 
 
 def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarray]:
-  """Numbers of public states, int[P], as those of a player's rows: int[rows] for each block."""
+  """Numbers of public states, int[P], as numbers of a player's rows: int[rows] for each block."""
   found = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
   for d in tree.names.decisions:
     if d.player == player:
@@ -125,12 +125,12 @@ def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarra
 
 
 class LevelPadding(NamedTuple):
-  """The shapes that a search's subgames are padded to.
+  """The shapes to which a search's subgames are padded.
 
   Attributes:
-    search: what the search solves.
-    promises: where the last search is asked what it promised.
-    beyond: what lies below the frontier, for a value function that solves it.
+    search: of the subgame to solve.
+    promises: of the subgames in which the last search's promises are computed.
+    beyond: of the subgame below the frontier, for a value function that solves it.
   """
 
   search: PadTo
@@ -146,7 +146,7 @@ def own_shape(own):
 OWN = LevelPadding(own_shape, own_shape, own_shape)
 
 
-def count_fits(
+def level_padding(
   subgames: Subgames,
   levels: Levels,
   player: int,
@@ -154,14 +154,14 @@ def count_fits(
   asked: Sequence[Sequence[int]],
   actions,
 ) -> LevelPadding:
-  """Shapes that hold every subgame of the searches from one of some public states, all of one kind.
+  """Count the shapes that hold every subgame of the searches from one of some public states of one kind.
 
   Args:
     subgames: of the game.
     levels: of the game.
-    player: who searches.
-    states: from where; see `Levels.kinds`.
-    asked: groups of public states that do not overlap: where these searches may ask for promises.
+    player: the searching player.
+    states: the roots; see `Levels.kinds`.
+    asked: groups of public states that do not overlap: where these searches need promises.
     actions: OpenSpiel actions that searches consider; all if None.
   """
   frontier = levels.frontier(player, levels.horizon(player, states[0]))

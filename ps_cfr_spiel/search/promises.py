@@ -1,4 +1,4 @@
-"""What a search leaves to the next: its strategies, from which ranges follow, and what it promised."""
+"""The results of a search that the next one needs: strategies, for ranges, and promises."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from ps_cfr_spiel.search.value_functions import FrozenValues
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, best_response_values, sequence_reach
 
-NEVER = 1e-30  # reach that is as good as none: values divided by less leave the range of float32
+NEVER = 1e-30  # reach that counts as none: values divided by less leave the range of float32
 
 Table = list[np.ndarray]  # a strategy of the whole game, [A, rows, H] for each block
 
@@ -22,17 +22,17 @@ _best_response = jit(static_argnames="player")(
 
 
 class Search(NamedTuple):
-  """What a search leaves to the next.
+  """The results of a search that the next one needs.
 
   Attributes:
-    player: who searches.
-    horizon: where the lookahead ended; see `Levels`. -1 before the first search.
-    tables: for each player a strategy of the whole game. The player's is final above the roots, and below is
-      what this search found, uniform where no search came. The opponent's is a prediction of the opponent's
-      play: found by the first search that looked that far ahead, or by the last if that was unsafe.
+    player: the searching player.
+    horizon: the end of the lookahead; see `Levels`. -1 before the first search.
+    tables: for each player a strategy of the whole game. The player's is final above the roots, and this
+      search's below, uniform in unsearched places. The opponent's is a prediction of the opponent's play: of
+      the first search that looked that far ahead, or of the last if that was unsafe.
     frontier: public states where the lookahead ended.
     promised: the opponent's values there, [H] for each infostate's number; those of earlier searches too.
-    seconds: what this search took.
+    seconds: duration of this search.
   """
 
   player: int
@@ -44,18 +44,18 @@ class Search(NamedTuple):
 
 
 class Promises:
-  """Reads off a search what the next one needs.
+  """The ranges and promises of a search, computed for the next one.
 
   Attributes:
     subgames: of the game.
     anchors: for public states right after an action that searches leave out, or right after the end of the
-      search before, the one before it.
+      search before, the public state above.
     actions: OpenSpiel actions that searches consider; all if None.
     dtype: "float32" or "float64".
   """
 
   def __init__(self, subgames: Subgames, levels: Levels, actions: frozenset[int] | None, dtype: str):
-    """See the class; ValueError if actions are left out that cannot be, or searches end where they cannot."""
+    """See the class; ValueError if some actions cannot be left out, or searches cannot end there."""
     self.subgames, self.actions, self.dtype = subgames, actions, dtype
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
     self.anchors |= find_ends(subgames.labels, levels)
@@ -66,43 +66,43 @@ class Promises:
   def ranges(self, search: Search, subgame: Subgame) -> Ranges:
     """Both players' ranges at the roots, by the tables of the last search.
 
-    A player who would as good as never come to a public state gets the same range for every infostate there,
-    since the tables say nothing about it.
+    A player who practically never comes to a public state gets the same range for every infostate there: the
+    tables contain nothing about it.
     """
     ranges = []
-    for i, standing in enumerate(subgame.roots):
+    for i, infostates in enumerate(subgame.roots):
       with precision(self.dtype):
         reach = _reach(self._players[i], to_device(search.tables[i], self.dtype))
-        range_ = np.concatenate([np.asarray(part, float) for part in reach])[standing.sequence]
-      range_[len(standing.public) :] = 0  # padding
-      for s in np.unique(standing.public):
-        here = np.flatnonzero(standing.public == s)
+        range_ = np.concatenate([np.asarray(part, float) for part in reach])[infostates.sequence]
+      range_[len(infostates.public) :] = 0  # padding
+      for s in np.unique(infostates.public):
+        here = np.flatnonzero(infostates.public == s)
         if range_[here].max() < NEVER:
           range_[here] = 1.0
       ranges.append(range_)
     return ranges[0], ranges[1]
 
   def values(self, search: Search, subgame: Subgame, pad_to: PadTo) -> np.ndarray:
-    """What the last search promised the opponent at the roots: [roots, H].
+    """The opponent's promised values at the roots, by the last search: [roots, H].
 
-    These are counterfactual best response values. If the opponent has taken an action that the search left
-    out, or did not look at, they are those of the public state before: no action is worth more (Schmid 2021,
-    Section 21.2).
+    These are counterfactual best response values. After an opponent's action that the search left out, or did
+    not look at, they are those of the public state above: no action is worth more (Schmid 2021, Section
+    21.2).
     """
     opponent = 1 - search.player
-    standing, nodes = subgame.roots[opponent], self.subgames.nodes
+    infostates, nodes = subgame.roots[opponent], self.subgames.nodes
     promises = np.zeros((subgame.shape.roots[opponent], self.subgames.tree.players[opponent].types))
     for asked, states in self.asked(subgame.public_states):
       knowledge, values = self._responses(search, asked, pad_to)
-      rows = np.flatnonzero(np.isin(standing.public, states))
-      node = standing.node[rows] if asked == states else nodes.parent[standing.node[rows]]
+      rows = np.flatnonzero(np.isin(infostates.public, states))
+      node = infostates.node[rows] if asked == states else nodes.parent[infostates.node[rows]]
       promises[rows] = values[knowledge.find(nodes.knowledge[opponent][node])]
     return promises
 
   def asked(self, public_states: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Where promises are asked for: pairs (public states asked, for which public states).
+    """The public states with promises: pairs (public states asked, for which public states).
 
-    Anchors come by depth, since one may lie below another; those asked at once do not overlap.
+    Anchors come by depth, since one may lie below another; the states of a pair do not overlap.
     """
     groups: dict[int, list[int]] = {}
     for s in public_states:
@@ -130,12 +130,12 @@ class Promises:
     for n, k in enumerate(subgame.frontier[opponent].knowledge.tolist()):
       if k in search.promised or self.actions is None:
         values[opponent][n] = search.promised[k]
-      # Otherwise it comes after an own action that searches leave out, which the player never takes.
+      # Other infostates follow an own action that searches leave out, which the player never takes.
     return FrozenValues(values)
 
 
 def _depths(labels: Labels) -> np.ndarray:
-  """int[P]: how many public states there are above each one."""
+  """int[P]: the number of public states above each one."""
   depth = np.zeros(len(labels.public_states), int)
   for s, state in enumerate(labels.public_states):
     depth[s] = depth[state.parent] + 1 if state.parent >= 0 else 0
@@ -145,8 +145,8 @@ def _depths(labels: Labels) -> np.ndarray:
 def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
   """See `Promises.anchors`.
 
-  An action must lead to one public state, or its value bounds that of several, and the other player must
-  act next, or nothing bounds the values there (Schmid 2021, Section 21.2).
+  An action must lead to one public state, or its value bounds that of several, and the other player must act
+  next, or nothing bounds the values there (Schmid 2021, Section 21.2).
 
   Raises:
     ValueError: an action cannot be left out.
@@ -155,7 +155,7 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
   later = [state for state in states if state.parent >= 0 and state.player != TERMINAL]
   moves = [(state.parent, state.action) for state in later if states[state.parent].player >= 0]
   if len(set(moves)) < len(moves) or any(action < 0 for _, action in moves):
-    raise ValueError(f"actions: {labels.game} has hidden moves, so that searches cannot leave out any.")
+    raise ValueError(f"actions: {labels.game} has hidden moves; search it with all actions.")
   for s, state in enumerate(states):
     mover = states[state.parent].player
     if state.parent < 0 or mover < 0 or state.action in actions:
@@ -164,18 +164,18 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
       anchors[s] = state.parent
     elif state.player >= 0 or state.player == CHANCE:
       raise ValueError(
-        f"actions: {state.action} cannot be left out, since in {labels.game} the opponent does not act "
-        f"right after it (public state {s}), so that nothing would bound what it is worth."
+        f"actions: {state.action} cannot be left out: in {labels.game} the opponent does not act right after "
+        f"it (public state {s}), so nothing bounds its value; keep it."
       )
   return anchors
 
 
 def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
-  """For public states in which a search begins below the end of the one before, that end.
+  """The end of the search before, for public states where a search begins below it.
 
   Raises:
-    ValueError: more than one move lies between, or a move may lead to several public states, so that what the
-      end is worth bounds nothing.
+    ValueError: more than one move lies between, or a move may lead to several public states, so the value at
+      the end bounds nothing.
   """
   found = {s: int(levels.behind[i][s]) for i in (0, 1) for s in levels.overtaken(i).tolist()}
   below: dict[int, list[int]] = {
@@ -187,6 +187,6 @@ def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
     if state.parent != end or (unclear and len(below[end]) > 1):
       raise ValueError(
         f"lookahead={levels.lookahead!r}: in {labels.game} a search would begin in public state {s} and the "
-        f"one before end in {end}. Between them must be one move, which leads nowhere else; give a number."
+        f"one before end in {end}. Only one move, to one public state, may lie between; give a number."
       )
   return found

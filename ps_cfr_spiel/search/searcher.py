@@ -1,9 +1,8 @@
 """Searches of continual re-solving, one after the other (Schmid 2021, Sections 20.5 to 20.7).
 
-A search solves a subgame, or many that do not overlap, and leaves to the next one what that needs: the
-player's strategy so far, from which ranges follow, and what the opponent was promised where the lookahead
-ended (`promises`).
-The first search solves the game from its start. Each later one begins where the player acts next, from the
+A search solves a subgame, or many that do not overlap, and leaves its results to the next one: the player's
+strategy so far, for ranges, and the opponent's promised values where the lookahead ended (`promises`).
+The first search solves the game from its start. Each later one begins at the player's next decision, from the
 player's range and the opponent's promised values there, by one of `gadgets`. A search looks ahead until the
 player's next `lookahead` decisions, so it contains every public state from which the next search may begin.
 """
@@ -19,7 +18,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds
 from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.device import check_finite, precision, to_device
-from ps_cfr_spiel.search.levels import OWN, LevelPadding, Levels, Lookahead, by_row, count_fits
+from ps_cfr_spiel.search.levels import OWN, LevelPadding, Levels, Lookahead, by_row, level_padding
 from ps_cfr_spiel.search.promises import Promises, Search, Table
 from ps_cfr_spiel.search.value_functions import ValueFunction
 from ps_cfr_spiel.subgames import BoundValues, Gadget, PadTo, Subgame, Subgames, unsafe
@@ -27,18 +26,18 @@ from ps_cfr_spiel.tree import PublicTree
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-  """How a search solves.
+class SearchSettings:
+  """The method of a search.
 
   Attributes:
     iterations: of CFR.
     rule: regret rule.
     gadget: one of `gadgets`.
-    lookahead: how far it looks ahead; see `Levels`.
-    value_function: what the frontier is worth.
+    lookahead: the extent of the lookahead; see `Levels`.
+    value_function: values at the frontier.
     actions: OpenSpiel actions that searches consider; all if None.
     alternating: update order of CFR.
-    skip: iterations left out of the averages at the start.
+    skip: iterations left out of the averages, at the start.
     dtype: "float32" or "float64".
   """
 
@@ -54,33 +53,33 @@ class Settings:
 
 
 class Searcher:
-  """Runs searches on a game.
+  """Searches on a game, one after the other.
 
   Attributes:
     subgames: of the game.
-    settings: how each search solves.
-    levels: where searches begin and end.
-    promises: what a search leaves to the next.
-    fits: for each of `Levels.kinds` the shapes of the subgames of a search from one public state of it.
+    settings: of each search.
+    levels: the public states where searches begin and end.
+    promises: ranges and promises for the next search.
+    paddings: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
   """
 
-  def __init__(self, subgames: Subgames, settings: Settings):
+  def __init__(self, subgames: Subgames, settings: SearchSettings):
     """See the class; ValueError if searches cannot leave out these actions."""
     self.subgames, self.settings = subgames, settings
     self.levels = Levels.of(subgames.labels, settings.lookahead)
     self.promises = Promises(subgames, self.levels, settings.actions, settings.dtype)
-    self.fits = {kind: self._fits(kind[0], states) for kind, states in self.levels.kinds().items()}
+    self.paddings = {kind: self._padding(kind[0], states) for kind, states in self.levels.kinds().items()}
     passed = [own + here for own, here in zip(self.levels.passed, self.levels.station, strict=True)]
     first, second = (by_row(subgames.tree, i, passed[1 - i]) for i in (0, 1))
     self._passed = (first, second)  # stations of the other player above, or there
 
-  def _fits(self, player: int, states: Sequence[int]) -> LevelPadding:
-    """Counted for all public states of a kind, so that no search's shape depends on those before it."""
+  def _padding(self, player: int, states: Sequence[int]) -> LevelPadding:
+    """The shapes for all public states of a kind: no search's shape depends on earlier searches."""
     asked = [states for states, _ in self.promises.asked(states)]
-    return count_fits(self.subgames, self.levels, player, states, asked, self.settings.actions)
+    return level_padding(self.subgames, self.levels, player, states, asked, self.settings.actions)
 
   def start(self, player: int) -> Search:
-    """Solves the game from its start, as far as the player's lookahead goes."""
+    """Solve the game from its start, as far as the player's lookahead goes."""
     began = time.perf_counter()
     shapes = [p.block_shapes for p in self.subgames.tree.players]
     first, second = ([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
@@ -88,29 +87,29 @@ class Searcher:
     return search._replace(seconds=time.perf_counter() - began)
 
   def resolve(self, search: Search, public_states: Sequence[int]) -> Search:
-    """Solves again from public states in which the player acts next after the roots of a search.
+    """Solve again from public states in which the player acts next after the roots of a search.
 
-    From one public state, the subgame is padded to the largest of its kind, so that little is compiled
-    during play; many public states are solved at once as they are.
+    From one public state, the subgame is padded to the largest of its kind, so play compiles little; several
+    public states are solved at once without padding.
 
     Args:
-      search: the last, or what is left of several that ended alike where these begin.
-      public_states: where to begin, one or many that come at once (`Levels.passes`).
+      search: the last search, or the union of several that ended alike where these begin.
+      public_states: the roots, one or several of a group in `Levels.passes`.
     """
     began, before = time.perf_counter(), self.levels.horizon_before(search.player, public_states[0])
     search = search._replace(horizon=before, frontier=self.levels.frontier(search.player, before))
-    fits = self.fits[self.levels.kind(public_states[0])] if len(public_states) == 1 else OWN
-    search = self._solve(search, public_states, self.settings.gadget, fits)
+    padding = self.paddings[self.levels.kind(public_states[0])] if len(public_states) == 1 else OWN
+    search = self._solve(search, public_states, self.settings.gadget, padding)
     return search._replace(seconds=time.perf_counter() - began)
 
-  def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, fits: LevelPadding) -> Search:
-    """One search; `seconds` is not set."""
+  def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, padding: LevelPadding) -> Search:
+    """One search, without its `seconds`."""
     player, settings = last.player, self.settings
     horizon = self.levels.horizon(player, roots[0])
     frontier = self.levels.frontier(player, horizon)
-    subgame = self.subgames.cut(roots, frontier, settings.actions, fits.search)
-    promises = None if gadget is unsafe else self.promises.values(last, subgame, fits.promises)
-    beyond = self._value_function(subgame, fits.beyond)
+    subgame = self.subgames.cut(roots, frontier, settings.actions, padding.search)
+    promises = None if gadget is unsafe else self.promises.values(last, subgame, padding.promises)
+    beyond = self._value_function(subgame, padding.beyond)
     ranges = self.promises.ranges(last, subgame)
     with precision(settings.dtype):
       tree = to_device(gadget(subgame, player, ranges, promises, beyond), settings.dtype)
@@ -120,18 +119,18 @@ class Searcher:
     promised = dict(last.promised)
     if subgame.limited:
       if not all(np.isfinite(v).all() for v in values):
-        raise ValueError(f"The value function {settings.value_function} gave values that are not finite.")
+        raise ValueError(f"Values of {settings.value_function} must be finite, got inf or nan.")
       known = subgame.frontier[1 - player].knowledge.tolist()
-      promised |= zip(known, values[1 - player], strict=False)  # what is padding has no infostate
+      promised |= zip(known, values[1 - player], strict=False)  # padding has no infostate
     check_finite(f"The search from public states {list(roots)}", average, settings.dtype)
     return Search(player, horizon, self._tables(last, subgame, average, gadget), frontier, promised, 0.0)
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    """All iterations of a search; who listens to searches takes them in parts (see `learning.listening`).
+    """Run all iterations of a search; listeners take them in parts (see `learning.listening`).
 
     Args:
-      subgame: what is searched.
-      tree: it with its gadget, on the device.
+      subgame: the subgame of the search.
+      tree: the same with its gadget, on the device.
     """
     return self.iterate(tree, self.first(tree), self.settings.iterations)
 
@@ -140,7 +139,7 @@ class Searcher:
     return cfr.init(tree, self.settings.rule, self.settings.dtype)
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
-    """Some more iterations of a search."""
+    """Run further iterations of a search."""
     settings = self.settings
     return cfr.solve(
       tree, state, iterations, settings.skip, rule=settings.rule, alternating=settings.alternating
@@ -153,13 +152,13 @@ class Searcher:
     tables = (list(last.tables[0]), list(last.tables[1]))
     for i in (0, 1):
       for k in {int(k) for source, _ in subgame.rows[i] for k in source[:, 0]}:
-        tables[i][k] = tables[i][k].copy()  # the rest is shared between searches
+        tables[i][k] = tables[i][k].copy()  # searches share the rest
       shapes = subgame.tree.players[i].block_shapes
-      inner = average[i][len(average[i]) - len(shapes) :]  # what comes before is the gadget's
+      inner = average[i][len(average[i]) - len(shapes) :]  # the blocks before are the gadget's
       blocks = [block.reshape(shape) for block, shape in zip(inner, shapes, strict=True)]
       subgame.scatter(i, blocks, tables[i])
     if gadget is not unsafe:
-      # The gadget distorts the opponent's strategy, so keep the earlier prediction wherever a search has
+      # The gadget distorts the opponent's strategy, so the earlier prediction stays wherever a search has
       # already looked.
       opponent = 1 - last.player
       for k, passed in enumerate(self._passed[opponent]):
@@ -168,12 +167,11 @@ class Searcher:
     return tables
 
   def _value_function(self, subgame: Subgame, pad_to: PadTo) -> BoundValues | None:
-    """The settings' value function, bound to the frontier of a subgame; ValueError if that is no pytree."""
+    """The value function, bound to the frontier of a subgame; ValueError if the result is not a pytree."""
     if not subgame.limited:
       return None
     function = check_binds("value_function", self.settings.value_function, "CFRValues()")
-    states = sorted({int(s) for standing in subgame.frontier for s in standing.public})
-    bound = function.bind(self.subgames, states, pad_to)
+    bound = function.bind(self.subgames, subgame.frontier_states, pad_to)
     if any(leaf is bound for leaf in jax.tree.leaves(bound)):
-      raise ValueError(f"What {function} binds must be a JAX pytree, got {bound!r}.")
+      raise ValueError(f"{function} must bind a JAX pytree, got {bound!r}.")
     return bound

@@ -1,8 +1,8 @@
-"""Value functions: what the frontier of a limited lookahead is worth, given the ranges of both players.
+"""Value functions: values at the frontier of a limited lookahead, from the ranges of both players.
 
 A value function is bound to the public states of a frontier on the host. The result is called inside the
 solver's loop, for each player in each iteration, with all of these public states at once: a batch. (A learned
-function would put features of the public states beside the ranges.) Schmid 2021, Sections 15.4 and 20.6.
+function would add features of the public states to the ranges.) Schmid 2021, Sections 15.4 and 20.6.
 """
 
 import dataclasses
@@ -22,16 +22,16 @@ VALUES = ("average", "best-response")
 
 
 class ValueFunction(Protocol):
-  """What `ContinualResolving` asks of a value function."""
+  """The protocol of value functions for `ContinualResolving`."""
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundValues:
-    """Prepares for some public states.
+    """Prepare for some public states.
 
     Args:
       subgames: of the game.
-      public_states: the frontier; none if a search that is padded for its level ends before it.
+      public_states: the frontier; empty if a padded search ends before it.
       pad_to: of `Subgames.cut`, for a subgame cut there.
     """
     ...
@@ -39,12 +39,12 @@ class ValueFunction(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class CFRValues:
-  """Solves what lies below the frontier anew each time, by a few iterations of CFR.
+  """Values of a few iterations of CFR below the frontier, solved anew each time.
 
-  The thesis takes 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
+  The thesis uses 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
   strategies against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's
-  experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1 asks
-  for, but both players' are too high until CFR has converged: searches by them play worse on Leduc, on
+  experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1
+  requires, but both players' are too high until CFR has converged: searches by them play worse on Leduc; on
   Glasses there is no clear order (benchmarks/papers/resolving_exploitability.py).
 
   Attributes:
@@ -75,7 +75,7 @@ class BoundCFR:
   """`CFRValues` at certain public states.
 
   Attributes:
-    tree: what lies below them.
+    tree: the tree below them.
     leaf_roots: for each player int parts [L_k], the root of each leaf.
     iterations: int32[].
     rule: regret rule.
@@ -93,7 +93,7 @@ class BoundCFR:
     return self._of(player, *self._solve(ranges))
 
   def both(self, ranges: Ranges) -> tuple[Array, Array]:
-    """The values of both players, by one solve."""
+    """The values of both players, from one solve."""
     tree, average = self._solve(ranges)
     return self._of(0, tree, average), self._of(1, tree, average)
 
@@ -106,7 +106,7 @@ class BoundCFR:
     return tree, [cfr.average_strategy(p) for p in state.players]
 
   def _of(self, player: int, tree: PublicTree, average: Sequence[Sequence[Array]]) -> Array:
-    """A player's values at the roots when both follow the averages; see `CFRValues.values`."""
+    """A player's values at the roots under the averages; see `CFRValues.values`."""
     if self.values == "best-response":
       return best_response_values(tree, player, average[1 - player])[1]
     reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]
@@ -115,10 +115,10 @@ class BoundCFR:
 
 @dataclasses.dataclass(frozen=True)
 class SolvedValues:
-  """Looks values up from a strategy of the whole game: best responses to how it goes on below the frontier.
+  """Values looked up in a strategy of the whole game: best responses to it below the frontier.
 
-  At the ranges of a Nash equilibrium these values are perfect. At other ranges the equilibrium would
-  go on differently, and they are only what the opponent is sure to get by going on like this.
+  At the ranges of a Nash equilibrium these values are perfect. At other ranges the equilibrium would go on
+  differently, and they are only a lower bound of the opponent's.
 
   Attributes:
     strategies: for each player [A, rows, H] for each block of the game's tree, as in `TreePolicy`.
@@ -131,7 +131,7 @@ class SolvedValues:
       blocks = [np.asarray(block, float) for own in self.strategies for block in own]
     except (TypeError, ValueError) as error:
       raise ValueError(
-        "strategies must be arrays [A, rows, H] for each player and block, as TreePolicy.strategies are, got "
+        "strategies must be arrays [A, rows, H] for each player and block, like TreePolicy.strategies, got "
         f"{type(self.strategies).__name__}."
       ) from error
     for block in blocks:
@@ -144,7 +144,7 @@ class SolvedValues:
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> "BoundStrategies":
-    """See `ValueFunction`; ValueError if the strategies are not of this game's tree."""
+    """See `ValueFunction`; ValueError if the strategies do not fit this game's tree."""
     shapes = [player.block_shapes for player in subgames.tree.players]
     given = [[np.shape(block) for block in blocks] for blocks in self.strategies]
     if given != shapes:
@@ -178,7 +178,7 @@ class BoundStrategies:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FrozenValues:
-  """The same values whatever the ranges: what a search found at its frontier.
+  """The same values for all ranges: the results of a search at its frontier.
 
   Attributes:
     values: for each player [F, H].

@@ -27,7 +27,7 @@ from ps_cfr_spiel.device import check_dtype
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at
 from ps_cfr_spiel.reports import progress_bar, waiting
-from ps_cfr_spiel.search import ROUND, CFRValues, Search, Searcher, Settings, ValueFunction
+from ps_cfr_spiel.search import ROUND, CFRValues, Search, Searcher, SearchSettings, ValueFunction
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 
@@ -99,7 +99,7 @@ class ContinualResolving:
       check_binds("value_function", value_function, "CFRValues()")
     if skip >= iterations:
       raise ValueError(f"skip must be less than iterations={iterations}, got {skip}.")
-    self.settings = Settings(
+    self.settings = SearchSettings(
       iterations=iterations,
       rule=make_rule(NRMPlus() if rule is None else rule),
       gadget=gadget,
@@ -117,7 +117,7 @@ class ContinualResolving:
     self.searcher = Searcher(subgames, self.settings)
     self.seconds: list[float] = []
     table = sum(8 * math.prod(shape) for player in self.tree.players for shape in player.block_shapes)
-    self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * len(self.searcher.fits))
+    self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * len(self.searcher.paddings))
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
 

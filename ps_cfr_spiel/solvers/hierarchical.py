@@ -6,7 +6,15 @@ import pyspiel
 from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.arguments import check_count, check_flag, check_integer
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.device import added_up, agreed, check_dtype, check_finite, leads, precision, processes
+from ps_cfr_spiel.device import (
+  broadcast,
+  check_dtype,
+  check_finite,
+  is_first_process,
+  precision,
+  process_count,
+  sum_over_processes,
+)
 from ps_cfr_spiel.hierarchical import (
   DealtAbstraction,
   DealtGame,
@@ -27,8 +35,8 @@ ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards
 class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `hierarchical.solve`.
 
-  Clusters are shared out among all of JAX's devices, of all processes that have joined (`join`) and do the
-  same; how many there are changes nothing. The game is not walked. Where hands share buckets nothing is
+  Clusters are shared by all of JAX's devices, of all joined processes (`join_processes`) that run the
+  same solver; their number changes nothing. The game is not walked. Where hands share buckets nothing is
   promised, and how good the result is, is measured in the whole game.
 
   Attributes:
@@ -151,22 +159,22 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
   def _here(self):
     own = [shard.data for array in self._state for shard in array.addressable_shards]
-    if processes() == 1:
+    if process_count() == 1:
       return own
     try:
       check_finite("", own, self.dtype)
       lost = 0.0
     except FloatingPointError:
       lost = np.nan
-    return added_up(np.array([lost], np.float32))  # so that all processes raise, or none
+    return sum_over_processes(np.array([lost], np.float32))  # so that all processes raise, or none
 
   def clock(self):
     """See `Solver`: that of the first process."""
-    return agreed(super().clock())
+    return broadcast(super().clock())
 
   def save(self, path):
     """See `Solver`; all processes must call it, and the first writes the file."""
-    if leads():
+    if is_first_process():
       super().save(path)
     else:
       self._kept()  # what others hold is gathered from all

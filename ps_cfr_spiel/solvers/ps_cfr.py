@@ -14,7 +14,7 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import build_tree, check_memory, fold_suits
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.histories import LIMIT
-from ps_cfr_spiel.policy import Part, locks_from_file, read_locks
+from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import PublicTree, expand, lock_rows, pad_types
 
@@ -50,7 +50,7 @@ class PSCFRSolver(TreeSolver):
     progress: bool | None = None,
     memory: float | None = None,
     abstraction: Abstraction | Key | str | None = None,
-    locks: Mapping[str, Any] | Part | None = None,
+    locks: Mapping[str, Any] | PartialStrategy | None = None,
   ):
     """Builds the tree; nothing is compiled yet.
 
@@ -88,7 +88,9 @@ class PSCFRSolver(TreeSolver):
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     if abstraction is not None and locks is not None:
       raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
-    self.locks = locks if locks is None or isinstance(locks, Part) else read_locks(self.tree, game, locks)
+    self.locks = (
+      locks if locks is None or isinstance(locks, PartialStrategy) else read_locks(self.tree, game, locks)
+    )
     self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
     sets = sets_of(self.tree, self.abstraction)
     # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree,

@@ -1,20 +1,20 @@
 """Subgames cut from a compiled game, and the gadgets that make them safe to solve.
 
-May use: compiler, cfr and what is below them. `cut` takes a subgame out at any public states, which `nodes`
-found and for which `priors` knows the deal; `gadgets` puts a choice of the opponent on top, and a new gadget
-goes there; `ranged_leaves` evaluates the ends of a subgame.
+May use: compiler, cfr and the rooms below them. `cut` takes a subgame out at any public states, with `nodes`
+of the compiled game and the deal from `priors`; `gadgets` puts a choice of the opponent on top, and a new
+gadget goes there; `ranged_leaves` evaluates the ends of a subgame.
 """
 
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.nodes import RootInfostates
 from ps_cfr_spiel.subgames.ranged_leaves import (
-  Asked,
   BoundValues,
+  EchoedRanges,
   FrontierLeaves,
   RangedLeaves,
   Ranges,
-  looking_beyond,
+  with_beyond,
   with_ranges,
 )
 from ps_cfr_spiel.subgames.shapes import PadTo, Shape
@@ -22,8 +22,8 @@ from ps_cfr_spiel.subgames.subgame import Subgame
 
 __all__ = [
   "GADGETS",
-  "Asked",
   "BoundValues",
+  "EchoedRanges",
   "FrontierLeaves",
   "Gadget",
   "PadTo",
@@ -34,8 +34,8 @@ __all__ = [
   "Subgame",
   "Subgames",
   "cfr_d",
-  "looking_beyond",
   "max_margin",
   "unsafe",
+  "with_beyond",
   "with_ranges",
 ]

@@ -1,11 +1,11 @@
-"""Lays out what was cut: both players' parts of a subgame as the arrays of a `Subgame`."""
+"""The layout of a cut: both players' parts of a subgame as the arrays of a `Subgame`."""
 
 import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.histories import walked
+from ps_cfr_spiel.histories import walked_source
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import PadTo, Shape, leaf_sizes
@@ -27,8 +27,8 @@ class PlayerCut(NamedTuple):
   """One player's part of a cut: n decisions, E ends, F infostates at the frontier."""
 
   decisions: np.ndarray  # int[n]
-  actions: list[np.ndarray]  # the numbers of the kept actions of each
-  parents: np.ndarray  # int[n, 2], as `make_forest` wants them
+  actions: list[np.ndarray]  # the numbers of the kept actions of each decision
+  parents: np.ndarray  # int[n, 2] for `make_forest`
   ends: np.ndarray  # int[E, 2], the last choice before each leaf, likewise
   end_roots: np.ndarray  # int[E]
   roots: RootInfostates
@@ -45,24 +45,24 @@ def assemble(
   ends: np.ndarray,
   pad_to: PadTo | None,
 ) -> Subgame:
-  """The subgame of two cuts.
+  """Lay out the subgame of two cuts.
 
   Args:
-    game: the whole game's tree.
+    game: tree of the whole game.
     nodes: of the game.
     cuts: of each player.
     public_states: the roots.
-    ends: int[E], which of `nodes.ends` are inside.
+    ends: int[E], indices of the ends inside, in `nodes.ends`.
     pad_to: see `Subgames.cut`.
 
   Raises:
-    ValueError: the shape to pad to is too small.
+    ValueError: the shape of `pad_to` is too small.
   """
-  # Leaves: one of the ends stands for each.
+  # Leaves: one of the ends represents each.
   order, leaves = _leaves(game, nodes, cuts, ends)
   kept = ends[order]
 
-  # The shape that is needed, and the one that was asked for.
+  # The own shape, and the shape of `pad_to`.
   sizes = [np.array([len(a) for a in cut.actions], int) for cut in cuts]
   rows = [block_sizes(row_depths(p.parents), size) for p, size in zip(cuts, sizes, strict=True)]
   own = Shape(
@@ -73,10 +73,10 @@ def assemble(
   )
   shape = own if pad_to is None else pad_to(own)
   if shape.union(own) != shape:
-    raise ValueError(f"A subgame of {own} does not fit into {shape}.")
+    raise ValueError(f"A subgame of {own} does not fit into {shape}; pad to a larger shape.")
   limited = max(shape.frontier) > 0  # not `own`: a padded subgame may end before its frontier
 
-  # Where each leaf goes; padding hangs on the first root.
+  # The place of each leaf; padding hangs on the first root.
   slots = _slots(nodes.places, kept, shape)
   forests, leaf_roots, sources = [], [], []
   for i, cut in enumerate(cuts):
@@ -92,8 +92,8 @@ def assemble(
     leaf_roots.append(at)
     sources.append(_sources(game.names, cut, places, forest))
 
-  roots = [_pad_standing(p.roots, n) for p, n in zip(cuts, shape.roots, strict=True)]
-  frontier = [_pad_standing(p.frontier, n) for p, n in zip(cuts, shape.frontier, strict=True)]
+  roots = [_pad_infostates(p.roots, n) for p, n in zip(cuts, shape.roots, strict=True)]
+  frontier = [_pad_infostates(p.frontier, n) for p, n in zip(cuts, shape.frontier, strict=True)]
   return Subgame(
     PublicTree((forests[0], forests[1]), leaves(slots)),
     public_states,
@@ -110,7 +110,7 @@ def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerT
   """`Subgame.rows` of one player."""
   sources = []
   for k, (actions, _, _) in enumerate(forest.block_shapes):
-    # The cut's decisions that make up the block, in the order of its rows.
+    # The cut's decisions that form the block, in the order of its rows.
     here = np.flatnonzero(places[:, 0] == k)
     here = here[np.argsort(places[here, 1])]
     decisions = [labels.decisions[d] for d in cut.decisions[here]]
@@ -120,17 +120,17 @@ def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerT
 
 
 def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, PlayerCut], ends: np.ndarray):
-  """The inner evaluator's leaves.
+  """The leaves of the inner evaluator.
 
   Returns:
-    int[L]: for each leaf one of `ends`; and a function that makes the evaluator of `_slots`.
+    int[L]: one of `ends` for each leaf; and a function that makes the evaluator from `_slots`.
   """
   if not nodes.histories:
     number = nodes.places.number[ends]
     return np.arange(len(ends)), lambda slots: game.leaves.take([_in_slots(number, s, -1) for s in slots])
-  source = walked(game.names)
+  source = walked_source(game.names)
   assert source is not None
-  # Histories that neither player's last choice or root tells apart are one leaf, worth their sum.
+  # Histories with the same last choices and roots of both players are one leaf, worth their sum.
   keys = np.column_stack([p for cut in cuts for p in (cut.ends, cut.end_roots)])
   _, first, leaf = np.unique(keys, axis=0, return_index=True, return_inverse=True)
   utility, at = np.zeros((len(first), 1)), nodes.ends[ends]
@@ -139,7 +139,7 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, Player
 
 
 def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]:
-  """For each part int[boards, n]: which of the subgame's leaves stands there, -1 for none.
+  """The leaf of the subgame in each slot, for each part int[boards, n]; -1 for none.
 
   Args:
     places: of the game's leaves.
@@ -159,14 +159,14 @@ def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]
 
 
 def _in_slots(rows: np.ndarray, slots: np.ndarray, value: int) -> np.ndarray:
-  """The rows in the slots, [L, ...] to [*slots, ...], and one value where there is none."""
+  """The rows in the slots, [L, ...] to [*slots, ...], with `value` in empty slots."""
   return np.concatenate([rows, np.full((1, *rows.shape[1:]), value)])[slots]
 
 
 def _padded(rows: np.ndarray, count: int, value: int) -> np.ndarray:
-  """The rows and as many more of one value as make `count`."""
+  """The rows, padded with `value` to `count` rows."""
   return np.pad(rows, [(0, count - len(rows)), *[(0, 0)] * (rows.ndim - 1)], constant_values=value)
 
 
-def _pad_standing(standing: RootInfostates, count: int) -> RootInfostates:
-  return dataclasses.replace(standing, sequence=_padded(standing.sequence, count, 0))
+def _pad_infostates(infostates: RootInfostates, count: int) -> RootInfostates:
+  return dataclasses.replace(infostates, sequence=_padded(infostates.sequence, count, 0))

@@ -1,14 +1,15 @@
-"""Ways to solve a subgame again: unsafe, CFR-D, max-margin; each makes a tree for the ordinary solver.
+"""The gadgets for solving a subgame again: unsafe, CFR-D, max-margin; each makes a tree for the solver.
 
-  unsafe      both players come to the subgame by their ranges. What the opponent gets then is right on
-              average, but may be far too much in some infostates (Schmid 2021, Section 20.1).
+  unsafe      both players come to the subgame by their ranges. The opponent's values are then right on
+  average,
+              but may be far too large in some infostates (Schmid 2021, Section 20.1).
   cfr-d       in each infostate the opponent may take a promised value instead of playing on. The player must
               keep these promises, or the opponent gains (Burch et al. 2014; Schmid 2021, Section 20.2.2).
-  max-margin  the opponent chooses the infostate to begin in, and pays what was promised there. So the player
-              makes the smallest margin by which any promise is undercut as large as possible (Moravčík et
-              al. 2016; Schmid 2021, Section 20.4.3).
+  max-margin  the opponent chooses the infostate to begin in, and pays the value promised there. So the player
+              maximises the smallest margin by which the promises are undercut (Moravčík et al. 2016; Schmid
+              2021, Section 20.4.3).
 
-Promises are unnormalised counterfactual values, as `tree.best_response_values` finds them at roots: they
+Promises are unnormalised counterfactual values, like those of `tree.best_response_values` at roots: they
 count chance and the player's range, in the same units.
 """
 
@@ -40,7 +41,7 @@ from ps_cfr_spiel.tree import (
 
 
 class Gadget(Protocol):
-  """What all of this file's functions are; `GADGETS` names them."""
+  """The type of this file's gadgets; `GADGETS` names them."""
 
   def __call__(
     self,
@@ -50,15 +51,15 @@ class Gadget(Protocol):
     promises: np.ndarray | None,
     frontier: BoundValues | None = None,
   ) -> PublicTree:
-    """A tree for `cfr.solve`, on the host.
+    """Make a tree for `cfr.solve`, on the host.
 
     Args:
       subgame: of `Subgames.cut`.
-      player: who solves again.
+      player: the player who solves again.
       ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them that
-        float32 can hold and divide by (the largest at least 1e-30). A gadget asks for the player's alone.
-      promises: [roots, H of the opponent], what the opponent was promised.
-      frontier: a value function bound to the subgame's frontier, if it has one.
+        float32 can hold and divide by (the largest at least 1e-30). Most gadgets use the player's alone.
+      promises: [roots, H of the opponent], the opponent's promised values.
+      frontier: a value function bound to the subgame's frontier, if there is a frontier.
 
     Raises:
       ValueError: an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
@@ -67,7 +68,7 @@ class Gadget(Protocol):
 
 
 def unsafe(subgame, player, ranges, promises=None, frontier=None) -> PublicTree:
-  """Unsafe re-solving; see `Gadget`. `promises` are not used."""
+  """Unsafe re-solving; see `Gadget`. `promises` is unused."""
   first, second = (_check_range(subgame, i, ranges[i]) for i in (0, 1))
   leaves = with_ranges(_leaves(subgame, frontier), (first, second), subgame.leaf_roots)
   return dataclasses.replace(subgame.tree, leaves=leaves)
@@ -95,9 +96,9 @@ def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   """The max-margin gadget; see `Gadget`.
 
   A row goes on top of the opponent's decisions for each public state, with its infostates as actions. The
-  value that comes up there is minus the margin, in utility for each visit of the infostate chosen: values and
-  promises are divided by the infostate's weight by chance and the player's range. Infostates that
-  cannot be visited get a promise so large that they are never chosen.
+  value that comes up there is minus the margin, in utility for each visit of the chosen infostate: values and
+  promises are divided by the infostate's weight by chance and the player's range. Impossible infostates get a
+  promise too large to be ever chosen.
   """
   chooser = 1 - player
   promises = _check_promises(subgame, chooser, promises)
@@ -124,19 +125,19 @@ def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:
   if not subgame.limited:
     return subgame.tree.leaves
   if frontier is None:
-    raise ValueError("A subgame with a frontier needs a value function there; none was given.")
+    raise ValueError("A subgame with a frontier needs a value function; pass one.")
   first, second = zip(subgame.shape.frontier, _types(subgame), strict=True)
   return FrontierLeaves(subgame.tree.leaves, frontier, (first, second))
 
 
 def _own_range(subgame: Subgame, player: int, ranges: Ranges, frontier: BoundValues | None) -> RangedLeaves:
-  """The leaves below roots to which one player comes with a range."""
+  """The leaves below roots where one player has a range."""
   range_ = _check_range(subgame, player, ranges[player])
   return RangedLeaves(_leaves(subgame, frontier), _at_leaves(subgame, player, range_), player)
 
 
 def _at_leaves(subgame: Subgame, player: int, roots: np.ndarray) -> list[np.ndarray]:
-  """What each root has, [roots, H], at the leaves below it: parts [L_k, H]."""
+  """Arrays of the roots, [roots, H], at the leaves below them: parts [L_k, H]."""
   return [roots[at] for at in subgame.leaf_roots[player]]
 
 
@@ -152,30 +153,30 @@ def _choosing(
   follow: np.ndarray,
   terminate: np.ndarray,
 ) -> PublicTree:
-  """Puts a level on top of the chooser's decisions.
+  """Put a level on top of the chooser's decisions.
 
-  Sequences are numbered anew: the roots of the new level, its own sequences, then all that were below the old
-  roots, in their old order.
+  Sequences are numbered anew: the roots of the new level, its own sequences, then all sequences of the old
+  forest but its roots, in their old order.
 
   Args:
-    subgame: what the gadget is for.
+    subgame: the gadget's subgame.
     leaves: of the gadget.
     forest: the chooser's decisions so far.
-    level: the new one.
-    follow: int[old roots], the sequence of the new level that leads on to each root, counted from 0.
+    level: the new level.
+    follow: int[old roots], the sequence of the new level that leads to each root, counted from 0.
     terminate: int[m], the sequences of the new level that have a terminate leaf, likewise.
   """
   (roots,), sizes = level.link.parents, tuple(a * n for a, n in level.shapes)
   old_roots, moved = forest.roots, sequence_starts(level.shapes, roots)[-1] - forest.roots
 
-  # The level that was the first hung on the roots; it now hangs on what leads there.
+  # The level that was the first hung on the roots; it now hangs on the sequences that lead there.
   levels = list(forest.levels)
   if levels:
     link = levels[0].link
     link = Link.create(follow[link.index], sizes, link.children)
     levels[0] = dataclasses.replace(levels[0], link=link)
 
-  # Leaves right below a root hang on what leads there; all others keep their sequence, which has moved up.
+  # Leaves right below a root hang on these sequences too; all others keep their sequence, which has moved up.
   index = forest.leaf.index + moved
   at_root = forest.leaf.index < old_roots
   index[at_root] = roots + follow[forest.leaf.index[at_root]]
@@ -194,24 +195,24 @@ def _choosing(
 
 
 def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
-  """The largest of the values [R, H] that have the same owner, for each row: [R, 1]."""
+  """The largest of the values [R, H] with the same owner, for each row: [R, 1]."""
   largest = np.full(owner.max() + 1, -np.inf)
   np.maximum.at(largest, owner, values.max(1))
   return largest[owner][:, None]
 
 
 def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:
-  """A row for each owner 0, 1, ..., with what it owns as actions.
+  """A row for each owner 0, 1, ..., with its possessions as actions.
 
   Returns:
-    The level, and for each thing owned its sequence, counted from 0.
+    The level, and the sequence of each possession, counted from 0.
   """
   count = np.bincount(owner)
-  # Owners of equally many are the rows of a block.
+  # Owners with the same number of possessions are the rows of a block.
   sizes, block = np.unique(count, return_inverse=True)
   block = block.reshape(-1)
   rows = np.bincount(block)
-  # An owner's row is the number of such owners before it; what it owns are its actions, in order.
+  # An owner's row is the number of such owners before it; its possessions are its actions, in order.
   row, action = ranks(block), ranks(owner)
   level = Level(Link.create(np.zeros(len(count), int), [1], rows.tolist()), tuple(sizes.tolist()))
   return level, sequence_numbers(level.shapes, block[owner], row[owner], action, roots=0)
@@ -230,34 +231,34 @@ def _row_of_every_type(forest: PlayerTree) -> PlayerTree:
 
 
 def _pair(player: int, own: Any, other: Any) -> tuple[Any, Any]:
-  """(own, other), or the other way round for player 1."""
+  """(own, other), in the order of the players."""
   return (own, other) if player == 0 else (other, own)
 
 
 def _check_range(subgame: Subgame, player: int, range_: Any) -> np.ndarray:
-  """The range as float64, if it is one."""
+  """The range as float64; ValueError if it is invalid."""
   range_ = _check_array(subgame, player, range_, "range")
   if (range_ < 0).any() or not range_.any():
     raise ValueError(
-      f"The range of player {player} must be reach probabilities, at least one of them positive, none "
-      f"negative; got {range_.min()} to {range_.max()}."
+      f"The range of player {player} must be reach probabilities, not negative and not all zero; got "
+      f"{range_.min()} to {range_.max()}."
     )
   return range_
 
 
 def _check_promises(subgame: Subgame, player: int, promises: Any) -> np.ndarray:
-  """The promised values as float64, if they pad_to."""
+  """The promised values as float64; ValueError if they are invalid."""
   return _check_array(subgame, player, promises, "promised values")
 
 
-def _check_array(subgame: Subgame, player: int, array: Any, what: str) -> np.ndarray:
+def _check_array(subgame: Subgame, player: int, array: Any, name: str) -> np.ndarray:
   shape = (subgame.shape.roots[player], subgame.tree.players[player].types)
   array = np.asarray(array, float) if array is not None else np.zeros(0)
   if array.shape != shape:
     raise ValueError(
-      f"The {what} of player {player} must have the shape {shape} (infostates at the roots, types), got "
+      f"The {name} of player {player} must have the shape {shape} (infostates at the roots, types), got "
       f"{array.shape}."
     )
   if not np.isfinite(array).all():
-    raise ValueError(f"The {what} of player {player} must be finite, got {array[~np.isfinite(array)][0]}.")
+    raise ValueError(f"The {name} of player {player} must be finite, got {array[~np.isfinite(array)][0]}.")
   return array

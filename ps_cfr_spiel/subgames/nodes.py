@@ -1,10 +1,10 @@
-"""What a subgame is cut from: a compiled game once more, as nodes that know their way up.
+"""The nodes from which subgames are cut: a compiled game once more, with links to the parents.
 
-A `PublicTree` keeps a forest of decisions for each player, which is all that solving a whole game takes. A
-subgame begins in the middle: one has to know which infostates (of either player, acting or not) a public
-state has, what each player chose last before it, and what lies below. `find_nodes` answers that for both
-kinds of tree: in a Bayesian game the nodes are the public states and the leaves, each standing for all types
-at once; elsewhere they are the histories.
+A `PublicTree` keeps a forest of decisions for each player; solving a whole game needs nothing else. A subgame
+begins in the middle: its cut needs the infostates (of either player, acting or not) of a public state, each
+player's last choice before it, and the tree below. `find_nodes` has them for both kinds of tree: in a
+Bayesian game the nodes are the public states and the leaves, each for all types at once; elsewhere they are
+the histories.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from ps_cfr_spiel.histories import (
   layers,
   number_rows,
   one_to_one,
-  walked,
+  walked_source,
 )
 from ps_cfr_spiel.tree import TERMINAL, Labels, Places, PublicTree, leaf_places, sequence_choices
 
@@ -35,13 +35,13 @@ class SubgameNodes:
   Attributes:
     parent: int[N], -1 at the root.
     layers: the nodes of each depth.
-    public: int[N], the public state; P (one too many) for a leaf that stands below it.
-    player: int[N], who acts.
-    decision: int[N], the row in which the acting player decides, an index into `Labels.decisions`, or -1.
-    knowledge: for each player int[N], the number of what is known: an infostate, acting or not, of all types.
+    public: int[N], the public state; P (the number of public states) for a leaf.
+    player: int[N], the acting player.
+    decision: int[N], the acting player's row, an index into `Labels.decisions`, or -1.
+    knowledge: for each player int[N], the number of the infostate, acting or not, of all types.
     last: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
     ends: int[E], the nodes that are leaves.
-    places: of these leaves in the tree's evaluator; where nodes are histories, in one part of their own.
+    places: of these leaves in the tree's evaluator; for histories in one part of their own.
     histories: whether nodes are histories.
   """
 
@@ -59,7 +59,7 @@ class SubgameNodes:
 
 @dataclasses.dataclass(frozen=True)
 class RootInfostates:
-  """One player's infostates at some public states, in rows of all types: R of them, perhaps padded.
+  """One player's infostates at some public states, in rows of all types: R of them, with padding.
 
   Attributes:
     knowledge: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending.
@@ -82,7 +82,7 @@ def find_nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree.
 
   Raises:
-    ValueError: the tree has no public states, or its types do not tell all that the players know.
+    ValueError: the tree has no public states, or the players know more than their types.
   """
   fault = states_fault(tree) or types_fault(tree)
   if fault:
@@ -93,14 +93,14 @@ def find_nodes(tree: PublicTree) -> SubgameNodes:
 def tree_and_nodes(
   game: pyspiel.Game, memory: float | None = None, **options
 ) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
-  """Compiles a game into a tree that subgames can be cut from.
+  """Compile a game into a tree for cutting subgames.
 
-  Where types do not tell all that the players know, the tree gets a row for each infostate instead; the
-  game is walked only once.
+  Where players know more than their types, the tree gets a row for each infostate instead; the game is walked
+  only once.
 
   Args:
     game: the game.
-    memory: most bytes to take; see `build_tree`.
+    memory: maximum bytes; see `build_tree`.
     options: of `build_tree`.
 
   Returns:
@@ -119,15 +119,15 @@ def tree_and_nodes(
 
 
 def states_fault(tree: PublicTree) -> str | None:
-  """The tree has public states; or how to mend it."""
+  """The tree has public states; otherwise the remedy."""
   if tree.names.public_states:
     return None
   return "Subgames need public states; build the tree with public_states='closure' or 'observer'."
 
 
 def types_fault(tree: PublicTree) -> str | None:
-  """Where somebody acts, a type is all that a player knows beside the public state; or how to mend it."""
-  source = walked(tree.names)
+  """At decisions, players know nothing but their type and the public state; otherwise the remedy."""
+  source = walked_source(tree.names)
   if source is None or _is_split(tree):
     return None
   histories, public, types = source.histories, source.public, source.types
@@ -138,34 +138,34 @@ def types_fault(tree: PublicTree) -> str | None:
     known = _knowledge(source, player, last)[here]
     if not one_to_one(public[here], known, types[player][here]):
       return (
-        f"{tree.names.game}: player {player} knows more than a type while the opponent acts, so the tree of "
-        f"this game that subgames can be cut from is build_tree(game, leaves='sparse')."
+        f"{tree.names.game}: player {player} knows more than a type while the opponent acts; build it with "
+        f"build_tree(game, leaves='sparse')."
       )
   return None
 
 
 def _is_split(tree: PublicTree) -> bool:
-  """Does each infostate have a row of its own?"""
+  """True if each infostate has a row of its own."""
   return all(player.types == 1 for player in tree.players)
 
 
 def _nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree without fault."""
   labels = tree.names
-  source = walked(labels)
+  source = walked_source(labels)
   if source is not None and _is_split(tree):
     return _histories(labels, source)
   return _public(tree, labels)
 
 
 def _histories(labels: Labels, source: Walked) -> SubgameNodes:
-  """Nodes are histories."""
+  """The nodes of a tree whose nodes are histories."""
   histories, public = source.histories, source.public
   assert public is not None
   decision = np.full(len(histories.parent), -1)
   last = []
   for player in (0, 1):
-    # The decision of each information state string, from the histories that are its examples.
+    # The decision of each information state string, from its example histories.
     row = np.full(len(histories.names[player]), -1)
     for number, d in enumerate(labels.decisions):
       if d.player == player:
@@ -190,16 +190,16 @@ def _histories(labels: Labels, source: Walked) -> SubgameNodes:
 
 
 def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
-  """Nodes are public states, then the leaves, each below the later of the two players' last decisions."""
+  """The nodes of a tree whose nodes are the public states, then the leaves."""
   # Nodes 0..count - 1 are the public states; node count + l is the leaf l, below the later of the two public
-  # states in which the players made their last choices before it.
+  # states with the players' last choices before it.
   states, count = labels.public_states, len(labels.public_states)
   acts = [state.decisions[0] if state.decisions else -1 for state in states]
   last_of_leaf = [sequence_choices(tree, i)[tree.players[i].leaf.index] for i in (0, 1)]
   above = [[labels.decisions[d].public_state if d >= 0 else 0 for d, _ in last] for last in last_of_leaf]
   parent = np.array([*(state.parent for state in states), *np.maximum(above[0], above[1])], int)
   player = np.array([state.player for state in states] + [TERMINAL] * len(above[0]), int)
-  # Parents come first, so that one pass down gives depths, and the next the last choices.
+  # Parents come first: one pass down gives depths, another the last choices.
   depth = np.zeros(len(parent), int)
   for node in range(1, len(parent)):
     depth[node] = depth[parent[node]] + 1
@@ -212,7 +212,7 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
       legal = labels.decisions[acts[before]].legal_actions
       action = states[node].action
       last[player[before]][node] = acts[before], legal.index(action) if action in legal else -1
-  # A public state says nothing of moves that end the game, so the leaves' last choices come from the forests.
+  # A public state lacks moves that end the game, so the leaves' last choices come from the forests.
   for i in (0, 1):
     last[i][count:] = last_of_leaf[i]
   number = np.arange(len(parent))
@@ -231,21 +231,21 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
 
 
 def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
-  """int[N]: the number of the player's infostate, acting or not, which holds their choices too.
+  """int[N]: the number of the player's infostate, acting or not, which includes their choices.
 
-  Infostates form a tree: who cannot tell two histories apart could not tell their predecessors apart either.
-  Strings of a player who does not act may say otherwise (`efg_game` gives the opponent's), so predecessors
-  are put together. Their last choice is the same, so that a gadget's promises stay safe.
+  Infostates form a tree: a player who cannot tell two histories apart could not tell their predecessors apart
+  either. Strings of a player who does not act may contradict this (`efg_game` gives the opponent's), so
+  predecessors are joined. Their last choice is the same, so a gadget's promises stay safe.
   """
   histories = source.histories
-  # First what strings and choices say; then, from the deepest layer up, the predecessors that must be equal.
+  # First by strings and choices; then, from the deepest layer up, the predecessors that must be equal.
   known = augmented_infostates(histories, player)
   known = number_rows(known, *last.T).astype(int)
   position, below = np.zeros(len(known), int), np.zeros(0, int)
   for layer in reversed(layers(histories.depth)):
     here = layer[histories.player[layer] != TERMINAL]
     position[here] = np.arange(len(here))
-    # Two histories are one infostate if they were so far, or if successors of theirs are.
+    # Two histories are one infostate if they were so far, or if their successors are.
     joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
     known[here] = known.max() + 1 + joined
     below = here

@@ -1,8 +1,7 @@
-"""How chance deals the infostates that a subgame begins in."""
+"""The deal of the infostates in which a subgame begins."""
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -10,29 +9,6 @@ from ps_cfr_spiel.compiler import Deals
 from ps_cfr_spiel.histories import Walked
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
-
-
-class Prior(Protocol):
-  """What chance has to do with the roots of a subgame: `WalkedPrior` or `DealsPrior`.
-
-  Attributes:
-    largest_utility: of all ends of the game, in absolute terms.
-  """
-
-  @property
-  def largest_utility(self) -> float: ...  # noqa: D102
-
-  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """Probability that chance, and the opponent by their range, lead to each infostate of a player.
-
-    Args:
-      player: 0 or 1.
-      range_: [roots, H] of the opponent.
-
-    Returns:
-      [roots, H of the player], 0 in the padding.
-    """
-    ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +20,7 @@ class WalkedPrior:
     type: for each player int[n].
     chance: [n], product of the chance probabilities on the way.
     shapes: for each player (roots, H).
-    largest_utility: see `Prior`.
+    largest_utility: of the whole game, in absolute terms.
   """
 
   root: tuple[np.ndarray, np.ndarray]
@@ -54,7 +30,15 @@ class WalkedPrior:
   largest_utility: float
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """See `Prior`."""
+    """Probability that chance, and the opponent's range, lead to each infostate of a player.
+
+    Args:
+      player: 0 or 1.
+      range_: [roots, H] of the opponent.
+
+    Returns:
+      [roots, H of the player], 0 in the padding.
+    """
     weight, other = np.zeros(self.shapes[player]), 1 - player
     probability = self.chance * range_[self.root[other], self.type[other]]
     np.add.at(weight, (self.root[player], self.type[player]), probability)
@@ -63,7 +47,7 @@ class WalkedPrior:
 
 @dataclasses.dataclass(frozen=True)
 class DealsPrior:
-  """The deal of a Bayesian form, and public cards.
+  """The prior of a Bayesian form: its deal, and public cards.
 
   Attributes:
     deals: of the form.
@@ -75,14 +59,17 @@ class DealsPrior:
 
   @property
   def largest_utility(self) -> float:
-    """See `Prior`."""
+    """See `WalkedPrior`."""
     return self.deals.largest_utility
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """See `Prior`."""
+    """See `WalkedPrior`."""
     public = self.public[player]
     weight = self.deals.weight(player, range_[: len(public)], public.tolist())
     return np.pad(weight, [(0, len(range_) - len(public)), (0, 0)])
+
+
+Prior = WalkedPrior | DealsPrior
 
 
 def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfostates]) -> Prior:

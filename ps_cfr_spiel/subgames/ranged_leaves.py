@@ -1,11 +1,11 @@
-"""What a subgame adds to the leaves of its game: three wrappers, each a leaf evaluator around another.
+"""The leaves of a subgame: three wrappers, each a leaf evaluator around another.
 
   RangedLeaves     a player comes to the roots with a range.
-  FrontierLeaves   the lookahead ends here and there, and a value function says what is beyond.
+  FrontierLeaves   the lookahead ends at a frontier, evaluated by a value function.
   GadgetLeaves     one player, the chooser, may terminate rather than play on.
 
-A subgame's leaves are GadgetLeaves(RangedLeaves(FrontierLeaves(the game's own leaves))), as far as each is
-needed: a limited lookahead has a frontier, unsafe re-solving gives a range to both players and has no gadget.
+A subgame's leaves are GadgetLeaves(RangedLeaves(FrontierLeaves(the game's own leaves))), without unneeded
+ones: a limited lookahead has a frontier; unsafe re-solving gives a range to both players and has no gadget.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, 
 
 
 class BoundValues(Protocol):
-  """A value function at certain public states: a pytree, so that it can go into a jitted function."""
+  """A value function at certain public states: a pytree, for use in jitted functions."""
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """Counterfactual values of a player's infostates.
@@ -30,8 +30,8 @@ class BoundValues(Protocol):
     Args:
       player: 0 or 1, known at trace time.
       ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
-        public state): reach since the lookahead's roots times the range there. Zero in rows that are
-        padding; their values must be finite too.
+        public state): reach since the lookahead's roots times the range there. Rows of padding are zero, and
+        their values must be finite too.
 
     Returns:
       [F, H of the player], unnormalised: they count chance and the opponent's range.
@@ -40,28 +40,28 @@ class BoundValues(Protocol):
 
 
 class SubgameLeaves:
-  """What the wrappers have in common: a subgame is solved whole, so nobody cuts or samples its leaves."""
+  """The common part of the wrappers: a subgame is solved whole, so its leaves are neither cut nor sampled."""
 
   kind: ClassVar[str] = "subgame"
 
   def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
-    """TypeError: subgames are cut from the whole game."""
-    raise TypeError("A subgame cannot be cut from a subgame; cut it from the game's own tree.")
+    """TypeError: only the whole game can be cut."""
+    raise TypeError("A subgame cannot be cut from a subgame; cut the game's own tree.")
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """TypeError: samples are of the whole game."""
-    raise TypeError("A subgame's leaves cannot be sampled one by one; sample the game's own tree.")
+    """TypeError: only the whole game can be sampled."""
+    raise TypeError("A subgame's leaves cannot be sampled; sample the game's own tree.")
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RangedLeaves(SubgameLeaves):
-  """Leaves below roots to which a player comes with a range: reach counts from there.
+  """Leaves below roots where a player has a range: reach counts from there.
 
   Attributes:
     inner: the evaluator of the leaves.
     ranges: parts [L_k, H], the range at the root of each leaf.
-    player: whose it is.
+    player: the player with the range.
   """
 
   inner: LeafEvaluator
@@ -86,7 +86,7 @@ class RangedLeaves(SubgameLeaves):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FrontierLeaves(SubgameLeaves):
-  """Leaves of which the last part are infostates where the lookahead ends.
+  """Leaves with a frontier, where the lookahead ends, as their last part.
 
   Attributes:
     inner: the evaluator of the other parts: the game's own ends.
@@ -106,7 +106,7 @@ class FrontierLeaves(SubgameLeaves):
     return [*ends, self._checked(player, self.beyond(player, ranges))]
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
-    """The values at the frontier, [F, H]: what the search finds that the player gets there."""
+    """The values at the frontier, [F, H]: the player's results of the search there."""
     return (values[-1],)
 
   def _checked(self, player: int, values: Array) -> Array:
@@ -115,24 +115,24 @@ class FrontierLeaves(SubgameLeaves):
     given = values if values is None else f"the shape {jnp.shape(values)}"
     raise ValueError(
       f"The value function {type(self.beyond).__name__} must give player {player} values of the shape "
-      f"{self.shapes[player]} (infostates of the frontier, types), got {given}."
+      f"{self.shapes[player]} (infostates of the frontier, types); got {given}."
     )
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class GadgetLeaves(SubgameLeaves):
-  """Leaves of a gadget: the last part are the chooser's terminate actions.
+  """Leaves of a gadget; the chooser's terminate actions are the last part.
 
-  The chooser has no range. A visit of a root counts `scale` instead, as if chance led there with
-  this weight: it multiplies the chooser's reach for the other player, and the chooser's own values.
+  The chooser has no range. A visit of a root counts `scale` instead, as if chance led there with this weight:
+  it multiplies the chooser's reach for the other player, and the chooser's own values.
 
   Attributes:
-    inner: the evaluator of the leaves of those who play on.
+    inner: the evaluator of the leaves below `follow`.
     scale: parts [L_k, H], at the root of each leaf.
-    terminate: [m, columns of the chooser], what the terminate actions are worth to the chooser.
+    terminate: [m, columns of the chooser], the chooser's values of the terminate actions.
     chooser: 0 or 1.
-    columns: for each player H in the forest: 1 for a chooser who has a row for every type.
+    columns: for each player H in the forest: 1 for a chooser with a row for every type.
   """
 
   inner: LeafEvaluator
@@ -151,7 +151,7 @@ class GadgetLeaves(SubgameLeaves):
     return [*scaled, self.terminate]
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
-    """See `tree.record_of`: in the units of the inner evaluator, and 0 where nobody can come."""
+    """See `tree.record_of`: in the units of the inner evaluator, and 0 in impossible places."""
     inner = values[:-1]
     if player == self.chooser:
       inner = [
@@ -161,7 +161,7 @@ class GadgetLeaves(SubgameLeaves):
     return record_of(self.inner, player, inner)
 
   def _inside(self, player: int, reach: Parts) -> Parts:
-    """The reach of the leaves inside the subgame, as the inner evaluator wants it."""
+    """The reach of the leaves inside the subgame, for the inner evaluator."""
     if player != self.chooser:
       return reach[:-1]
     return [r.reshape(s.shape) * s for r, s in zip(reach[:-1], self.scale, strict=True)]
@@ -169,19 +169,19 @@ class GadgetLeaves(SubgameLeaves):
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Asked:
-  """Bound values that are the ranges themselves: what a value function is asked about."""
+class EchoedRanges:
+  """Bound values that are the ranges themselves: they show the questions to a value function."""
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """See `BoundValues`; the player's own range."""
     return ranges[player]
 
 
-def looking_beyond(leaves: Any, beyond: BoundValues) -> Any:
+def with_beyond(leaves: Any, beyond: BoundValues) -> Any:
   """A subgame's leaves with another value function at the frontier."""
   if isinstance(leaves, FrontierLeaves):
     return dataclasses.replace(leaves, beyond=beyond)
-  return dataclasses.replace(leaves, inner=looking_beyond(leaves.inner, beyond))
+  return dataclasses.replace(leaves, inner=with_beyond(leaves.inner, beyond))
 
 
 def with_ranges(leaves: LeafEvaluator, ranges: Ranges, leaf_roots: Sequence[Parts]) -> RangedLeaves:

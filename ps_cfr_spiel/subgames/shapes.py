@@ -16,10 +16,10 @@ class Shape(NamedTuple):
   """The size of a subgame's arrays.
 
   Attributes:
-    rows: for each player the rows of each block, by (own depth in the subgame, number of actions).
-    leaves: of each part of the inner evaluator how many boards it has (1 without public cards to come) and
-      leaves on each of them.
-    roots, frontier: for each player the infostates there, in rows of all types.
+    rows: for each player the number of rows of each block, by (own depth in the subgame, number of actions).
+    leaves: for each part of the inner evaluator the number of boards (1 without public cards to come) and of
+      leaves on each board.
+    roots, frontier: for each player the number of infostates there, in rows of all types.
   """
 
   rows: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]
@@ -41,7 +41,7 @@ class Shape(NamedTuple):
     )
 
   def pad_to(self, own: "Shape") -> "Shape":
-    """The same shape, whatever a subgame needs: a `PadTo`."""
+    """The same shape, for any subgame: a `PadTo`."""
     return self
 
 
@@ -49,16 +49,16 @@ def _larger(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
   return max(a[0], b[0]), max(a[1], b[1])
 
 
-PadTo = Callable[[Shape], Shape]  # gives the shape to pad a subgame's arrays to, from the one that they need
+PadTo = Callable[[Shape], Shape]  # from the shape of a subgame to the shape of its padded arrays
 
 
 class Scope(NamedTuple):
-  """Which nodes belong to which of some subgames, which do not overlap.
+  """The nodes of some subgames that do not overlap.
 
   Attributes:
-    root: int[N], the node at the root that each node lies at or below, -1 outside.
+    root: int[N], the root at or above each node, as a node; -1 outside.
     group: int[N], the subgame of each node, -1 outside.
-    frontier: bool[N], where the lookahead ends.
+    frontier: bool[N], whether the lookahead ends at a node.
   """
 
   root: np.ndarray
@@ -66,12 +66,12 @@ class Scope(NamedTuple):
   frontier: np.ndarray
 
   def most(self, nodes: np.ndarray) -> int:
-    """Of how many of these nodes, int[n], a subgame has the most."""
+    """The largest number of these nodes, int[n], in one subgame."""
     return int(np.bincount(self.group[nodes], minlength=1).max())
 
 
 def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
-  """For each player int[N]: how many own decisions are above each node."""
+  """For each player int[N]: the number of own decisions above each node."""
   depths = (np.zeros(len(nodes.parent), int), np.zeros(len(nodes.parent), int))
   for here in nodes.layers[1:]:
     above = nodes.parent[here]
@@ -80,9 +80,9 @@ def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
   return depths
 
 
-def count(
+def least_shape(
   nodes: SubgameNodes,
-  extent: Scope,
+  scope: Scope,
   actions: np.ndarray,
   depths: tuple[np.ndarray, np.ndarray],
   sequences: np.ndarray,
@@ -91,18 +91,18 @@ def count(
 
   Args:
     nodes: of the game.
-    extent: of the subgames.
-    actions: int[D], how many actions of each decision are kept.
+    scope: of the subgames.
+    actions: int[D], the number of kept actions of each decision.
     depths: see `own_depths`.
     sequences: int[D, A], see `tree.decision_sequences`.
   """
-  begins = np.flatnonzero((extent.root == np.arange(len(extent.root))) & (extent.root >= 0))
-  stops = np.flatnonzero(extent.frontier)
+  begins = np.flatnonzero((scope.root == np.arange(len(scope.root))) & (scope.root >= 0))
+  stops = np.flatnonzero(scope.frontier)
   return Shape(
-    (_rows(nodes, extent, actions, depths[0], 0), _rows(nodes, extent, actions, depths[1], 1)),
-    _leaves(nodes, extent, depths, sequences),
-    (extent.most(_distinct(nodes, 0, begins)), extent.most(_distinct(nodes, 1, begins))),
-    (extent.most(_distinct(nodes, 0, stops)), extent.most(_distinct(nodes, 1, stops))),
+    (_rows(nodes, scope, actions, depths[0], 0), _rows(nodes, scope, actions, depths[1], 1)),
+    _leaves(nodes, scope, depths, sequences),
+    (scope.most(_distinct(nodes, 0, begins)), scope.most(_distinct(nodes, 1, begins))),
+    (scope.most(_distinct(nodes, 0, stops)), scope.most(_distinct(nodes, 1, stops))),
   )
 
 
@@ -111,13 +111,13 @@ def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
   return here[np.unique(nodes.knowledge[player][here], return_index=True)[1]]
 
 
-def _rows(nodes: SubgameNodes, extent: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
+def _rows(nodes: SubgameNodes, scope: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
   """`Shape.rows` of a player."""
-  acting = np.flatnonzero((extent.root >= 0) & ~extent.frontier & (nodes.player == player))
+  acting = np.flatnonzero((scope.root >= 0) & ~scope.frontier & (nodes.player == player))
   decisions, first = np.unique(nodes.decision[acting], return_index=True)
   at = acting[first]
-  # Depth counts from the root. By perfect recall all nodes of an infostate have the same.
-  columns = [extent.group[at], depth[at] - depth[extent.root[at]], actions[decisions]]
+  # Depth counts from the root. By perfect recall it is the same for all nodes of an infostate.
+  columns = [scope.group[at], depth[at] - depth[scope.root[at]], actions[decisions]]
   keys, counts = np.unique(np.stack(columns, 1), axis=0, return_counts=True)
   sizes: dict[tuple[int, int], int] = {}
   for (_, d, a), n in zip(keys.tolist(), counts.tolist(), strict=True):
@@ -125,21 +125,21 @@ def _rows(nodes: SubgameNodes, extent: Scope, actions, depth, player: int) -> di
   return dict(sorted(sizes.items()))
 
 
-def _leaves(nodes: SubgameNodes, extent: Scope, depths, sequences) -> tuple[tuple[int, int], ...]:
-  """`Shape.leaves`: public leaves by part; of histories those that both players' last choices tell apart."""
-  inside = np.flatnonzero(extent.root[nodes.ends] >= 0)
+def _leaves(nodes: SubgameNodes, scope: Scope, depths, sequences) -> tuple[tuple[int, int], ...]:
+  """`Shape.leaves`: public leaves by part; histories are separated by both players' last choices."""
+  inside = np.flatnonzero(scope.root[nodes.ends] >= 0)
   ends = nodes.ends[inside]
   if not nodes.histories:
-    return leaf_sizes(nodes.places, inside, extent.group[ends])
+    return leaf_sizes(nodes.places, inside, scope.group[ends])
   keys = []
   for player, depth in enumerate(depths):
-    root, known = extent.root[ends], nodes.knowledge[player]
-    # The last choice is one in the subgame, or none yet: then the infostate at the root counts.
+    root, known = scope.root[ends], nodes.knowledge[player]
+    # The last choice is one in the subgame; without one, the infostate at the root counts.
     chose = depth[ends] > depth[root]
     decision, action = nodes.last[player][ends].T
     keys.append(np.where(chose, known.max() + 1 + sequences[decision, action], known[root]))
   first = np.unique(np.stack(keys, 1), axis=0, return_index=True)[1]
-  return leaf_sizes(nodes.places, inside[first], extent.group[ends[first]])
+  return leaf_sizes(nodes.places, inside[first], scope.group[ends[first]])
 
 
 def leaf_sizes(places: Places, leaves: np.ndarray, group: np.ndarray) -> tuple[tuple[int, int], ...]:

@@ -1,10 +1,10 @@
-"""Subgames: what lies below some public states, to the end of the game or to a frontier, as a tree to solve.
+"""Subgames: the tree below some public states, to the end of the game or to a frontier.
 
 A subgame is cut from a compiled game by `cut.Subgames`. It is a `PublicTree` like any other, with two
 differences. It begins in several infostates of each player, its *roots* (`PlayerTree.roots`), so the values
 that come up are those of the public state's infostates, unnormalised. And its leaves count the opponent's
 reach from the range at those roots (`ranged_leaves`). A player's own range does not affect that player's own
-values, so infostates that a player would never come to get a sensible strategy too.
+values, so infostates that the player avoids get a sensible strategy too.
 
 Several public states may be roots at once, unless one lies below another: such subgames have nothing in
 common, and one run of the solver solves them all.
@@ -26,16 +26,16 @@ class Subgame:
   """A subgame, on the host.
 
   Attributes:
-    tree: forests with as many roots as infostates, and the evaluator of the game's own ends (a gadget puts
-      the wrappers of `ranged_leaves` around it). If there is a frontier, it is the last part of the leaves.
+    tree: forests with a root for each infostate, and the evaluator of the game's own ends (a gadget puts the
+      wrappers of `ranged_leaves` around it). If there is a frontier, it is the last part of the leaves.
     public_states: the roots' public states.
     shape: see `Shape`.
     roots: for each player the infostates at the roots.
     frontier: for each player those at the frontier; no rows if the subgame goes to the end of the game.
     leaf_roots: for each player the root of each leaf, int parts [L_k], the frontier's last.
-    rows: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree
-      of the first n rows, and int[A, n] the numbers of their actions there.
-    prior: how chance deals the roots' infostates.
+    rows: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree of
+      the first n rows, and int[A, n] the numbers of their actions there.
+    prior: the deal of the roots' infostates.
   """
 
   tree: PublicTree
@@ -49,11 +49,16 @@ class Subgame:
 
   @property
   def limited(self) -> bool:
-    """Is there a frontier?"""
+    """True if there is a frontier."""
     return max(self.shape.frontier) > 0
 
+  @property
+  def frontier_states(self) -> list[int]:
+    """The public states of the frontier, ascending."""
+    return sorted({int(s) for infostates in self.frontier for s in infostates.public})
+
   def gather(self, player: int, table: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """A strategy of the whole game ([A, rows, H] for each block), as far as it is of this subgame."""
+    """The part of a strategy of the whole game ([A, rows, H] for each block) that belongs to this subgame."""
     blocks = []
     for (actions, rows, types), (source, action) in zip(
       self.tree.players[player].block_shapes, self.rows[player], strict=True
@@ -66,7 +71,7 @@ class Subgame:
     return blocks
 
   def scatter(self, player: int, blocks: list[np.ndarray], table: list[np.ndarray]) -> None:
-    """Writes a strategy of this subgame into one of the whole game; left-out actions get probability zero."""
+    """Write a strategy of this subgame into one of the whole game; left-out actions get probability zero."""
     for block, (source, action) in zip(blocks, self.rows[player], strict=True):
       for k in np.unique(source[:, 0]):
         here = np.flatnonzero(source[:, 0] == k)

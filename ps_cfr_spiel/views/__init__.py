@@ -1,9 +1,9 @@
-"""What people read: a strategy at a spot, charts, certificates, units.
+"""Text for people: a strategy at a spot, charts, certificates, units.
 
-May use: evaluation and what is below it. `spots` is a strategy at one public state, `charts` puts it into
-text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about who hides, and
-maps; `explore` puts a whole solution into a page for the browser; `cheating` has a player's lies; all that is
-known of single games' parameters is in `units`.
+May use: evaluation and the rooms below it. `spots` has a strategy at one public state, `charts` puts it into
+text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about hidden players, and
+maps; `explore` puts a whole solution into a page for the browser; `cheating` has a player's lies; `units` has
+all knowledge of single games' parameters.
 """
 
 from ps_cfr_spiel.policy import action_name, grouped

@@ -1,7 +1,8 @@
-"""The public tree as text: a certificate that can be read, compared and pinned in a test.
+"""The public tree as text: a certificate to read, compare and pin in a test.
 
-One line for each public state, indented by depth: its number, how it is reached, who moves, what each player
-may know there, and the number of histories. After the certificates of OpenSpiel's `infostate_tree.h`.
+One line for each public state, indented by depth: its number, the move to it, the acting player, each
+player's possible knowledge there, and the number of histories. After the certificates of OpenSpiel's
+`infostate_tree.h`.
 """
 
 import pyspiel
@@ -18,7 +19,7 @@ def certificate(
   Args:
     game: the game, to name actions.
     tree: of `build_tree`, with public states.
-    depth: leave out what lies deeper than this many steps below the root.
+    depth: leave out public states more than this number of steps below the root.
     infostates: list both players' infostates at each public state; otherwise only their number.
 
   Raises:
@@ -28,22 +29,22 @@ def certificate(
   lines, stack = [], [(0, 0)]
   while stack:
     number, level = stack.pop()
-    lines.append("  " * level + describe(game, labels, number, infostates))
+    lines.append("  " * level + describe_state(game, labels, number, infostates))
     if depth is None or level < depth:
       stack += [(child, level + 1) for child in reversed(labels.children[number])]
   return "\n".join(lines)
 
 
-def describe(game: pyspiel.Game, labels: Labels, number: int, infostates: bool = True) -> str:
+def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: bool = True) -> str:
   """One public state in a line; see `certificate`."""
   state = labels.public_states[number]
-  who = {0: "player 0", 1: "player 1", CHANCE: "chance"}.get(state.player, "end")
+  mover = {0: "player 0", 1: "player 1", CHANCE: "chance"}.get(state.player, "end")
   known = labels.known(number)
   sets = [
     "{" + ", ".join(map(repr, sorted(names))) + "}" if infostates else f"{len(names):,}" for names in known
   ]
-  what = " x ".join(sets)
-  return f"#{number} {action_name(game, labels, number)}: {who}, {what}, {_count(labels, number)}"
+  shown = " x ".join(sets)
+  return f"#{number} {action_name(game, labels, number)}: {mover}, {shown}, {_count(labels, number)}"
 
 
 def _count(labels: Labels, number: int) -> str:
@@ -54,5 +55,5 @@ def _count(labels: Labels, number: int) -> str:
 def labels_of(tree: PublicTree) -> Labels:
   """The tree's labels; ValueError if it has no public states."""
   if tree.labels is None or not tree.labels.public_states:
-    raise ValueError("This tree has no public states: it was built with public_states='none'.")
+    raise ValueError("This tree has no public states; build it without public_states='none'.")
   return tree.labels

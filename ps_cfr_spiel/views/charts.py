@@ -1,4 +1,4 @@
-"""Strategies as text: hold'em hands as the 13 x 13 chart of poker players, anything else as a table."""
+"""Strategies as text: hold'em hands as the 13 x 13 chart of poker players, others as a table."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,43 +12,60 @@ from ps_cfr_spiel.views.spots import Spot, SpotWorth
 from ps_cfr_spiel.views.units import POSITIONS, number_text
 
 RANKS = "AKQJT98765432"
-WIDEST = 120  # characters of a table's line; a wider one has a line for each action instead
-RARE = 1e-3  # of the most frequent kind's presence; a chart leaves out hands that come here less often
+WIDEST = 120  # characters of a table's line; a wider one is split into a line for each action
+RARE = 1e-3  # of the largest presence; a chart leaves out hands with less
 
 
 class HandChart(NamedTuple):
   """Hold'em hands by kind: suited above the diagonal, pairs on it, offsuit below; ranks from A to 2.
 
   Attributes:
-    frequency: float64[A, 13, 13], how often each action is played with the cell's hands, weighed by how
-      often each is dealt and played to here; nan if there are none.
-    combos: int[13, 13], how many hands of the kind the player may be dealt.
-    presence: float64[13, 13], how often a hand of the cell is here, relative to the
-      cell where that is most often.
+    frequency: float64[A, 13, 13], how often each action is played with the cell's hands, weighted by their
+      presence; nan for none.
+    combos: int[13, 13], number of hands of the kind in the player's range.
+    presence: float64[13, 13], probability of a hand of the cell here, relative to the largest.
   """
 
   frequency: np.ndarray
   combos: np.ndarray
   presence: np.ndarray
 
+  @classmethod
+  def of(cls, spot: Spot) -> "HandChart":
+    """The strategy at a spot as a chart; ValueError if the player's types are not hold'em hands."""
+    if not has_hands(spot):
+      raise ValueError(
+        f"A chart needs hold'em hands such as AhKd; this game's types are like {spot.types[0]!r}."
+      )
+    places = np.array([row * 13 + column for row, column in map(cell, spot.types)])
+
+    def total(values):
+      return np.bincount(places, values, 169).reshape(13, 13)
+
+    combos, weight = total(None), total(spot.weight)
+    played = np.stack([total(probability * spot.weight) for probability in spot.probability])
+    frequency = np.divide(played, weight, out=np.full_like(played, np.nan), where=weight > 0)
+    mean = weight / np.maximum(combos, 1)
+    return cls(frequency, combos, mean / (mean.max() or 1.0))
+
   @property
   def shown(self) -> np.ndarray:
-    """bool[13, 13]: the cells whose hands come here often enough for their strategy to mean anything."""
+    """bool[13, 13]: whether the hands of a cell come here often enough for their strategy to matter."""
     return self.presence > RARE
 
 
 def is_hand(name: str) -> bool:
-  """Whether a type's name is a hold'em hand such as AhKd."""
+  """True if a type's name is a hold'em hand such as AhKd."""
   return re.fullmatch(f"(?:[{RANKS}][cdhs]){{2}}", name) is not None
 
 
 def has_hands(spot: Spot) -> bool:
-  """Whether all types are hold'em hands."""
+  """True if all types are hold'em hands."""
   return all(map(is_hand, spot.types))
 
 
 def deals_hands(policy: TreePolicy) -> bool:
-  """Whether the policy's game deals hold'em hands, so that it has charts."""
+  """True if the policy's game deals hold'em hands, so it has charts."""
   return all(map(is_hand, (name for names in policy.labels.types for name in names)))
 
 
@@ -59,31 +76,13 @@ def cell(hand: str) -> tuple[int, int]:
 
 
 def cell_name(row: int, column: int) -> str:
-  """What poker players call a cell: AKs, AKo, AA."""
+  """The name of a cell in poker: AKs, AKo, AA."""
   suffix = "" if row == column else "s" if row < column else "o"
   return RANKS[min(row, column)] + RANKS[max(row, column)] + suffix
 
 
-def hand_chart(spot: Spot) -> HandChart:
-  """The strategy at a spot as a chart; ValueError if the player's types are not hold'em hands."""
-  if not has_hands(spot):
-    raise ValueError(
-      f"A chart needs hold'em hands such as AhKd; this game's types are like {spot.types[0]!r}."
-    )
-  places = np.array([row * 13 + column for row, column in map(cell, spot.types)])
-
-  def total(values):
-    return np.bincount(places, values, 169).reshape(13, 13)
-
-  combos, weight = total(None), total(spot.weight)
-  played = np.stack([total(probability * spot.weight) for probability in spot.probability])
-  frequency = np.divide(played, weight, out=np.full_like(played, np.nan), where=weight > 0)
-  mean = weight / np.maximum(combos, 1)
-  return HandChart(frequency, combos, mean / (mean.max() or 1.0))
-
-
 def find_types(spot: Spot, text: str) -> list[int]:
-  """The types that a name means: itself, or hands such as AhKd (or KdAh), AKs, AKo, AK, TT.
+  """The types of a name: the type itself, or hands such as AhKd (or KdAh), AKs, AKo, AK, TT.
 
   Raises:
     ValueError: the player has no such type.
@@ -95,12 +94,12 @@ def find_types(spot: Spot, text: str) -> list[int]:
     example = (
       "a hand such as AhKd or a kind such as AKs" if has_hands(spot) else f"one like {spot.types[0]!r}"
     )
-    raise ValueError(f"Player {spot.player} never holds {text!r} here; expected {example}.")
+    raise ValueError(f"Player {spot.player} never holds {text!r} here; give {example}.")
   return found
 
 
 def _hand_names(hand: str) -> set[str]:
-  """All that a hand is called, in lower case."""
+  """All names of a hand, in lower case."""
   kind = cell_name(*cell(hand))
   swapped = kind[1::-1] + kind[2:]
   return {name.lower() for name in (hand, hand[2:] + hand[:2], kind, kind[:2], swapped, swapped[:2])}
@@ -110,20 +109,20 @@ def _hand_names(hand: str) -> set[str]:
 
 
 def heading_text(spot: Spot) -> str:
-  """Where a spot is and how often the player comes there."""
+  """The place of a spot and the player's probability of coming there."""
   where = f"After {', '.join(map(grouped, spot.history))}: player" if spot.history else "At the start: player"
   share = spot.weight.sum() / spot.dealt.sum() if has_hands(spot) else spot.weight.sum()
   often = ""
   if spot.history and share < 1:
     often = (
-      f", and comes here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'what is'} dealt"
+      f", and comes here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'all types'} dealt"
     )
   place = f" ({POSITIONS[spot.player]})" if has_hands(spot) else f" (public state #{spot.public_state})"
   return f"{where} {spot.player} acts{place}{often}."
 
 
 def actions_text(spot: Spot) -> str:
-  """How often each action is played over all types, a line each, and what comes next."""
+  """The frequency of each action over all types, a line each, with the next player."""
   names = tuple(map(grouped, spot.actions))
   width = max(map(len, names))
   return "\n".join(
@@ -141,7 +140,7 @@ def _next(player: int) -> str:
 
 
 def moves_text(spots: Mapping[str, Spot]) -> str:
-  """A table of what chance may do, such as the cards that may come: how often each action is then played.
+  """A table of chance's moves, such as the next cards: the frequency of each action after them.
 
   Args:
     spots: see `chance_moves`; the same player acts in all of them.
@@ -168,10 +167,10 @@ def chart_text(spot: Spot, action: int | None = None) -> str:
 
   Args:
     spot: where.
-    action: which of its actions to show, in percent; by default each cell has the letter of the
-      action played most and how often that is, in percent.
+    action: the action to show, in percent; by default each cell has the letter of its most frequent action
+      and the frequency, in percent.
   """
-  chart, codes = hand_chart(spot), letters(spot.actions)
+  chart, codes = HandChart.of(spot), letters(spot.actions)
   lines = ["   " + "".join(f"{rank:>4} " for rank in RANKS)]
   for row in range(13):
     texts = [_cell_text(chart, codes, action, row, column) for column in range(13)]
@@ -180,7 +179,7 @@ def chart_text(spot: Spot, action: int | None = None) -> str:
 
 
 def _cell_text(chart: HandChart, codes: Sequence[str], action: int | None, row: int, column: int) -> str:
-  """Four characters: blank for hands that cannot be dealt, a dot for those that do not come here."""
+  """Four characters: blank for hands that chance cannot deal, a dot for those that do not come here."""
   if not chart.combos[row, column]:
     return "    "
   if not chart.shown[row, column]:
@@ -191,7 +190,7 @@ def _cell_text(chart: HandChart, codes: Sequence[str], action: int | None, row: 
 
 
 def legend_text(spot: Spot, action: int | None = None) -> str:
-  """How to read `chart_text`."""
+  """The legend of `chart_text`."""
   what = (
     "the action played most and how often"
     if action is None
@@ -204,7 +203,7 @@ def legend_text(spot: Spot, action: int | None = None) -> str:
 
 
 def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
-  """A table of types: how often every action is played and its EV, how often the type comes here, equity.
+  """A table of types: frequency and EV of every action, presence, equity.
 
   Args:
     spot: where.
@@ -249,9 +248,9 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
 
   Args:
     policy: the policy.
-    player: whose, or None for both.
-    text: only states whose string contains it.
-    limit: most lines.
+    player: 0, 1 or None for both.
+    text: show only states whose string contains it.
+    limit: maximum number of lines.
 
   Raises:
     ValueError: no state's string contains the text.

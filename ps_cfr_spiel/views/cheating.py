@@ -1,4 +1,4 @@
-"""How a player of Cheat lies and challenges, in a table."""
+"""A table of a Cheat player's lies and challenges."""
 
 from ps_cfr_spiel.games import cheat
 

@@ -1,10 +1,10 @@
 """A solved game as one HTML page: click through its public tree, with strategies, values and ranges.
 
-The page is `explore.html` with the game's data put in; it needs no network and no server. Numbers travel as
-float32 in base64: for each public state in which a player acts, one array whose rows are the
-probabilities of its A actions, their values, and the player's own reach, how likely the type is dealt, its
-value, what a best response would add to it, and its equity. A page may show some lines of a game, or a part
-of a policy; of what follows it then has the moves alone.
+The page is `explore.html` with the game's data put in; it needs no network and no server. Numbers are float32
+in base64: for each public state in which a player acts, one array whose rows are the probabilities of its A
+actions, their values, and the player's own reach, the probability of each type's deal, its value, the gain of
+a best response, and its equity. A page may show some lines of a game, or a part of a policy; further public
+states have their moves alone.
 """
 
 import base64
@@ -34,9 +34,9 @@ def explore_page(policy: TreePolicy, origin: str = "", lines: Sequence[str] | No
 
   Args:
     policy: of a game with public states.
-    origin: how the policy was made, for the page's head.
-    lines: show these alone, and what is on the way to them; as for `TreePolicy.save`. By default all that
-      there is, of a part of a policy that part.
+    origin: the method of the solution, for the page's head.
+    lines: show these and the states on the way to them; as for `TreePolicy.save`. By default all public
+      states, or the part of a partial policy.
 
   Raises:
     ValueError: the policy has no public states, or too many for a page; or a line does not exist.
@@ -47,10 +47,10 @@ def explore_page(policy: TreePolicy, origin: str = "", lines: Sequence[str] | No
 
 
 def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:
-  """What the page shows, as JSON values; see `explore_page`."""
+  """The data of the page, as JSON values; see `explore_page`."""
   game, labels = policy.game, policy.labels
   if not has_spots(policy):
-    raise ValueError(f"{labels.game} was solved without public states, so there is no tree to explore.")
+    raise ValueError(f"{labels.game} was solved without public states; a page needs them.")
   shown = _shown(policy, lines)
   beside = {child for number in shown for child in labels.children[number]}.difference(shown)
   shared: dict[tuple[str, ...], int] = {}
@@ -87,15 +87,15 @@ def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
   numbers = sum(2 * policy.table(decision).size for decision in decisions)
   if numbers > MOST_NUMBERS or len(shown) > MOST_STATES:
     raise ValueError(
-      f"{len(shown):,} public states of {labels.game} with {numbers:,} numbers to show are more than a page "
-      f"can hold ({MOST_STATES:,} and {MOST_NUMBERS:,}); choose lines of the game, as in "
-      "--part='check, check ...', or write rows instead: show --csv."
+      f"{len(shown):,} public states of {labels.game} with {numbers:,} numbers are too many for a page "
+      f"({MOST_STATES:,} and {MOST_NUMBERS:,}); choose lines, as in --part='check, check ...', or "
+      "write rows instead: show --csv."
     )
   return shown
 
 
 def _node(policy: TreePolicy, number: int) -> dict[str, Any]:
-  """A public state: its number, its parent, the move that leads to it, and who acts."""
+  """A public state: its number, its parent, the move that leads to it, and the acting player."""
   state = policy.labels.public_states[number]
   return {
     "number": number,
@@ -107,13 +107,13 @@ def _node(policy: TreePolicy, number: int) -> dict[str, Any]:
 
 
 def _missing(policy: TreePolicy, number: int) -> dict[str, Any]:
-  """A public state just below those of the page, which says nothing of how it goes on there."""
+  """A public state just below those of the page, without its continuation."""
   node = _node(policy, number)
   return node if node["player"] == TERMINAL else node | {"missing": True}
 
 
 def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -> dict[str, Any]:
-  """What the acting player does at a public state; {} if nobody acts."""
+  """The acting player's strategy at a public state; {} if no player acts."""
   if policy.labels.public_states[number].player < 0:
     return {}
   here = spot_of(policy, number)
@@ -132,12 +132,12 @@ def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -
 
 
 # --- Maps ---------------------------------------------------------------------------------------
-# Each adds to the public states `belief`, how likely who hides is on each node, and `pieces`, how likely the
-# others are: [[node, probability], ...].
+# Each adds `belief` to the public states, the probability of the hidden player on each node, and `pieces`,
+# that of the others: [[node, probability], ...].
 
 
 def _glasses_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-  """The graph of Glasses; adds the stones, and where the evader may be."""
+  """The graph of Glasses; adds the stones, and the evader's possible nodes."""
   chase = policy.game.chase  # pyright: ignore[reportAttributeAccessIssue]
   for node in nodes:
     state: Any = policy.game.new_initial_state()
@@ -152,7 +152,7 @@ def _glasses_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, A
 
 
 def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-  """The graph of a pursuit with its goal; adds where the attacker and the units may be."""
+  """The graph of a pursuit with its goal; adds the attacker's and the units' possible nodes."""
   place = policy.game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
   believed = pursuit.beliefs(policy)
   for node in nodes:
@@ -160,10 +160,10 @@ def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, A
       node["belief"] = here.attacker.round(6).tolist()
       node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(here.units.tolist()) if p]
   said = (
-    "How likely the attacker is there, orange, and a unit, blue, to one who knows both strategies and sees "
-    "what both see. Green: the goal."
+    "The probabilities of the attacker, orange, and a unit, blue, by both strategies and all that both "
+    "players see. Green: the goal."
   )
-  return _graph(place.ways, pursuit.places(place.ways), 90, said) | {"goal": place.goal}
+  return _graph(place.ways, pursuit.pursuit_layout(place.ways), 90, said) | {"goal": place.goal}
 
 
 MAPS = {"glasses": _glasses_map, "graph_pursuit": _pursuit_map}
@@ -172,7 +172,7 @@ MAPS = {"glasses": _glasses_map, "graph_pursuit": _pursuit_map}
 def _graph(ways: tuple[tuple[int, ...], ...], places: np.ndarray, apart: int, said: str) -> dict[str, Any]:
   """A graph for the page: places of its nodes, `apart` pixels between neighbours, and its edges.
 
-  An edge is [from, to, whether it leads one way only]; `said` is what the colours mean.
+  An edge is [from, to, whether it is one-way]; `said` is the legend.
   """
   return {
     "places": [[round(x, 3) if math.isfinite(x) else 0 for x in place] for place in places.tolist()],

@@ -1,4 +1,4 @@
-"""Where the evader of Glasses may be, by a policy or by what a search expects of it; and a map."""
+"""The evader's possible nodes in Glasses, by a policy or by a search's expectation; and a map."""
 
 from collections import defaultdict
 from typing import Any, NamedTuple
@@ -14,10 +14,10 @@ CHASER, EVADER = 0, 1
 
 
 def evader_belief(state: pyspiel.State, policy: openspiel_policy.Policy | None = None) -> dict[int, float]:
-  """Where the chaser, who knows the evader's strategy, thinks it is, by Bayes' rule.
+  """The chaser's belief about the evader's node, given the evader's strategy, by Bayes' rule.
 
   Args:
-    state: of glasses; only what is public in it is used.
+    state: of glasses; only its public part is used.
     policy: the evader's strategy; by default every move is equally likely.
 
   Returns:
@@ -38,7 +38,7 @@ def evader_belief(state: pyspiel.State, policy: openspiel_policy.Policy | None =
 
 
 def _evader_weights(state: Any, policy: openspiel_policy.Policy) -> dict[int, float]:
-  """Probability that the evader's strategy leads to each node and to what is public in `state`."""
+  """Probability that the evader's strategy leads to each node and to the public part of `state`."""
   public = state.information_state_string(CHASER)
   reached = [(state.get_game().new_initial_state(), 1.0)]
   for action in state.history():
@@ -78,13 +78,13 @@ def after(game: pyspiel.Game, moves: str) -> pyspiel.State:
   return state
 
 
-class Chase(NamedTuple):
-  """A play of Glasses in which a search led the stones.
+class RecordedChase(NamedTuple):
+  """A play of Glasses with a search as the chaser.
 
   Attributes:
     state: the end.
-    beliefs: for every position from the start on, where the search expected the evader, node to probability.
-    seconds: how long every decision of the chaser took, the first one with compilation.
+    beliefs: for every position from the start, the search's belief about the evader, node to probability.
+    seconds: duration of every decision of the chaser, the first with compilation.
   """
 
   state: pyspiel.State
@@ -92,11 +92,11 @@ class Chase(NamedTuple):
   seconds: list[float]
 
 
-def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> Chase:
-  """Lets a search chase an evader, and records what it expects.
+def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> RecordedChase:
+  """Let a search chase an evader, and record its beliefs.
 
-  What the search expects of the evader comes from the first search that looked that far ahead. An evader that
-  plays otherwise cannot make the chaser lose more, but need not be where it is expected.
+  The search's prediction of the evader comes from the first search that looked that far ahead. An evader that
+  plays otherwise cannot make the chaser lose more, but may be elsewhere.
 
   Args:
     resolving: of glasses.
@@ -122,11 +122,11 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
       action = evader.step(state)
     state.apply_action(action)
     beliefs.append(evader_belief(state, expected))
-  return Chase(state, beliefs, chaser.seconds)
+  return RecordedChase(state, beliefs, chaser.seconds)
 
 
 def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:
-  """What a search assumes that both players do."""
+  """The search's assumption about both players."""
   return TreePolicy(resolving.game, resolving.labels, search.tables)
 
 
@@ -134,7 +134,7 @@ def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:
 
 
 def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarray:
-  """Places the nodes of a graph so that distances in the plane are close to those along edges.
+  """Place the nodes of a graph with distances in the plane close to those along edges.
 
   Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level.
 
@@ -160,7 +160,7 @@ def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np
     place = inverse @ (pull @ place)
   _, axes = np.linalg.eigh(place.T @ place)
   place = place @ axes[:, ::-1]
-  # Node 0 to the left; on top the farthest aside, of several equally far ones the first.
+  # Node 0 to the left; on top the node farthest aside, the first of several.
   aside = np.abs(place[:, 1])
   first = place[[0, np.flatnonzero(aside > aside.max() - 1e-6)[0]], [0, 1]]
   return place * np.where(first * (-1, 1) < -1e-9, -1.0, 1.0)
@@ -168,7 +168,7 @@ def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np
 
 def _distances(neighbours: tuple[tuple[int, ...], ...]) -> np.ndarray:
   """Number of edges between every two nodes, float64[n, n]."""
-  from scipy.sparse import coo_array, csgraph  # large, and only pictures need it
+  from scipy.sparse import coo_array, csgraph  # imported here: large, and only for pictures
 
   rows = np.repeat(np.arange(len(neighbours)), [len(near) for near in neighbours])
   edges = coo_array((np.ones(len(rows)), (rows, np.concatenate(neighbours))))

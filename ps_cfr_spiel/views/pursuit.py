@@ -1,4 +1,4 @@
-"""Where the attacker and the units of graph pursuit may be, by what both see; and places for its nodes."""
+"""Beliefs about the attacker and the units of graph pursuit, by shared observations; places of nodes."""
 
 from collections import defaultdict
 from typing import Any, NamedTuple
@@ -11,11 +11,11 @@ from ps_cfr_spiel.views.glasses import layout
 
 
 class Belief(NamedTuple):
-  """Of one who knows both strategies and sees what both players see.
+  """The belief of an observer who knows both strategies and sees all that both players see.
 
   Attributes:
-    attacker: float64[n], how likely the attacker is on each node.
-    units: float64[n], how likely at least one unit is.
+    attacker: float64[n], probability of the attacker on each node.
+    units: float64[n], probability of at least one unit.
   """
 
   attacker: np.ndarray
@@ -23,10 +23,10 @@ class Belief(NamedTuple):
 
 
 def beliefs(policy: TreePolicy) -> dict[int, Belief]:
-  """What is believed at each public state in which a player decides, by its number: Bayes' rule.
+  """The belief at each public state in which a player decides, by its number: Bayes' rule.
 
-  Positions are those after the last turn: where the attacker goes in this one is not asked. If the policy
-  never comes to a public state, uniform play is assumed.
+  Positions are those after the last turn, without the attacker's move in this one. If the policy never comes
+  to a public state, uniform play is assumed.
 
   Args:
     policy: of graph_pursuit, with public states. All histories are walked.
@@ -56,8 +56,8 @@ def beliefs(policy: TreePolicy) -> dict[int, Belief]:
   return result
 
 
-def places(ways: tuple[tuple[int, ...], ...]) -> np.ndarray:
-  """`glasses.layout` of a graph some of whose ways are one-way: for their places, all lead both ways."""
+def pursuit_layout(ways: tuple[tuple[int, ...], ...]) -> np.ndarray:
+  """`glasses.layout` of a graph with one-way edges, as if all led both ways."""
   joined = np.zeros((len(ways), len(ways)), bool)
   for a, near in enumerate(ways):
     joined[a, list(near)] = True

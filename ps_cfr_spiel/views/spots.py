@@ -1,7 +1,7 @@
-"""What a policy does at one public state of any game, by the names that people use.
+"""A policy's strategy at one public state of any game, by the names that people use.
 
-A place is named by the public moves that lead there, by the number that `certificate` gives it, or by a
-whole history. What a player may know there are the spot's types: hands where they are dealt once, elsewhere
+A spot is given by the public moves that lead there, by the number in `certificate`, or by a whole history.
+The player's possible knowledge there gives the spot's types: hands where they are dealt once, elsewhere
 infostates.
 """
 
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.histories import walked
+from ps_cfr_spiel.histories import walked_source
 from ps_cfr_spiel.policy import (
   TreePolicy,
   action_name,
   action_names,
   find_one_action,
   find_public_state,
-  line,
+  line_to,
   play_moves,
 )
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
@@ -32,13 +32,13 @@ class Spot:
   Attributes:
     public_state: its number.
     history: names of the public moves that lead here.
-    player: who acts, 0 or 1.
+    player: the acting player, 0 or 1.
     actions: names of the actions that are legal for some type, length A.
     ids: their OpenSpiel numbers.
-    next_player: who acts after each action, `tree.TERMINAL` if the game surely ends.
+    next_player: the acting player after each action, `tree.TERMINAL` if the game surely ends.
     types: names of the player's types, length H.
-    cells: where each type's strategy is stored: (row, type).
-    legal: bool[A, H], whether a type may choose an action.
+    cells: the place of each type's strategy: (row, type).
+    legal: bool[A, H], whether an action is legal for a type.
     probability: float64[A, H], the strategy.
     dealt: float64[H], probability that chance deals each type; in games that deal none, that chance and the
       opponent play to it.
@@ -64,24 +64,24 @@ class Spot:
     return self.dealt * self.reach
 
   def frequencies(self) -> np.ndarray:
-    """float64[A]: how often each action is played, over all types by `weight`; nan if never here."""
+    """float64[A]: the frequency of each action over all types by `weight`; nan if never here."""
     total = self.weight.sum()
     return self.probability @ self.weight / total if total > 0 else np.full(len(self.actions), np.nan)
 
   def find_action(self, text: str) -> int:
-    """Which of `actions` a name, abbreviation or number means; ValueError if none does."""
+    """The index in `actions` of a name, abbreviation or number; ValueError if none fits."""
     return find_one_action(text, self.actions, self.ids, self.history)
 
 
 @dataclasses.dataclass(frozen=True)
 class SpotWorth:
-  """What the actions at a spot are worth, for each visit; nan where there are none.
+  """The values of the actions at a spot, for each visit; nan where there are none.
 
-  Of a part of a policy there is no value of an action after which it does not know how play goes on.
+  A part of a policy has no value for actions after which the policy is unknown.
 
   Attributes:
-    value: float64[A, H], expected utility (EV) if both players go on by the policy.
-    best: float64[A, H], the same if the player goes on by a best response.
+    value: float64[A, H], expected utility (EV) if both players continue by the policy.
+    best: float64[A, H], the same if the player continues by a best response.
     equity: float64[H], see `policy.Reach`; None in games without showdowns.
   """
 
@@ -91,7 +91,7 @@ class SpotWorth:
 
 
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
-  """The worth of a spot's actions; the first call for a policy evaluates it everywhere."""
+  """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
   value, best = np.full((2, len(here.ids), len(here.cells)), np.nan)
   shares = []
   for column, (decision, h) in enumerate(here.cells):
@@ -108,26 +108,26 @@ def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
 
 
 def has_spots(policy: TreePolicy) -> bool:
-  """Whether the policy's tree has public states, so that `spot` can look at them."""
+  """True if the policy's tree has public states, as `spot` requires."""
   return bool(policy.labels.public_states)
 
 
 def spot(policy: TreePolicy, path: str = "") -> Spot:
-  """The strategy at the public state to which public moves lead.
+  """The strategy at the public state after some public moves.
 
   Args:
     policy: from `PSCFRSolver.average_policy` or `load_policy`.
     path: moves from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
       abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
-      Hidden moves, such as a deal, are left out; those of a player may be written, but say nothing.
-      "#12" stands for the public state of that number.
+        Hidden moves, such as a deal, are left out; those of a player may be written, without effect.
+        "#12" stands for the public state of that number.
 
   Raises:
-    ValueError: a move of the path is unknown or illegal, or nobody acts after the last one; or the policy's
+    ValueError: a move of the path is unknown or illegal, no player acts after the last one, or the policy's
       tree has no public states.
   """
   if not has_spots(policy):
-    raise ValueError(f"{policy.labels.game} was solved without public states, so there are none to look at.")
+    raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
   number = find_public_state(policy.game, policy.labels, path)
   return spot_of(policy, number)
 
@@ -147,7 +147,7 @@ def spot_after(policy: TreePolicy, history: str) -> Spot:
   if player == CHANCE:
     raise ValueError(f"Chance moves {_after(names)}; write its move too.")
   if player < 0:
-    raise ValueError(f"The game is over {_after(names)}; nobody has a decision there.")
+    raise ValueError(f"The game is over {_after(names)}; give an earlier decision.")
   decision, _ = policy.labels.find(player, state.information_state_string(player))
   return spot_of(policy, decision.public_state)
 
@@ -156,14 +156,14 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   """The spot of a public state in which a player acts."""
   labels = policy.labels
   state = labels.public_states[number]
-  history = line(policy.game, labels, number)
+  history = line_to(policy.game, labels, number)
   if state.player == CHANCE and not _acting_below(labels, number):
-    raise ValueError(f"Nobody acts any more {_after(history)}: what is left is chance.")
+    raise ValueError(f"Only chance acts {_after(history)}, to the end; give an earlier decision.")
   if state.player == CHANCE:
     moves = ", ".join(action_name(policy.game, labels, child) for child in labels.children[number])
     raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
   if state.player < 0:
-    raise ValueError(f"The game is over {_after(history)}; nobody has a decision there.")
+    raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")
   decisions = [labels.decisions[n] for n in state.decisions]
   cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
   names = {a: name for d in decisions for a, name in _actions(policy, d)}
@@ -190,7 +190,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
 
 
 def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
-  """The strategies after each public move of chance, such as a card, by the move's name; {} if none comes.
+  """The strategies after each public move of chance, such as a card, by the move's name; {} without moves.
 
   Args:
     policy: as for `spot`.
@@ -204,7 +204,7 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
 
 
 def _acting_below(labels: Labels, number: int) -> bool:
-  """Whether a player acts after the moves of chance that come next; not after an all-in that is called."""
+  """True if a player acts after the next moves of chance; False after a called all-in."""
   below = labels.children[number]
   players = [labels.public_states[child].player for child in below]
   return any(
@@ -224,7 +224,7 @@ def _actions(policy: TreePolicy, decision: Decision) -> list[tuple[int, str]]:
 
 
 def _next_player(labels: Labels, number: int, action: int) -> int:
-  """Who acts after an action; where that depends on what is hidden, who acts if the game goes on."""
+  """The next player after an action; if that depends on hidden moves, the one if the game continues."""
   states = [labels.public_states[child] for child in labels.children[number]]
   return max((state.player for state in states if state.action in (action, -1)), key=_goes_on)
 
@@ -234,14 +234,14 @@ def _goes_on(player: int) -> int:
 
 
 def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:
-  """Short names of what the player may know: hands, or what differs between the infostates' strings."""
-  if walked(labels) is None:
+  """Short names of the player's types: hands, or the differences of the infostates' strings."""
+  if walked_source(labels) is None:
     return tuple(labels.types[decision.player][h] for decision, h in cells)
   return distinct([" ".join(str(decision.infostates[h]).split()) for decision, h in cells])
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
-  """Names without the words that all of them begin with, and end with; whole if there is only one."""
+  """Names without the common words at their beginning and end; whole if there is only one."""
   if len(set(names)) < 2:
     return tuple(names)
   words = [re.findall(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]", name) for name in names]
@@ -251,6 +251,6 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-  """How many first words all rows share."""
+  """The number of first words that all rows share."""
   columns = zip(*rows, strict=False)
   return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))

@@ -1,4 +1,4 @@
-"""Chips, pots and shares: all that people's reports need to know of a game's parameters."""
+"""Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
 import pyspiel
 
@@ -7,7 +7,7 @@ POSITIONS = ("out of position", "in position")  # of hold'em's two players after
 
 
 def pot_of(game: pyspiel.Game) -> float | None:
-  """Chips in the pot at the start; None if the game is not about a pot."""
+  """Chips in the pot at the start; None if the game has no pot."""
   return float(game.get_parameters()["pot"]) if game.get_type().short_name in HOLDEM else None
 
 
@@ -17,14 +17,14 @@ def board_of(game: pyspiel.Game) -> str | None:
 
 
 def seat_of(game: pyspiel.Game, player: int) -> str:
-  """What a player is called: "player 0 (OOP)", with the position where poker has a word for it."""
+  """The name of a player: "player 0 (OOP)", with the position in poker."""
   if game.get_type().short_name not in HOLDEM:
     return f"player {player}"
   return f"player {player} ({''.join(word[0] for word in POSITIONS[player].split()).upper()})"
 
 
 def unit_of(game: pyspiel.Game) -> str:
-  """What the game's utility counts."""
+  """The unit of the game's utility."""
   return "chips" if pot_of(game) else "utility"
 
 
@@ -36,7 +36,7 @@ def with_unit(amount: float, game: pyspiel.Game) -> str:
 
 
 def in_unit(number: str, game: pyspiel.Game) -> str:
-  """A number of the game's utility with the unit, if that has a name of its own."""
+  """A number of the game's utility, with its unit if it has a name."""
   return f"{number} {unit_of(game)}" if pot_of(game) else number
 
 

@@ -42,9 +42,9 @@ def test_only_the_board_is_needed(tmp_path):
   ("name", "text", "message"),
   [
     ("x.csv", csv_text([*ROWS, {**ROWS[0], "board": "9s9s"}]), r"x\.csv, line 4: board='9s9s'"),
-    ("x.csv", csv_text(ROWS) + "9s7c5s4h3c,20\n", r"line 4: has not as many fields"),
+    ("x.csv", csv_text(ROWS) + "9s7c5s4h3c,20\n", r"line 4: must have the fields of the first line"),
     ("x.csv", "board,blind\n9s7c5s4h3c,2\n", r"line 2: unknown field 'blind'"),
-    ("x.csv", "board\n", "there is no situation"),
+    ("x.csv", "board\n", "the file has no situations"),
     ("x.jsonl", '{"board": "9s7c5s4h3c"}\n{"board": ', r"line 2: not JSON"),
     ("x.jsonl", "[1]", r"line 1: must be an object"),
     ("x.jsonl", '{"board": "9s7c5s4h3c", "pot": "x"}', r"line 1: pot='x'"),

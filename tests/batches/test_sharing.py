@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ps_cfr_spiel import RandomRivers, join, solve_batch, use_cores
+from ps_cfr_spiel import RandomRivers, join_processes, solve_batch, use_cores
 
 COUNT, CHUNK = 14, 4
 PROGRAM = """
@@ -18,7 +18,7 @@ import ps_cfr_spiel
 folder, cores, coordinator, process, chunks = sys.argv[1:]
 ps_cfr_spiel.use_cores(int(cores))
 if coordinator:
-  ps_cfr_spiel.join(coordinator, 2, int(process))
+  ps_cfr_spiel.join_processes(coordinator, 2, int(process))
 if chunks:  # killed in the middle of writing one more
   written, replace = [], os.replace
   def watched(*paths):
@@ -90,11 +90,11 @@ def test_killed_while_writing(alone, tmp_path):
 def test_cores_are_chosen_before_jax_starts(alone):
   use_cores()  # no more than is left to it
   use_cores(1)
-  with pytest.raises(ValueError, match=r"cores=3: JAX has started already, with 1 device"):
+  with pytest.raises(ValueError, match=r"cores=3: JAX is already running with 1 device"):
     use_cores(3)
   with pytest.raises(ValueError, match="cores must be an integer of at least 1"):
     use_cores(0)
   with pytest.raises(ValueError, match=r"cannot join 0 others at localhost:0: .*before any JAX"):
-    join("localhost:0", 1, 0)
+    join_processes("localhost:0", 1, 0)
   with pytest.raises(ValueError, match="process must be less than 2"):
-    join("localhost:1", 2, 2)
+    join_processes("localhost:1", 2, 2)

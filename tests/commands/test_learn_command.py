@@ -57,7 +57,7 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
       "whatever the game; leave out kuhn_poker --turns",
     ),
     (["learn", "--rivers=no-such-folder"], "no-such-folder: there are no rivers in it"),
-    (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values of kuhn_poker"),
+    (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values for kuhn_poker"),
     (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
   ],
 )

@@ -44,7 +44,7 @@ def test_it_stops_at_the_target_and_keeps_the_lock(solved):
   [
     ("check, bet 100=fold", "locks: 'check, bet 100': Unknown action 'bet 100' after Check; choose one of"),
     ("check, check, 3c=check", "locks: 'check, check, 3c': Unknown action '3c' after Check, Check"),
-    ("check, check=check", "locks: 'check, check': nobody acts after it"),
+    ("check, check=check", "locks: 'check, check': no player acts after it"),
     ("check, check, 5d=fold", "Unknown action 'fold' after Check, Check, Deal 5d"),
   ],
 )

@@ -77,10 +77,10 @@ FAULTS = {
     "same actions",
     "'second [0] 0' offers different actions in histories [0, 0] and [1, 0]",
   ),
-  "recall": ("perfect recall", "'second [0] 1' forgets what the player did before in histories [0, 0, 0]"),
+  "recall": ("perfect recall", "'second [0] 1' forgets the player's own past in histories [0, 0, 0]"),
   "timing": ("timing", "'second [0] 0' holds histories of 2 and of 3 moves, [0, 0] and [1, 0, 0]"),
   "who moves": ("timing", "holds histories of 2 and of 3 moves"),
-  "dark_hex(num_rows=2,num_cols=2)": ("public states", "not common knowledge who moves"),
+  "dark_hex(num_rows=2,num_cols=2)": ("public states", "the acting player is not common knowledge"),
 }
 
 
@@ -126,7 +126,7 @@ def test_notes_do_not_make_a_game_unfit():
   assert "'[0][][]'" in found(names, "infostate names")
   bounds = check_game(load("bounds"))
   assert bounds.fit and bounds.verdict("declared bounds") == "NOTE"
-  assert "utilities reach 1, -0.5 to 0.5 are declared" in found(bounds, "declared bounds")
+  assert "utilities reach 1, the game declares -0.5 to 0.5" in found(bounds, "declared bounds")
 
 
 def test_public_states_are_demanded_only_where_they_are_asked_for():
@@ -142,7 +142,7 @@ def test_public_states_are_demanded_only_where_they_are_asked_for():
 @pytest.mark.parametrize(
   ("name", "text"),
   [
-    ("observer", "its public observer shows what player 1 does not know"),
+    ("observer", "its public observer shows more than player 1 knows"),
     ("observer raises", "at history [0, 0], it raises KeyError: 'said'"),
     ("liars_dice(dice_sides=2)", "has no public observer"),
   ],

@@ -22,7 +22,7 @@ def test_a_game_is_that_of_openspiel(text):
     ("kuhn_poker(plyers=2)", "plyers"),
     ("kuhn_poker(players=99)", "players"),
     ("river_subgame(pot=3)", "pot=3"),
-    ("river_subgame(stack=99999999999999999999)", "99999999999999999999 is too large; .* end at 2147483647"),
+    ("river_subgame(stack=99999999999999999999)", "99999999999999999999 is too large; .* at most 2147483647"),
     ("kuhn_poker(players=2147483648)", "2147483648 is too large"),
   ],
 )

@@ -38,7 +38,7 @@ def test_as_many_boards_as_others_count(board, count):
   lines = Lines.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
   found = orbit_maps(lines)
   assert (lines.boards[-1] if found is None else found[-1].kept.sum()) == count
-  if found is not None:  # by hand: every runout is what its renaming makes of the one that stands for it
+  if found is not None:  # by hand: every runout is what its renaming makes of the one that orbit_maps for it
     for runouts, stand in zip(lines.runouts, found, strict=True):
       np.testing.assert_array_equal(lines.form.swaps[stand.swap[:, None], runouts[stand.row]], runouts)
       assert not stand.swap[stand.kept].any()

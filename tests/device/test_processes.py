@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from ps_cfr_spiel import join
-from ps_cfr_spiel.device import log_of, run_together
+from ps_cfr_spiel import join_processes
+from ps_cfr_spiel.device import log_path, processes, run_together
 
 STOPS = """
 import sys, time
@@ -42,19 +42,19 @@ def test_a_port_in_use():
   with socket.create_server(("", 0)) as taken:
     port = taken.getsockname()[1]
     with pytest.raises(ValueError, match=f"port {port} cannot be opened here: Address already in use"):
-      join(f"localhost:{port}", 2, 0)
+      join_processes(f"localhost:{port}", 2, 0)
 
 
 @pytest.mark.parametrize(
   ("process", "message"),
   [
-    (0, "Of 3 processes these did not come to .* within 0.3 s: 1, 2"),
+    (0, "processes 1, 2 of 3 did not come within 0.3 s"),
     (2, "Process 0 did not answer at .* within 0.3 s"),
   ],
 )
 def test_a_process_that_never_comes(process, message):
   with pytest.raises(TimeoutError, match=message):
-    join(free_address(), 3, process, seconds=0.3)
+    join_processes(free_address(), 3, process, seconds=0.3)
 
 
 def test_processes_that_do_not_agree():
@@ -62,21 +62,20 @@ def test_processes_that_do_not_agree():
   address, told = free_address(), []
 
   def other():
-    with pytest.raises(TimeoutError, match="waited in vain for other") as raised:
-      join(address, 3, 1, seconds=20)
+    with pytest.raises(TimeoutError, match="did not see all other") as raised:
+      join_processes(address, 3, 1, seconds=20)
     told.append(raised.value)
 
   thread = threading.Thread(target=other)
   thread.start()
-  with pytest.raises(ValueError, match=r"Process 1 of 3 came to .*, where 1 of 2 are waited for"):
-    join(address, 2, 0, seconds=20)
+  with pytest.raises(ValueError, match=r"Process 1 of 3 came to .*, which waits for process 1 of 2"):
+    join_processes(address, 2, 0, seconds=20)
   thread.join()
   assert told
 
 
 def test_a_silent_stranger_delays_no_process(monkeypatch):
   """Process 0 listens to others while a connection that says nothing stays open."""
-  processes = sys.modules["ps_cfr_spiel.device.processes"]  # the room has a function of that name
   monkeypatch.setattr(processes, "HELLO_SECONDS", 0.2)
   address = free_address()
   host, port = address.split(":")
@@ -106,9 +105,9 @@ def test_a_silent_stranger_delays_no_process(monkeypatch):
 @pytest.mark.parametrize("address", ["localhost", "4321", "localhost:port", "localhost:99999"])
 def test_an_address_that_is_none(address):
   with pytest.raises(ValueError, match="expected an address and a port"):
-    join(address, 2, 0)
+    join_processes(address, 2, 0)
   with pytest.raises(ValueError, match="process must be less than 2"):
-    join("localhost:1", 2, 2)
+    join_processes("localhost:1", 2, 2)
 
 
 def test_what_ends_in_order_is_waited_for(tmp_path):
@@ -117,7 +116,7 @@ def test_what_ends_in_order_is_waited_for(tmp_path):
     lambda address, process: [sys.executable, "-c", program, address, str(process)], 2, tmp_path, (0, 5)
   )
   assert ending.code == 5
-  assert log_of(tmp_path, 1).read_text() == "1\n"
+  assert log_path(tmp_path, 1).read_text() == "1\n"
 
 
 def test_one_that_dies_takes_the_others_along(tmp_path):
@@ -138,7 +137,7 @@ def test_ctrl_c_asks_all_to_stop(tmp_path):
   with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watcher:
     try:
       assert watcher.stdout.readline() == "ready\n"  # of the first one
-      while not log_of(tmp_path, 1).read_text():
+      while not log_path(tmp_path, 1).read_text():
         time.sleep(0.05)
       os.kill(watcher.pid, signal.SIGINT)
       assert watcher.communicate(timeout=100)[0] == "process 0 ended with code 130\n"

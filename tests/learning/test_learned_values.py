@@ -14,16 +14,16 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, SolvedValues, Subgames, storage
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.learning import LearnedValues, OneAhead, Situations, generate, resume, train
+from ps_cfr_spiel.learning import Examples, LearnedValues, OneAhead, generate_examples, resume, train
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
-from ps_cfr_spiel.learning.places import Frontier, Slots, frontier_states
+from ps_cfr_spiel.learning.places import Frontier, Slots, frontier_groups
 
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 
 
 @functools.cache
 def solved(name, draws=40):
-  return generate(pyspiel.load_game(name), draws, iterations=50, progress=False)
+  return generate_examples(pyspiel.load_game(name), draws, iterations=50, progress=False)
 
 
 @functools.cache
@@ -67,9 +67,9 @@ def test_ranges_are_normalised_and_zeros_are_not_divided_by():
 def test_situations_are_what_the_teacher_says(name):
   """A situation, put back where it came from, has the values that `CFRValues` gives."""
   game, iterations = pyspiel.load_game(name), 5  # few: float32's last bits, which differ, grow with each
-  situations, subgames = generate(game, 10, iterations=iterations, progress=False), Subgames.of(game)
+  situations, subgames = generate_examples(game, 10, iterations=iterations, progress=False), Subgames.of(game)
   most = tuple(r.shape[1] for r in situations.ranges)
-  for group in frontier_states(subgames):
+  for group in frontier_groups(subgames):
     cut = subgames.cut(group)
     slots = Slots.of(cut, group, len(group), most)
     rows = [
@@ -94,8 +94,11 @@ def test_situations_are_what_the_teacher_says(name):
 
 def test_draws_depend_on_the_seed_and_their_number():
   game, whole = pyspiel.load_game("kuhn_poker"), solved("kuhn_poker")
-  again = Situations.join(
-    [generate(game, n, first=first, iterations=50, progress=False) for first, n in ((0, 10), (10, 30))]
+  again = Examples.join(
+    [
+      generate_examples(game, n, first=first, iterations=50, progress=False)
+      for first, n in ((0, 10), (10, 30))
+    ]
   )
   order, other = (np.lexsort((s.place, s.draw)) for s in (whole, again))
   for i in (0, 1):
@@ -107,7 +110,7 @@ def test_a_file_holds_all_of_it(tmp_path):
   values, situations = learned("kuhn_poker"), solved("kuhn_poker")
   values.save(tmp_path / "values.npz")
   situations.save(tmp_path / "shard.npz")
-  again, shard = LearnedValues.load(tmp_path / "values.npz"), Situations.load(tmp_path / "shard.npz")
+  again, shard = LearnedValues.load(tmp_path / "values.npz"), Examples.load(tmp_path / "shard.npz")
   for a, b in zip(jax.tree.leaves(values.network), jax.tree.leaves(again.network), strict=True):
     np.testing.assert_array_equal(a, b)
   assert again.card == values.card and shard.card == situations.card
@@ -136,7 +139,7 @@ def test_what_was_rounding_can_become_a_value():
 
 def test_bad_input(tmp_path):
   values, situations = learned("kuhn_poker"), solved("kuhn_poker")
-  with pytest.raises(ValueError, match=r"These values are of kuhn_poker.*, not of"):
+  with pytest.raises(ValueError, match=r"These values are for kuhn_poker.*, not for"):
     ContinualResolving(pyspiel.load_game(CHASE), 1, lookahead=1, value_function=values).start(0)
   path = tmp_path / "values.npz"
   values.save(path)
@@ -146,12 +149,12 @@ def test_bad_input(tmp_path):
   situations.save(path)
   with pytest.raises(ValueError, match="holds examples, not learned values"):
     LearnedValues.load(path)
-  other = generate(pyspiel.load_game("kuhn_poker"), 2, seed=1, iterations=50, progress=False)
+  other = generate_examples(pyspiel.load_game("kuhn_poker"), 2, seed=1, iterations=50, progress=False)
   other.save(tmp_path / "other.npz")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):
-    Situations.load(path, tmp_path / "other.npz")
+    Examples.load(path, tmp_path / "other.npz")
   with pytest.raises(ValueError, match="too few draws"):
-    train(generate(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False))
+    train(generate_examples(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False))
 
 
 def with_row(x, row):
@@ -162,17 +165,17 @@ def with_row(x, row):
 @pytest.mark.parametrize(
   ("name", "change", "message"),
   [
-    ("values", lambda x: with_row(x, np.nan), "in situation 3 player 1's values are not all within 1e"),
-    ("values", lambda x: with_row(x, -1e30), "in situation 3 player 1's values are not all within 1e"),
+    ("values", lambda x: with_row(x, np.nan), "in example 3 player 1's values are not all within 1e"),
+    ("values", lambda x: with_row(x, -1e30), "in example 3 player 1's values are not all within 1e"),
     ("values", lambda x: x[1:], r"value1 is float32\[\d+, 3\], expected float32"),
-    ("ranges", np.negative, "in situation 0 player 1's range is no distribution"),
-    ("ranges", lambda x: 2 * x, "in situation 0 player 1's range is no distribution"),
-    ("ranges", lambda x: with_row(x, np.nan), "in situation 3 player 1's range is no distribution"),
+    ("ranges", np.negative, "in example 0 player 1's range is not a distribution"),
+    ("ranges", lambda x: 2 * x, "in example 0 player 1's range is not a distribution"),
+    ("ranges", lambda x: with_row(x, np.nan), "in example 3 player 1's range is not a distribution"),
     ("ranges", lambda x: x[:, :1], r"range1 is float32\[\d+, 1\], expected float32"),
     ("ranges", lambda x: x > 0, r"range1 is bool\[\d+, 3\], expected float32"),
-    ("possible", np.logical_not, "ranges of player 1 have infostates where chance"),
-    ("place", lambda x: with_row(x, 99), "place names public states that it does not have"),
-    ("place", lambda x: with_row(x, -1), "place names public states that it does not have"),
+    ("possible", np.logical_not, "ranges of player 1 include infostates that chance"),
+    ("place", lambda x: with_row(x, 99), "place has indices beyond its public states"),
+    ("place", lambda x: with_row(x, -1), "place has indices beyond its public states"),
     ("draw", lambda x: x[:3], r"draw is int32\[3\], expected int32"),
     ("public_states", np.negative, "its public states do not ascend"),
   ],
@@ -182,22 +185,25 @@ def test_situations_nobody_can_learn_from(name, change, message):
   situations = solved("kuhn_poker")
   given = getattr(situations, name)
   wrong = (given[0], change(given[1])) if isinstance(given, tuple) else change(given)
-  with pytest.raises(ValueError, match=f"situations must be sound: .*{message}"):
+  with pytest.raises(ValueError, match=f"examples must be sound: .*{message}"):
     train(dataclasses.replace(situations, **{name: wrong}), steps=1, progress=False)
 
 
 @pytest.mark.parametrize(
   ("call", "message"),
   [
-    (lambda: Situations.join("x"), "shards must be a sequence, got 'x'"),
-    (lambda: Situations.join(["x"]), "Each of shards must be Situations, got str"),
-    (lambda: Situations.mixed(True), "sets must be a sequence, got True"),
-    (lambda: Situations.mixed([solved("kuhn_poker"), None]), "sets must be Situations, got None"),
+    (lambda: Examples.join("x"), "shards must be a sequence, got 'x'"),
+    (lambda: Examples.join(["x"]), "Each of shards must be Examples, got str"),
+    (lambda: Examples.mixed(True), "sets must be a sequence, got True"),
+    (lambda: Examples.mixed([solved("kuhn_poker"), None]), "sets must be Examples, got None"),
     (lambda: OneAhead(10, "x"), r"beyond must have a bind\(\), as CFRValues\(\) has, got 'x'"),
-    (lambda: taught(ranges="x"), r"ranges must have a bind\(\), as Reaches\(\) has, got 'x'"),
+    (lambda: taught(ranges="x"), r"ranges must have a bind\(\), as ReachSampler\(\) has, got 'x'"),
     (lambda: taught(teacher=5), r"teacher must have a bind\(\), as CFRValues\(\) has, got 5"),
     (lambda: taught(teacher=CFRValues), "teacher must have a bind.*got <class"),
-    (lambda: taught(teacher=learned("kuhn_poker")), "binds must be BoundCFR, got BoundNetwork"),
+    (
+      lambda: taught(teacher=learned("kuhn_poker")),
+      "the bound values of .* must be BoundCFR, got BoundNetwork",
+    ),
   ],
 )
 def test_wrong_kinds(call, message):
@@ -206,7 +212,7 @@ def test_wrong_kinds(call, message):
 
 
 def taught(**options):
-  return generate(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False, **options)
+  return generate_examples(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False, **options)
 
 
 @jax.tree_util.register_dataclass
@@ -270,7 +276,9 @@ def test_the_pretrained_values_of_leduc():
   assert {"game", "training", "error", "learned_from"} <= set(values.card)
   search = ContinualResolving(game, 300, lookahead=1, value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.07
-  with pytest.raises(ValueError, match=r"No values of kuhn_poker\(\) come with ps_cfr_spiel, only of leduc"):
+  with pytest.raises(
+    ValueError, match=r"No values for kuhn_poker\(\) come with ps_cfr_spiel, only for leduc"
+  ):
     LearnedValues.pretrained("kuhn_poker")
 
 
@@ -280,7 +288,7 @@ def test_another_feature_set(tmp_path):
   file = storage.read(path)
   arrays = file.arrays(file.shapes)
   storage.write(path, "values", {**file.header, "features": "buckets"}, arrays)
-  with pytest.raises(ValueError, match="the network wants the features 'buckets'; these values have"):
+  with pytest.raises(ValueError, match="the network has the features 'buckets'; these values have"):
     LearnedValues.load(path)
   arrays["scale"][0] = np.nan
   storage.write(path, "values", file.header, arrays)
@@ -291,11 +299,11 @@ def test_another_feature_set(tmp_path):
 @pytest.mark.parametrize(
   ("name", "value", "message"),
   [
-    ("training", None, "do not say how they were trained; their card is damaged"),
-    ("training", {"steps": 3, "depth": 1}, "do not say how they were trained; .*depth"),
-    ("training", {"steps": -3}, "do not say how they were trained; .*steps must be"),
-    ("training_seed", "x", "do not say how they were trained; .*seed must be"),
-    ("learned_from", None, "have learned from other situations"),
+    ("training", None, "The card of the values is damaged"),
+    ("training", {"steps": 3, "depth": 1}, "card of the values is damaged: .*depth"),
+    ("training", {"steps": -3}, "card of the values is damaged: .*steps must be"),
+    ("training_seed", "x", "card of the values is damaged: .*seed must be"),
+    ("learned_from", None, "were trained on other examples"),
   ],
 )
 def test_a_damaged_card_is_not_resumed(name, value, message):
@@ -319,5 +327,5 @@ def test_files_that_no_training_can_have_written(tmp_path):
     content = {name: file[name] for name in file.files}
   header = json.loads(str(content.pop("header"))) | {"layers": 2**31 - 1}
   np.savez(path, header=np.array(json.dumps(header)), **content)
-  with pytest.raises(ValueError, match=r"is damaged: 2147483647 layers, and \d+ arrays"):
+  with pytest.raises(ValueError, match=r"is damaged: 2147483647 layers, but \d+ arrays"):
     LearnedValues.load(path)

@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import CFRValues, Subgames
-from ps_cfr_spiel.learning import Searches, generate
+from ps_cfr_spiel.learning import SearchSampler, generate_examples
 from ps_cfr_spiel.learning.listening import Listener
 from ps_cfr_spiel.learning.places import Frontier, even_if_zero
 from ps_cfr_spiel.search import Searcher
@@ -61,7 +61,7 @@ def test_it_hears_the_current_ranges(name, player):
 
 def test_a_draw_has_ranges_for_every_public_state():
   frontier = Frontier.of(subgames_of(DICE))
-  draw = Searches(CFRValues(5), most=20, overheard=3).bind(frontier, 7)
+  draw = SearchSampler(CFRValues(5), most=20, overheard=3).bind(frontier, 7)
   drawn = draw(2)
   assert len(drawn) == 3 and {len(d) for d in drawn} == {len(frontier.groups)}
   varied = 0
@@ -78,18 +78,22 @@ def test_a_draw_has_ranges_for_every_public_state():
 
 
 def test_situations_of_searches():
-  situations = generate(
-    pyspiel.load_game("kuhn_poker"), 3, ranges=Searches(CFRValues(5), 20, 4), iterations=10, progress=False
+  situations = generate_examples(
+    pyspiel.load_game("kuhn_poker"),
+    3,
+    ranges=SearchSampler(CFRValues(5), 20, 4),
+    iterations=10,
+    progress=False,
   )
   assert len(situations) == 3 * 4 * len(situations.public_states)
-  assert "Searches(values=CFRValues" in situations.card["ranges"]
+  assert "SearchSampler(values=CFRValues" in situations.card["ranges"]
   assert sorted(set(situations.draw.tolist())) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("values", [None, "x", CFRValues])
 def test_what_is_no_value_function(values):
   with pytest.raises(ValueError, match=r"values must have a bind\(\), as CFRValues\(\) has, got"):
-    Searches(values)
+    SearchSampler(values)
   with pytest.raises(ValueError, match=r"value_function must have a bind\(\), as CFRValues\(\) has, got"):
     Listener(subgames_of("kuhn_poker"), values).start(0)
 
@@ -97,4 +101,4 @@ def test_what_is_no_value_function(values):
 @pytest.mark.parametrize("options", [{"most": 9}, {"overheard": 0}])
 def test_bad_input(options):
   with pytest.raises(ValueError, match="must be an integer of at least"):
-    Searches(CFRValues(), **options)
+    SearchSampler(CFRValues(), **options)

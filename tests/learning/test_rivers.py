@@ -11,8 +11,8 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames, solve_batch
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning import LearnedValues, Rivers, RiverValues, generate, load_values, resume, train
-from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, places, up_to_suits
+from ps_cfr_spiel.learning import LearnedValues, Rivers, RiverValues, generate_examples, load_values, resume, train
+from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, hand_places, up_to_suits
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import RandomRivers
 
@@ -83,7 +83,7 @@ def test_suits_do_not_matter():
   board = np.array(cards.parse_board("9s7c5s4hKd"))
   for swap in cards.suit_swaps(cards.WHOLE_DECK, (), ())[::5]:
     renamed, hands = np.array(swap)[board], np.sort(np.array(swap)[cards.ALL_HANDS], 1)[:, ::-1]
-    one, other = places(np.stack([board, renamed[::-1]]))
+    one, other = hand_places(np.stack([board, renamed[::-1]]))
     np.testing.assert_array_equal(one, other[cards.hand_numbers(hands)])
     assert len(set(up_to_suits(np.stack([board, renamed[::-1]])))) == 1
   different = np.stack([board, np.array(cards.parse_board("9s7c5s4hKs"))])
@@ -91,7 +91,7 @@ def test_suits_do_not_matter():
 
 
 def test_places_and_stacks_are_mixtures_of_fixed_ones():
-  place = places(np.array([cards.parse_board("9s7c5s4hKd")]))[0]
+  place = hand_places(np.array([cards.parse_board("9s7c5s4hKd")]))[0]
   live = place >= 0
   assert live.sum() == 1081 and 0 <= place[live].min() < 0.01 and 0.99 < place[live].max() <= 1
   mixture = np.asarray(at_places(place))
@@ -152,7 +152,7 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
 
 
 def test_bad_input(data, learned, tmp_path):
-  with pytest.raises(ValueError, match="there are no rivers in it; make some by"):
+  with pytest.raises(ValueError, match="there are no rivers in it; make some with"):
     Rivers.load(tmp_path)
   for name, options in (("ranges", {}), ("few", {"hands": "all"})):
     drawn = RandomRivers(1, bets="a", ratios=(0.5,))
@@ -160,19 +160,21 @@ def test_bad_input(data, learned, tmp_path):
   with pytest.raises(ValueError, match="values of all hands are needed"):
     Rivers.load(tmp_path / "ranges")
   solve_batch(drawn, iterations=3, strategies=False, output=tmp_path / "more", progress=False, hands="all")
-  with pytest.raises(ValueError, match="was solved in another way than the first"):
+  with pytest.raises(ValueError, match="was solved with other settings than the first"):
     Rivers.load(tmp_path / "few", tmp_path / "more")
   with pytest.raises(ValueError, match="too few draws"):
     train(Rivers.load(tmp_path / "few"), **SMALL)
   learned.save(tmp_path / "values.npz")
-  with pytest.raises(ValueError, match=r"wants the features .*; these values have 'public states'"):
+  with pytest.raises(ValueError, match=r"has the features .*; these values have 'public states'"):
     LearnedValues.load(tmp_path / "values.npz")
   with pytest.raises(ValueError, match="holds no solved rivers"):
     (tmp_path / "other").mkdir()
     learned.save(tmp_path / "other" / "values.npz")
     Rivers.load(tmp_path / "other")
-  kuhn = generate(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
-  with pytest.raises(ValueError, match="The values are of rivers, the situations of kuhn_poker"):
+  kuhn = generate_examples(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
+  with pytest.raises(
+    ValueError, match="These values were trained on rivers; the examples are from kuhn_poker"
+  ):
     train(kuhn, start=learned)
 
 
@@ -184,8 +186,8 @@ def test_bad_input(data, learned, tmp_path):
       lambda x: np.where(np.arange(1326) == 7, np.nan, x),
       "player 1's values are not all within 1e",
     ),
-    ("checked", lambda x: x + 1e30, "in situation 0 player 1's values are not all within 1e"),
-    ("ranges", lambda x: -x, "in situation 0 player 1's range is no distribution"),
+    ("checked", lambda x: x + 1e30, "in example 0 player 1's values are not all within 1e"),
+    ("ranges", lambda x: -x, "in example 0 player 1's range is not a distribution"),
     ("ranges", lambda x: x[:, :9], r"range1 is float32\[24, 9\], expected float32\[24, 1326\]"),
   ],
 )
@@ -199,8 +201,12 @@ def test_rivers_nobody_can_learn_from(data, name, change, message):
   ("name", "lookahead", "message"),
   [
     ("leduc_poker", 1, "are for turns of hold'em with the whole deck"),
-    ("holdem_subgame(deck=6x2,board=3c6d2d4c,stack=200)", "round", "with the whole deck: four board cards"),
-    (TURN, 1, "are for searches that end with the turn, lookahead='round'"),
+    (
+      "holdem_subgame(deck=6x2,board=3c6d2d4c,stack=200)",
+      "round",
+      "with the whole deck; use four board cards",
+    ),
+    (TURN, 1, "are for searches that end with the turn; set lookahead='round'"),
   ],
 )
 def test_games_they_are_not_for(learned, name, lookahead, message):

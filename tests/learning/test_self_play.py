@@ -10,11 +10,11 @@ import pytest
 
 from ps_cfr_spiel import CFRValues
 from ps_cfr_spiel.learning import (
+  Examples,
   LearnedValues,
   OneAhead,
-  Situations,
   fitting,
-  generate,
+  generate_examples,
   resume,
   self_play,
   train,
@@ -28,7 +28,7 @@ SMALL = {"steps": 800, "batch": 64, "width": 16, "layers": 1, "patience": 50}
 
 @functools.cache
 def situations():
-  return generate(pyspiel.load_game("kuhn_poker"), 40, iterations=30, progress=False)
+  return generate_examples(pyspiel.load_game("kuhn_poker"), 40, iterations=30, progress=False)
 
 
 def same(one, other):
@@ -97,11 +97,11 @@ def test_a_checkpoint_that_cannot_be_written_fails_at_once(monkeypatch, tmp_path
 
 def test_what_can_not_be_resumed():
   values = train(situations(), progress=False, **{**SMALL, "steps": 200})
-  other = generate(pyspiel.load_game("kuhn_poker"), 40, seed=1, iterations=30, progress=False)
-  with pytest.raises(ValueError, match="have learned from other situations"):
+  other = generate_examples(pyspiel.load_game("kuhn_poker"), 40, seed=1, iterations=30, progress=False)
+  with pytest.raises(ValueError, match="were trained on other examples"):
     resume(other, values)
-  chase = generate(pyspiel.load_game(DICE), 2, iterations=2, progress=False)
-  with pytest.raises(ValueError, match=r"The values are of kuhn_poker\(\), the situations of liars_dice"):
+  chase = generate_examples(pyspiel.load_game(DICE), 2, iterations=2, progress=False)
+  with pytest.raises(ValueError, match=r"The values are for kuhn_poker\(\), the examples of liars_dice"):
     train(chase, start=values)
 
 
@@ -114,18 +114,18 @@ def test_training_further_starts_where_the_other_ended():
 
 def test_mixed_data():
   game = pyspiel.load_game("kuhn_poker")
-  more = generate(game, 5, seed=3, iterations=30, progress=False)
-  both = Situations.mixed([situations(), more])
+  more = generate_examples(game, 5, seed=3, iterations=30, progress=False)
+  both = Examples.mixed([situations(), more])
   assert len(both) == len(situations()) + len(more)
   assert sorted(set(both.draw.tolist())) == list(range(45))
   assert [part["seed"] for part in both.card["mixed"]] == [0, 3]
-  assert [part["seed"] for part in Situations.mixed([both, more]).card["mixed"]] == [0, 3, 3]
+  assert [part["seed"] for part in Examples.mixed([both, more]).card["mixed"]] == [0, 3, 3]
   with pytest.raises(ValueError, match="Data set 1 has another teacher: CFRValues"):
-    Situations.mixed([more, generate(game, 1, iterations=31, progress=False)])
+    Examples.mixed([more, generate_examples(game, 1, iterations=31, progress=False)])
   with pytest.raises(ValueError, match="Data set 1 has another game: liars_dice"):
-    Situations.mixed([more, generate(pyspiel.load_game(DICE), 1, iterations=30, progress=False)])
-  with pytest.raises(ValueError, match="There are no situations"):
-    Situations.mixed([])
+    Examples.mixed([more, generate_examples(pyspiel.load_game(DICE), 1, iterations=30, progress=False)])
+  with pytest.raises(ValueError, match="sets is empty"):
+    Examples.mixed([])
 
 
 def test_one_ahead_of_right_values_is_right():
@@ -133,7 +133,7 @@ def test_one_ahead_of_right_values_is_right():
   game = pyspiel.load_game(DICE)
   beyond = OneAhead(150, CFRValues(60))
   teachers = (CFRValues(300), beyond, OneAhead(150))
-  taught = [generate(game, 2, 5, teacher=teacher, progress=False) for teacher in teachers]
+  taught = [generate_examples(game, 2, 5, teacher=teacher, progress=False) for teacher in teachers]
   totals = [(s.ranges[0] * s.values[0]).sum(1) for s in taught]
   for i in (0, 1):
     np.testing.assert_array_equal(taught[0].ranges[i], taught[1].ranges[i])
@@ -149,26 +149,26 @@ def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
   )
   values = call(callback=seen.append)
   assert len(seen) == 2 and values.card["learned_from"] > seen[0].card["learned_from"]
-  names = {"situations-0.npz", "situations-1.npz", "values-0.npz", "values-1.npz"}
+  names = {"examples-0.npz", "examples-1.npz", "values-0.npz", "values-1.npz"}
   assert {path.name for path in tmp_path.iterdir()} == names
   with monkeypatch.context() as patch:
     patch.setattr(training, "take_steps", None)  # nobody trains
     assert same(call(), values)
   leduc = pyspiel.load_game("leduc_poker")
   for others, message in (
-    ({"seed": 1}, r"situations-0.npz is of another call: its seed: 0, not 1;"),
-    ({"draws": 40}, r"situations-0.npz is of another call: its draws: 0 to 19, not 0 to 39"),
+    ({"seed": 1}, r"examples-0.npz is of another call: its seed: 0, not 1;"),
+    ({"draws": 40}, r"examples-0.npz is of another call: its draws: 0 to 19, not 0 to 39"),
     (
       {"training": {**SMALL, "steps": 7}},
       r"values-0.npz is of another call: its steps: \d+, not 7;",
     ),
-    ({"chains": 4}, r"situations-1.npz is of another call: its draws: 0 to 2, not 0 to 3"),
+    ({"chains": 4}, r"examples-1.npz is of another call: its draws: 0 to 2, not 0 to 3"),
   ):
     options = {"turns": 1, "draws": 20, "chains": 3, "training": SMALL, **others}
     with pytest.raises(ValueError, match=message):
       self_play(game, folder=tmp_path, iterations=10, progress=False, **options)
   with pytest.raises(
-    ValueError, match=r"situations-0.npz is of another call: its game: kuhn_poker\(\), not leduc"
+    ValueError, match=r"examples-0.npz is of another call: its game: kuhn_poker\(\), not leduc"
   ):
     self_play(leduc, 1, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL)
 
@@ -188,7 +188,7 @@ def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
 def test_searches_teach_upwards():
   """Each turn solves one decision ahead only; the values come nearer to those of whole solutions."""
   game, errors = pyspiel.load_game(DICE), []
-  truth = generate(game, 6, 99, iterations=200, progress=False)
+  truth = generate_examples(game, 6, 99, iterations=200, progress=False)
 
   def measure(values):
     own = fitting.tensors_of(truth, values.scale, np.arange(len(truth)))
@@ -204,7 +204,7 @@ def test_searches_teach_upwards():
 def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
   game, quick = pyspiel.load_game("kuhn_poker"), {"iterations": 5, "progress": False, "training": SMALL}
   self_play(game, 0, 20, folder=tmp_path / "a" / "b", **quick)
-  assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {"situations-0.npz", "values-0.npz"}
+  assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {"examples-0.npz", "values-0.npz"}
   monkeypatch.setattr(TURNS, "generate", None)  # nobody solves
   (tmp_path / "file").touch()
   with pytest.raises(OSError, match="file"):
@@ -219,7 +219,10 @@ def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
       "Training with width=30000, layers=3 and batch=1000 needs about .* GB of memory .* are",
     ),
     ({"layers": 10**9}, "Training with width=192, layers=1000000000 and batch=1000 needs"),
-    ({"batch": 2 * 10**9}, "layers=3 and batch=2000000000 needs about .* for batches.* A smaller width"),
+    (
+      {"batch": 2 * 10**9},
+      "layers=3 and batch=2000000000 needs about .* for batches.* To use less memory: a smaller width",
+    ),
   ],
 )
 def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
@@ -235,9 +238,9 @@ def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
 @pytest.mark.parametrize(
   ("call", "message"),
   [
-    (lambda: train("x"), "situations must be Situations or Rivers, got str"),
+    (lambda: train("x"), "examples must be Examples or Rivers, got str"),
     (lambda: train(situations(), start="x"), "start must be LearnedValues or RiverValues, got str"),
-    (lambda: train(situations(), start=situations()), "start must be .*, got Situations"),
+    (lambda: train(situations(), start=situations()), "start must be .*, got Examples"),
     (
       lambda: resume(situations(), None),
       "values must be LearnedValues or RiverValues, got NoneType",

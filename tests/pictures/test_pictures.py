@@ -46,7 +46,7 @@ def assert_nothing_cut_off(figure):
 def test_bars_are_as_wide_as_the_frequencies(policy, path):
   figure = pictures.hand_chart(policy, path)
   here = spot(policy, path)
-  chart = charts.hand_chart(here)
+  chart = charts.HandChart.of(here)
   _, *bars = figure.axes[0].collections  # the cells, and the bars of each action
   assert len(bars) == len(here.actions)
   for boxes, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):

@@ -162,13 +162,13 @@ def test_bad_input():
     TranslatedPolicy(policy.game, policy, "harmonic")
   kuhn = random_policy("kuhn_poker")
   state = kuhn.game.new_initial_state().child(0).child(1)
-  with pytest.raises(ValueError, match=r"kuhn_poker does not tell.*sizes="):
+  with pytest.raises(ValueError, match=r"kuhn_poker has no sizes of bets.*sizes="):
     TranslatedPolicy(kuhn.game, kuhn).action_probabilities(state)
   with pytest.raises(ValueError, match="Unknown mapping None"):
     TranslatedPolicy(policy.game, policy, None)
   with pytest.raises(ValueError, match=r"sizes must be a function of a state, got {}"):
     TranslatedPolicy(policy.game, policy, sizes={})
-  with pytest.raises(TypeError, match="Expected a Python policy of OpenSpiel's kind, got NoneType"):
+  with pytest.raises(TypeError, match="Expected a Python policy of OpenSpiel, got NoneType"):
     TranslatedPolicy(policy.game, None)
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     TranslatedPolicy(None, policy)

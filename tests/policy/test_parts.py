@@ -6,7 +6,7 @@ from cuts import TURN
 from random_policies import random_policy
 
 from ps_cfr_spiel import build_tree, load_policy, storage
-from ps_cfr_spiel.policy import Part
+from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.views import spot
 
 PARTS = [
@@ -57,4 +57,4 @@ def test_parts_of_another_game():
   tree = build_tree(random_policy("kuhn_poker").game)
   for states, count in (((2,), 5), ((200,), 2)):
     with pytest.raises(ValueError, match="is not of kuhn_poker"):
-      Part(states, np.ones(count)).rows(tree)
+      PartialStrategy(states, np.ones(count)).rows(tree)

@@ -163,7 +163,7 @@ def test_bad_names(text, message):
 
 def test_a_game_whose_moves_have_no_classes():
   policy = random_policy("kuhn_poker")
-  with pytest.raises(ValueError, match=r"'Pass' is no move of poker.*classes="):
+  with pytest.raises(ValueError, match=r"Unknown poker move 'Pass' .*classes="):
     post_process(policy.game, policy, "cautious")
 
 
@@ -192,7 +192,7 @@ def test_answers_that_are_no_probabilities_are_not_rounded_to_some(answer, how):
 
 def test_bad_input():
   policy, leduc = random_policy("kuhn_poker"), pyspiel.load_game("leduc_poker")
-  with pytest.raises(ValueError, match=r"The policy is one of kuhn_poker\(\), not of leduc_poker\(\)"):
+  with pytest.raises(ValueError, match=r"The policy is for kuhn_poker\(\), not for leduc_poker\(\)"):
     post_process(leduc, policy, "purify")
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     post_process(None, policy, "purify")

@@ -117,7 +117,7 @@ def states_of(game):
 
 def use_situations(path):
   """Situations can be learned from."""
-  found = learning.Situations.load(path)
+  found = learning.Examples.load(path)
   assert ((found.place >= 0) & (found.place < len(found.public_states))).all()
   for own, values, possible in zip(found.ranges, found.values, found.possible, strict=True):
     assert (own >= 0).all() and not own[~possible[found.place]].any()
@@ -175,7 +175,7 @@ def kinds() -> dict[str, Kind]:
         found["run as a policy"] = Kind(path.read_bytes(), use_policy)
         solver.average_policy().save(path)
         found["policy"] = Kind(path.read_bytes(), use_policy)
-    situations = learning.generate(pyspiel.load_game(KUHN), 4, iterations=5, progress=False)
+    situations = learning.generate_examples(pyspiel.load_game(KUHN), 4, iterations=5, progress=False)
     situations.save(path)
     found["situations"] = Kind(path.read_bytes(), use_situations)
     learning.train(situations, steps=2, batch=4, width=4, layers=1, progress=False).save(path)

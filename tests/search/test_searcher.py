@@ -99,7 +99,7 @@ def test_a_search_is_the_same_whatever_came_before(name, options):
   states = fresh.searcher.levels.states(1, 1)
   for s in (states[-1], states[len(states) // 2]):
     used.search(s)
-  assert fresh.searcher.fits.keys() == used.searcher.fits.keys()
+  assert fresh.searcher.paddings.keys() == used.searcher.paddings.keys()
   began = time.perf_counter()
   first, second = fresh.search(states[0]), used.search(states[0])
   assert 0 < first.seconds + second.seconds < time.perf_counter() - began

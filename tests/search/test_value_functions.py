@@ -82,8 +82,8 @@ def test_cfr_values_of_one_decision_are_exact():
   states = frontier_of(subgames)
   ranges = ranges_at(subgames.cut(states), reach)
   (values,) = ask(CFRValues(2000).bind(subgames, states), 0, ranges)
-  standing = subgames.cut(states).roots
-  own, theirs = ([path[i] for path in root_histories(subgames, i, standing[i])[0]] for i in (0, 1))
+  roots = subgames.cut(states).roots
+  own, theirs = ([path[i] for path in root_histories(subgames, i, roots[i])[0]] for i in (0, 1))
   value, other = dict(zip(own, values, strict=True)), dict(zip(theirs, ranges[1][0], strict=True))
   # fold: -1; call: +2 or -2; each of the six deals has probability 1/6
   for card in range(3):
@@ -188,7 +188,7 @@ def test_bad_rule_and_strategies():
   with pytest.raises(ValueError, match=r"strategies must have the blocks"):
     SolvedValues(other).bind(subgames, frontier_of(subgames))
   for wrong in (None, 5, random_policy("kuhn_poker")):
-    with pytest.raises(ValueError, match=r"strategies must be arrays .* as TreePolicy.strategies are, got"):
+    with pytest.raises(ValueError, match=r"strategies must be arrays .* like TreePolicy.strategies, got"):
       SolvedValues(wrong)
   for number in (-1.0, 0.0, 7.0, np.nan, np.inf):
     with pytest.raises(ValueError, match="strategies must be probabilities that sum to one"):

@@ -41,11 +41,11 @@ def levels(subgames, player):
   return [own[level] for level in sorted(own)]
 
 
-def root_histories(subgames, player, standing):
+def root_histories(subgames, player, roots):
   """For each root and type the actions to a history there, or None if there is none: [R][H]."""
   labels, types = subgames.labels, subgames.tree.players[player].types
   rows, source = [], labels.source
-  for node, s in zip(standing.node.tolist(), standing.public.tolist(), strict=True):
+  for node, s in zip(roots.node.tolist(), roots.public.tolist(), strict=True):
     if isinstance(source, Walked) and subgames.nodes.histories:
       rows.append([tuple(source.histories.path(node))])
     elif isinstance(source, Walked):
@@ -78,28 +78,28 @@ def _dead(subgames, public_state):
   return [np.isin(cards, runout).any(1) for cards in labels.source.lines.form.cards]
 
 
-def known_at(game, subgames, player, standing):
+def known_at(game, subgames, player, roots):
   """What a player knows at each root and type, as `reference_subgames.Game` has it: [R][H], or None."""
   return [
     [None if path is None else game.known[game.index[path]][player] for path in row]
-    for row in root_histories(subgames, player, standing)
+    for row in root_histories(subgames, player, roots)
   ]
 
 
-def at_roots(game, subgames, player, standing, values):
+def at_roots(game, subgames, player, roots, values):
   """What `reference_subgames.Game` found, at the roots: [n, H]."""
-  rows = known_at(game, subgames, player, standing)
+  rows = known_at(game, subgames, player, roots)
   return np.array([[0.0 if known is None else values[known] for known in row] for row in rows])
 
 
 def ranges_at(subgame, reach):
   """Both players' ranges at the roots of a subgame, from `reaches`; padding is zero."""
   ranges = []
-  for flat, standing in zip(reach, subgame.roots, strict=True):
-    range_ = flat[standing.sequence]
-    range_[len(standing.knowledge) :] = 0
-    for s in np.unique(standing.public):
-      here = np.flatnonzero(standing.public == s)
+  for flat, roots in zip(reach, subgame.roots, strict=True):
+    range_ = flat[roots.sequence]
+    range_[len(roots.knowledge) :] = 0
+    for s in np.unique(roots.public):
+      here = np.flatnonzero(roots.public == s)
       range_[here] = range_[here] if range_[here].any() else 1.0  # where nobody comes, all count the same
     ranges.append(range_)
   return tuple(ranges)

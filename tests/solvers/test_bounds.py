@@ -167,4 +167,4 @@ def test_bad_arguments_elsewhere():
     ("localhost:4321", float("nan"), "seconds must be a number of at least 0, got nan"),
   ):
     with pytest.raises(ValueError, match=message):
-      ps_cfr_spiel.join(coordinator, 2, 1, seconds)
+      ps_cfr_spiel.join_processes(coordinator, 2, 1, seconds)

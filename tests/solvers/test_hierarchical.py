@@ -25,7 +25,7 @@ import ps_cfr_spiel
 processes, process, port, path, devices, output = sys.argv[1:]
 ps_cfr_spiel.use_cores(int(devices))
 if processes != "1":
-  ps_cfr_spiel.join(f"localhost:{port}", int(processes), int(process))
+  ps_cfr_spiel.join_processes(f"localhost:{port}", int(processes), int(process))
 solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
 solver.run(5, checkpoint=output)
 """

@@ -91,11 +91,11 @@ def test_files_keep_locks(tmp_path):
   [
     ({"pass, pass, bet": {"bet": 1}}, "The game is over after Pass, Pass"),
     ({"raise": {"bet": 1}}, "Unknown action 'raise' at the start"),
-    ({"bet, pass": {"bet": 1}}, "locks: 'bet, pass': nobody acts after it"),
+    ({"bet, pass": {"bet": 1}}, "locks: 'bet, pass': no player acts after it"),
     ({"pass": {"bet": 1}, "0": {"bet": 1}}, "'0' is locked twice"),
     ({"pass": {"call": 1}}, "Unknown action 'call'"),
-    ({"pass": {"bet": 0.5}}, "must not be negative, and sum to one"),
-    ({"pass": {"bet": 2, "pass": -1}}, "must not be negative, and sum to one"),
+    ({"pass": {"bet": 0.5}}, "must be at least 0, with the sum one"),
+    ({"pass": {"bet": 2, "pass": -1}}, "must be at least 0, with the sum one"),
   ],
 )
 def test_wrong_locks(locks, message):

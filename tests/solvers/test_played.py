@@ -240,7 +240,7 @@ def test_an_agent_that_is_no_table(wrong):
     ValueError, match="against: expected an agent, or 101 weights of moves, none below 0 or nan"
   ):
     PlayedMCCFRSolver(game, cells=100, against=table)
-  with pytest.raises(FloatingPointError, match="against: numbers have left the range of float32"):
+  with pytest.raises(FloatingPointError, match="against: numbers left the range of float32"):
     PlayedMCCFRSolver(game, cells=100, against=np.full(101, 1e300))
 
 

@@ -123,10 +123,10 @@ def ones(player, shape):
     (lambda i, shape: np.ones((shape[0] + 1, shape[1])), "must give player . values of the shape"),
     (lambda i, shape: np.ones((shape[0], shape[1] + 1)), "must give player . values of the shape"),
     (lambda i, shape: np.ones(shape[0] * shape[1]), "must give player . values of the shape"),
-    (lambda i, shape: None, r"must give player . values of the shape \(\d+, \d+\) .*, got None"),
-    (lambda i, shape: np.full(shape, np.nan if i == 0 else 1.0), "gave values that are not finite"),
-    (lambda i, shape: np.full(shape, np.nan if i == 1 else 1.0), "gave values that are not finite"),
-    (lambda i, shape: np.full(shape, np.inf), "gave values that are not finite"),
+    (lambda i, shape: None, r"must give player . values of the shape \(\d+, \d+\) .*; got None"),
+    (lambda i, shape: np.full(shape, np.nan if i == 0 else 1.0), "must be finite, got inf or nan"),
+    (lambda i, shape: np.full(shape, np.nan if i == 1 else 1.0), "must be finite, got inf or nan"),
+    (lambda i, shape: np.full(shape, np.inf), "must be finite, got inf or nan"),
   ],
 )
 def test_bad_values(name, gadget, make, message):
@@ -146,7 +146,7 @@ def test_values_must_be_a_pytree():
     def bind(self, subgames, public_states, pad_to=None):
       return Bound()
 
-  with pytest.raises(ValueError, match=r"Function object .* binds must be a JAX pytree, got .*Bound object"):
+  with pytest.raises(ValueError, match=r"Function object .* must bind a JAX pytree, got .*Bound object"):
     ContinualResolving(load("kuhn_poker"), 3, lookahead=1, value_function=Function()).tabularise()
 
 

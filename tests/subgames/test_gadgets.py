@@ -142,11 +142,11 @@ def test_margin_is_the_linear_programs(name):
     pad_to = common_shape(subgames, groups)
     for states in groups[:: max(len(groups) // 4, 1)]:
       subgame, ranges, promises = prepare(name, profile, states, player, pad_to)
-      standing = subgame.roots[1 - player]
-      known = [s for row in known_at(game, subgames, 1 - player, standing) for s in row]
+      theirs = subgame.roots[1 - player]
+      known = [s for row in known_at(game, subgames, 1 - player, theirs) for s in row]
       roots = [h for h in range(game.size) if game.known[h][1 - player] in known]
       for noise in (0.0, 1.0):
-        count = len(standing.knowledge)
+        count = len(theirs.knowledge)
         promises[:count] += noise * rng.normal(size=promises[:count].shape) * np.abs(promises).mean()
         named = {s: v for s, v in zip(known, promises[:count].ravel(), strict=True) if s is not None}
         margin, kept = resolving_programs(game, roots, player, profile, named)
@@ -268,10 +268,10 @@ def bad_range(value):
 @pytest.mark.parametrize(
   "spoil, message",
   [
-    (bad_range(-0.1), "The range of player 0 must be reach probabilities, .* none negative; got -0.1 to "),
+    (bad_range(-0.1), "The range of player 0 must be .*, not negative and not all zero; got -0.1 to "),
     (bad_range(np.nan), "The range of player 0 must be finite, got nan"),
     (bad_range(np.inf), "The range of player 0 must be finite, got inf"),
-    (np.zeros_like, "The range of player 0 must be .* at least one of them positive, .*; got 0.0 to 0.0"),
+    (np.zeros_like, "The range of player 0 must be .* not all zero; got 0.0 to 0.0"),
     (
       lambda good: good[:, :2],
       r"must have the shape \(1, 3\) \(infostates at the roots, types\), got \(1, 2\)",
@@ -305,7 +305,7 @@ def test_bad_promises(gadget, promises, message):
 def test_a_frontier_needs_values():
   _, subgames = load("kuhn_poker")
   subgame = subgames.cut([2], levels(subgames, 0)[1])
-  with pytest.raises(ValueError, match="with a frontier needs a value function there; none was given"):
+  with pytest.raises(ValueError, match="with a frontier needs a value function; pass one"):
     unsafe(subgame, 0, (np.ones((1, 3)), np.ones((1, 3))))
 
 

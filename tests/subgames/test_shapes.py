@@ -44,7 +44,7 @@ def test_counted_is_cut_for_whole_levels(name, leaves):
       for frontier in ((), *own[k + 1 : k + 3]):
         cut = [subgames.cut([s], frontier) for s in states]
         assert subgames.shape([[s] for s in states], frontier) == union(c.shape for c in cut)
-        reached = [sorted({int(s) for standing in c.frontier for s in standing.public}) for c in cut]
+        reached = [sorted({int(s) for infostates in c.frontier for s in infostates.public}) for c in cut]
         assert subgames.reached(states, frontier) == dict(zip(states, reached, strict=True))
         groups = [group for group in reached if group]
         if groups:
@@ -69,7 +69,7 @@ def test_nothing_to_count():
 
 def test_overlapping_groups_and_unknown_states():
   subgames = subgames_of("kuhn_poker")
-  with pytest.raises(ValueError, match="may not overlap"):
+  with pytest.raises(ValueError, match="cut overlapping subgames"):
     subgames.shape([[s] for s in decisions(subgames)])
   with pytest.raises(ValueError, match=r"has the public states 0..10, got 99"):
     subgames.shape([[99]])

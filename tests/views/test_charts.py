@@ -51,7 +51,7 @@ def test_a_chart_is_the_weighted_mean_over_hands(policy, path, actions):
   assert set(here.types) == set(expected)
   np.testing.assert_allclose(here.dealt, [expected[hand][0] for hand in here.types], atol=1e-12)
   np.testing.assert_allclose(here.reach, [expected[hand][1] for hand in here.types], atol=1e-12)
-  chart = charts.hand_chart(here)
+  chart = charts.HandChart.of(here)
   weight, played = collections.Counter(), collections.Counter()
   for hand, (dealt, reach, probability) in expected.items():
     for kind in (kind_of(hand), "all"):
@@ -135,7 +135,7 @@ def test_hands_are_found_by_name_and_by_kind(policy):
 
 def test_the_text_chart_has_a_cell_for_each_kind(policy):
   here = spot(policy)
-  chart = charts.hand_chart(here)
+  chart = charts.HandChart.of(here)
   lines = charts.chart_text(here).splitlines()
   assert lines[0].split() == list(charts.RANKS)
   assert [line[0] for line in lines[1:]] == list(charts.RANKS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
-from ps_cfr_spiel.policy import line, make_state
+from ps_cfr_spiel.policy import line_to, make_state
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.views import chance_moves, charts, spot, spot_after, worth_at
 from ps_cfr_spiel.views.spots import distinct
@@ -56,14 +56,14 @@ def test_histories_and_lines_lead_to_their_public_state(policy):
     history = labels.path(decision, next(h for _, h in spot(policy, f"#{number}").cells[:1]))
     assert spot_after(policy, " ".join(map(str, history))).public_state == number
     try:
-      found = spot(policy, ", ".join(line(policy.game, labels, number)))
+      found = spot(policy, ", ".join(line_to(policy.game, labels, number)))
     except ValueError as error:  # what came of a public move is hidden
       assert re.search(
         r"leads to several public states|may mean|Chance moves after|choose one of \.\.\.", str(error)
       ), error
       continue
     # Moves that were hidden leave no trace, so that the walk stops at the first place with these moves.
-    assert line(policy.game, labels, found.public_state) == line(policy.game, labels, number)
+    assert line_to(policy.game, labels, found.public_state) == line_to(policy.game, labels, number)
     reached += 1
   assert reached
 
@@ -88,7 +88,7 @@ def test_after_a_line_every_card_that_may_come():
     spot(turn, "x x 2c")
   with pytest.raises(ValueError, match="Unknown action 'x' after Check, Check"):
     spot(turn, "x x x")  # a letter is no card
-  with pytest.raises(ValueError, match="Nobody acts any more after All-in 200, Call: what is left is chance"):
+  with pytest.raises(ValueError, match="Only chance acts after All-in 200, Call, to the end"):
     spot(turn, "all-in, call")
 
 
@@ -127,7 +127,7 @@ def test_a_wrong_way_is_a_value_error(path, message):
   ("history", "message"),
   [
     ("", "Chance moves at the start; write its move too"),
-    ("0 1 bet bet", "nobody has a decision"),
+    ("0 1 bet bet", "give an earlier decision"),
     ("0 1 bet bet pass", "'pass' cannot follow"),
     ("7", "Unknown action"),
   ],

@@ -1,12 +1,12 @@
-"""How large a game is, before it is walked: estimates from random ways through it.
+"""Estimates of a game's size before the walk, from random paths through it.
 
 A *probe* goes from the root to an end and chooses uniformly among the children of each state. The sum over
 its states of the product of the numbers of choices before them is an unbiased estimate X of the number N of
 histories (Knuth 1975, "Estimating the Efficiency of Backtrack Programs", Theorem 1). Most probes fall far
-below N and few far above it, so that a mean of them says little about its own error. A bet does: who believes
-in N <= n and stakes the share s of a fortune on every X being at most n, pays (1 - s) + s X / n in turn,
-which is at most 1 on average. So the fortune of the other side grows to f with a probability of at most 1 / f
-if N <= n (Ville's inequality), whatever X is distributed like: a large one refutes n.
+below N and few far above it, so their mean says little about its own error. A bet does: under the hypothesis
+N <= n, a stake of the share s of a fortune on every X being at most n pays (1 - s) + s X / n in turn, at most
+1 on average. So the fortune of the other side grows to f with a probability of at most 1 / f if N <= n
+(Ville's inequality), for any distribution of X: a large fortune refutes n.
 """
 
 import dataclasses
@@ -23,18 +23,18 @@ PROBES, FEWEST = 256, 16
 SECONDS = 0.5  # for all probes together, once `FEWEST` of them are done
 STAKE = 0.25  # s
 FORTUNE = 1e9  # that refutes: one wrong refusal in 10^9
-ENOUGH = 1e6  # a probe ends when its estimate is so many times n: it is far too large however it goes on
+ENOUGH = 1e6  # a probe ends when its estimate exceeds n this many times: the rest of the path cannot matter
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimate:
-  """How many histories a game has.
+class SizeEstimate:
+  """An estimate of the number of histories of a game.
 
   Attributes:
     count: the mean of the probes.
     probes: their number.
-    cut: whether one of them was ended early, so that `count` is a lower bound at best.
-    exceeds: whether they refute that there are at most as many as `estimate` was asked about.
+    cut: whether a probe was ended early; then `count` is a lower bound at best.
+    exceeds: whether the probes refute the hypothesis that there are at most `most` histories.
   """
 
   count: float
@@ -43,8 +43,8 @@ class Estimate:
   exceeds: bool
 
 
-def estimate(game: pyspiel.Game, most: float) -> Estimate:
-  """Estimates how many histories a game has, and whether there are surely more than `most`."""
+def estimate_size(game: pyspiel.Game, most: float) -> SizeEstimate:
+  """SizeEstimate the number of histories of a game, and test whether it surely exceeds `most`."""
   rng, start = random.Random(0), time.perf_counter()
   sizes: list[float] = []
   fortune = 0.0  # its logarithm
@@ -52,11 +52,11 @@ def estimate(game: pyspiel.Game, most: float) -> Estimate:
     sizes.append(probe(game.new_initial_state(), rng, ENOUGH * most))
     fortune += math.log(1 - STAKE + STAKE * sizes[-1] / most)
   cut = max(sizes) >= ENOUGH * most
-  return Estimate(statistics.fmean(sizes), len(sizes), cut, fortune >= math.log(FORTUNE))
+  return SizeEstimate(statistics.fmean(sizes), len(sizes), cut, fortune >= math.log(FORTUNE))
 
 
 def probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
-  """The estimate of one probe, or the first of its sums above `enough`; the root's `state` goes the way."""
+  """The estimate of one probe, or its first partial sum above `enough`; `state`, the root, is changed."""
   size = width = 1.0
   while size < enough:
     player = state.current_player()

@@ -1,7 +1,7 @@
-"""Situations to learn from: public states with ranges and the values that a teacher found; their files.
+"""Examples: solved situations, that is public states with ranges and a teacher's values; their files.
 
 A *draw* gives ranges to all public states at once, one or several times. Draws are numbered, and depend on
-the seed and their number; situations of one draw are not independent of each other.
+the seed and their number; examples of one draw are not independent of each other.
 """
 
 import dataclasses
@@ -15,22 +15,22 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_instance, check_list
 
 Ranges = tuple[np.ndarray, np.ndarray]
-ROUNDING = 1e-3  # by how much the sum of a range may be off one
-LARGEST = 1e15  # of values: sums of their squares are numbers of float32
+ROUNDING = 1e-3  # largest error of the sum of a range
+LARGEST = 1e15  # of values: float32 holds sums of their squares
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Situations:
+class Examples:
   """Solved situations of a game, n of them in K public states.
 
   Attributes:
     card: game, teacher, seed and so on; shards of one data set have the same.
     public_states: int[K], ascending.
     possible: for each player bool[K, M], see `places.Slots`.
-    place: int32[n], index of each situation's public state.
+    place: int32[n], index of each example's public state.
     ranges: for each player float32[n, M], of sum one.
     values: for each player float32[n, M], counterfactual, for ranges of sum one.
-    draw: int32[n], the number of the draw; those of one draw are not independent.
+    draw: int32[n], the number of the draw; examples of one draw are not independent.
   """
 
   card: dict[str, Any]
@@ -42,11 +42,11 @@ class Situations:
   draw: np.ndarray
 
   def __len__(self) -> int:
-    """How many situations there are."""
+    """The number of examples."""
     return len(self.place)
 
   def save(self, path: str | os.PathLike) -> None:
-    """Writes a shard; OSError if it cannot be written."""
+    """Write a shard; OSError if it cannot be written."""
     header = {**self.card, "count": len(self), "places": len(self.public_states), "slots": self._slots}
     storage.write(path, "examples", header, self._arrays())
 
@@ -60,49 +60,49 @@ class Situations:
     return {"public_states": self.public_states, "place": self.place, "draw": self.draw, **arrays}
 
   @classmethod
-  def load(cls, *paths: str | os.PathLike) -> "Situations":
-    """Reads shards of one data set.
+  def load(cls, *paths: str | os.PathLike) -> "Examples":
+    """Read shards of one data set.
 
     Raises:
       OSError: a file cannot be read.
-      ValueError: a file is damaged or of another kind, holds what is not finite, or is of another data set
-        than the first.
+      ValueError: a file is damaged or of another kind, holds invalid numbers, or is of another data set than
+        the first.
     """
     return cls.join([cls._read(path) for path in paths])
 
   @classmethod
-  def _read(cls, path: str | os.PathLike) -> "Situations":
+  def _read(cls, path: str | os.PathLike) -> "Examples":
     file = storage.read(path)
     header = dict(file.header)
     if header["kind"] != "examples":
-      raise ValueError(f"{path} holds {header['kind']}, not situations.")
+      raise ValueError(f"{path} holds {header['kind']}, not examples.")
     found = file.arrays(_expected(header.pop("count"), header.pop("places"), header.pop("slots")))
     possible, ranges, values = (
       (found[f"{name}0"], found[f"{name}1"]) for name in ("possible", "range", "value")
     )
     card = {key: x for key, x in header.items() if key not in ("format", "format_version", "kind", "version")}
     read = cls(card, found["public_states"], possible, found["place"], ranges, values, found["draw"])
-    if wrong := read.obstacle():
+    if wrong := read.fault():
       raise ValueError(f"{path} is damaged: {wrong}.")
     return read
 
-  def obstacle(self) -> str | None:
-    """Why nobody could learn from these situations."""
+  def fault(self) -> str | None:
+    """The reason why a network cannot learn from these examples, or None."""
     expected = _expected(len(self), len(self.public_states), self._slots)
     if wrong := misshapen(self._arrays(), expected) or unsound(self.ranges, self.values):
       return wrong
     if (np.diff(self.public_states, prepend=-1) <= 0).any():
       return "its public states do not ascend"
     if ((self.place < 0) | (self.place >= len(self.public_states))).any():
-      return "place names public states that it does not have"
+      return "place has indices beyond its public states"
     for i, (own, possible) in enumerate(zip(self.ranges, self.possible, strict=True)):
       if own[~possible[self.place]].any():
-        return f"ranges of player {i} have infostates where chance and the opponent bring nobody"
+        return f"ranges of player {i} include infostates that chance and the opponent exclude"
     return None
 
   @classmethod
-  def join(cls, shards: Iterable["Situations"]) -> "Situations":
-    """One data set of its shards; ValueError if there are none, or they are not of one."""
+  def join(cls, shards: Iterable["Examples"]) -> "Examples":
+    """Join shards of one data set; ValueError without shards, or for shards of several sets."""
     shards = cls._listed("shards", shards)
     first = shards[0]
     for number, shard in enumerate(shards):
@@ -111,11 +111,11 @@ class Situations:
     return cls._joined(shards)
 
   @classmethod
-  def mixed(cls, sets: Iterable["Situations"]) -> "Situations":
-    """One data set of several, of other seeds and ranges; draws are numbered on.
+  def mixed(cls, sets: Iterable["Examples"]) -> "Examples":
+    """Join several data sets with different seeds and ranges; draws are renumbered.
 
     Raises:
-      ValueError: there are none, or they are not of the same game, public states and teacher.
+      ValueError: there are no sets, or they differ in the game, public states or teacher.
     """
     sets = cls._listed("sets", sets)
     first, numbered, draws = sets[0], [], 0
@@ -134,15 +134,15 @@ class Situations:
     return dataclasses.replace(cls._joined(numbered), card={**card, "mixed": parts})
 
   @classmethod
-  def _listed(cls, name: str, given: Any) -> list["Situations"]:
-    """What an iterable gives; ValueError if that is nothing, or something else than situations."""
+  def _listed(cls, name: str, given: Any) -> list["Examples"]:
+    """The examples in an iterable, as a list; ValueError if it is empty or has other elements."""
     if not (parts := check_list(name, given)):
-      raise ValueError(f"There are no situations; {name} must have at least one.")
+      raise ValueError(f"{name} is empty; it must have at least one element.")
     return [check_instance(f"Each of {name}", part, cls) for part in parts]
 
   @classmethod
-  def _joined(cls, shards: Sequence["Situations"]) -> "Situations":
-    """Rows of all of them, with what else the first has."""
+  def _joined(cls, shards: Sequence["Examples"]) -> "Examples":
+    """The rows of all shards, with the other fields of the first."""
     pair = lambda name: tuple(np.concatenate([getattr(s, name)[i] for s in shards]) for i in (0, 1))  # noqa: E731
     place, draw = (np.concatenate([getattr(s, name) for s in shards]) for name in ("place", "draw"))
     return dataclasses.replace(
@@ -151,7 +151,7 @@ class Situations:
 
 
 def _expected(n: int, k: int, slots: Sequence[int]) -> dict[str, storage.Shape]:
-  """Shapes and dtypes of the arrays of n situations in K public states."""
+  """Shapes and dtypes of the arrays of n examples in K public states."""
   single, whole, flag = (np.dtype(t) for t in (np.float32, np.int32, bool))
   expected: dict[str, Any] = {"public_states": ((k,), np.dtype(np.int64)), "place": ((n,), whole)}
   expected["draw"] = ((n,), whole)
@@ -162,7 +162,7 @@ def _expected(n: int, k: int, slots: Sequence[int]) -> dict[str, storage.Shape]:
 
 
 def misshapen(arrays: Mapping[str, np.ndarray], expected: Mapping[str, storage.Shape]) -> str | None:
-  """Which array is not of the shape that is expected, or of another kind of numbers, of whatever width."""
+  """The first array with a wrong shape, or another kind of numbers (of any width), as text; None without."""
   for name, (shape, dtype) in expected.items():
     found = arrays[name]
     if found.shape != shape or found.dtype.kind != dtype.kind:
@@ -171,12 +171,12 @@ def misshapen(arrays: Mapping[str, np.ndarray], expected: Mapping[str, storage.S
 
 
 def unsound(ranges: Ranges, *values: Ranges) -> str | None:
-  """Which situation has a range [n, M] that is no distribution, or values [n, M] that are not sound."""
+  """The first range [n, M] that is not a distribution, or unsound values [n, M], as text; None without."""
   for i, own in enumerate(ranges):
-    distribution = (own >= 0).all(1) & (np.abs(own.sum(1) - 1) <= ROUNDING)  # false of nan
+    distribution = (own >= 0).all(1) & (np.abs(own.sum(1) - 1) <= ROUNDING)  # false for nan
     sound = np.all([(np.abs(pair[i]) <= LARGEST).all(1) for pair in values], 0)
-    laws = {"range is no distribution": distribution, f"values are not all within {LARGEST:g}": sound}
+    laws = {"range is not a distribution": distribution, f"values are not all within {LARGEST:g}": sound}
     for fault, kept in laws.items():
       if not kept.all():
-        return f"in situation {np.argmin(kept)} player {i}'s {fault}"
+        return f"in example {np.argmin(kept)} player {i}'s {fault}"
   return None

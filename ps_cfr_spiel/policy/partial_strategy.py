@@ -1,4 +1,4 @@
-"""A strategy in some public states alone: what a file keeps of a part, and what is locked."""
+"""A strategy in some public states alone, for files of a part of a policy, and for locks."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
@@ -9,10 +9,10 @@ import pyspiel
 from ps_cfr_spiel.policy.paths import find_public_state
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 
-BELOW = "..."  # at the end of a line: and all that follows
+BELOW = "..."  # at the end of a line: include all states below it
 
 
-class Part(NamedTuple):
+class PartialStrategy(NamedTuple):
   """The strategies of the players who act in some public states.
 
   Attributes:
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     shapes = [(len(d.legal_actions), tree.players[d.player].types) for d in decisions]
     ends = np.cumsum([0, *(actions * types for actions, types in shapes)])
     if len(known) < len(self.public_states) or self.probabilities.shape != (ends[-1],):
-      raise ValueError(f"What is given of some public states is not of {labels.game}.")
+      raise ValueError(f"The strategies of public states do not fit {labels.game}; use its own tree.")
     parts = np.split(self.probabilities, ends[1:-1])
     return {n: part.reshape(shape) for n, part, shape in zip(numbers, parts, shapes, strict=False)}
 
@@ -45,10 +45,10 @@ class Part(NamedTuple):
     return tables
 
 
-def part_of(
+def partial_strategy(
   game: pyspiel.Game, labels: Labels, lines: Sequence[str], table: Callable[[Decision], np.ndarray]
-) -> Part:
-  """The part of a strategy on the way to some lines and at them.
+) -> PartialStrategy:
+  """The strategy on the way to some lines and at them.
 
   Args:
     game: the game.
@@ -57,16 +57,16 @@ def part_of(
     table: the strategy of a row, [A, H].
 
   Raises:
-    ValueError: a line does not exist, or there are none.
+    ValueError: a line does not exist, or the list is empty.
   """
   states = labels.public_states
   numbers = [s for s in lines_states(game, labels, lines) if states[s].decisions]
   flat = [table(labels.decisions[n]).ravel() for s in numbers for n in states[s].decisions]
-  return Part(tuple(numbers), np.concatenate([np.zeros(0), *flat]))
+  return PartialStrategy(tuple(numbers), np.concatenate([np.zeros(0), *flat]))
 
 
 def lines_states(game: pyspiel.Game, labels: Labels, lines: Sequence[str]) -> list[int]:
-  """The public states on the way to some lines and at them, ascending; arguments and errors of `part_of`."""
+  """The public states on the way to some lines and at them, ascending; see `partial_strategy`."""
   if isinstance(lines, str) or not lines:
     raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
   states, found = labels.public_states, set()
@@ -83,7 +83,7 @@ def lines_states(game: pyspiel.Game, labels: Labels, lines: Sequence[str]) -> li
 
 
 def left_out(labels: Labels, public_states: Collection[int]) -> frozenset[int]:
-  """The public states at or below which somebody acts of whom a part of these public states says nothing."""
+  """The public states with a decision at or below them that these public states do not include."""
   kept, found = set(public_states), set[int]()
   for decision in labels.decisions:
     number = decision.public_state

@@ -1,4 +1,4 @@
-"""What a player must play after chosen lines: locks, from what users give to the rows of a tree."""
+"""Locks, from the notation of users to the rows of a tree: fixed strategies after chosen lines."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,62 +7,63 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.policy.convert import row_strategies
-from ps_cfr_spiel.policy.naming import action_names, line
+from ps_cfr_spiel.policy.naming import action_names, line_to
 from ps_cfr_spiel.policy.notation import find_one_action
-from ps_cfr_spiel.policy.parts import Part
+from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
 from ps_cfr_spiel.policy.paths import find_public_state
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 
-def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> Part:
-  """Locks by lines.
+def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> PartialStrategy:
+  """Read locks by lines.
 
   Args:
     tree: of the game.
     game: the game.
-    locks: for each line of public moves, written as for `views.spot`, what the player who acts after it must
-      play: an OpenSpiel policy, or the probabilities of actions, by name or number, for every infostate
-      there; actions that are not named have none.
+    locks: for each line of public moves, written as for `views.spot`, the strategy of the player who acts
+      after it: an OpenSpiel policy, or the probabilities of actions, by name or number, for every infostate
+      there; actions that are not named have probability zero.
 
   Raises:
-    ValueError: a line does not exist or nobody acts after it, two are the same, or probabilities are wrong.
-    TypeError: `locks` is no mapping, or a value neither a policy nor a mapping.
+    ValueError: a line does not exist or no player acts after it, two are the same, or probabilities are
+      wrong.
+    TypeError: `locks` is not a mapping, or a value is neither a policy nor a mapping.
   """
   rows = {}
   if not isinstance(locks, Mapping):
     raise TypeError(f"locks must be a mapping of lines to policies, got {locks!r}.")
   if not tree.names.public_states:
-    raise ValueError(f"locks: {tree.names.game} was compiled without public states, so it has no lines.")
+    raise ValueError(f"locks: {tree.names.game} was compiled without public states; locks need them.")
   for path, how in locks.items():
     try:
       state, strategies = _read_lock(tree, game, path, how)
     except ValueError as error:
       raise ValueError(f"locks: {path!r}: {error}") from error
     if state in rows:
-      raise ValueError(f"locks: {path!r} is locked twice.")
+      raise ValueError(f"locks: {path!r} is locked twice; give each line once.")
     rows[state] = strategies
   flat = [strategy.ravel() for strategies in rows.values() for strategy in strategies]
-  return Part(tuple(rows), np.concatenate([np.zeros(0), *flat]))
+  return PartialStrategy(tuple(rows), np.concatenate([np.zeros(0), *flat]))
 
 
 def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tuple[int, list[np.ndarray]]:
-  """The public state after a line, and what is played there: [A, H] for each of its decisions."""
+  """The public state after a line, and its locked strategy: [A, H] for each of its decisions."""
   labels = tree.names
   state = find_public_state(game, labels, path)
   decisions = [labels.decisions[n] for n in labels.public_states[state].decisions]
   if not decisions:
-    raise ValueError(f"nobody acts after it in {labels.game}; a player must.")
+    raise ValueError(f"no player acts after it in {labels.game}; choose a line where one does.")
   types = tree.players[decisions[0].player].types
   if not isinstance(how, Mapping):
     return state, [row_strategies(labels, game, how, d, types) for d in decisions]
-  history = line(game, labels, state)
+  history = line_to(game, labels, state)
   return state, [_by_actions(game, tree, d, how, types, history) for d in decisions]
 
 
-def locks_from_file(file: Stored) -> Part:
-  """The locks in a file whose header has their public states."""
-  return Part(tuple(file.header["locks"]), file.arrays(file.shapes)["locks"])
+def locks_from_file(file: Stored) -> PartialStrategy:
+  """The locks in a file whose header lists their public states."""
+  return PartialStrategy(tuple(file.header["locks"]), file.arrays(file.shapes)["locks"])
 
 
 def _by_actions(
@@ -74,5 +75,5 @@ def _by_actions(
   for action, share in shares.items():
     strategy[find_one_action(str(action), names, decision.legal_actions, history)] += share
   if not (strategy >= 0).all() or not abs(strategy.sum() - 1) < 1e-5:
-    raise ValueError(f"the probabilities {dict(shares)} must not be negative, and sum to one.")
+    raise ValueError(f"the probabilities {dict(shares)} must be at least 0, with the sum one.")
   return np.repeat(strategy[:, None] / strategy.sum(), types, axis=1)

@@ -10,28 +10,29 @@ MOST_EACH = 16  # devices a core: more only wait for each other
 
 
 def use_cores(count: int | None = None) -> None:
-  """From now on JAX sees so many devices on a CPU, between which `solve_batch` divides its work.
+  """Show JAX N devices on a CPU from now on; `solve_batch` divides its work between them.
 
-  Call it before JAX computes anything, and before `join`; other solvers go on with one device.
+  Call it before JAX computes anything, and before `join_processes`; other solvers use one device.
 
   Args:
-    count: how many; None for all cores that this process may use, if JAX has not started yet.
+    count: N; None for all cores that this process may use, if JAX has not started yet.
 
   Raises:
-    ValueError: `count` is not positive, or far more than there are, or JAX has started with another number
-      of devices.
+    ValueError: `count` is not positive, exceeds `MOST_EACH` for each core, or JAX runs with another number of
+      devices.
   """
   wanted = _cores() if count is None else check_count("cores", count, 1)
   if wanted > MOST_EACH * _cores():
     raise ValueError(
-      f"cores={count}: this process may use {_cores()}; expected {MOST_EACH * _cores()} at most."
+      f"cores={count}: this process may use {_cores()} core(s); choose at most {MOST_EACH * _cores()}."
     )
   try:
     jax.config.update("jax_num_cpu_devices", wanted)
   except RuntimeError as error:
     if count is not None and jax.local_device_count() != count:
+      have = jax.local_device_count()
       raise ValueError(
-        f"cores={count}: JAX has started already, with {jax.local_device_count()} device(s); say so first."
+        f"cores={count}: JAX is already running with {have} device(s); call use_cores before any computation."
       ) from error
 
 
