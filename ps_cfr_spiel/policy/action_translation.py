@@ -242,7 +242,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
       if smaller.action_to_string(smaller.current_player(), outcome) == dealt:
         smaller.apply_action(outcome)
         return smaller
-    raise ValueError(f"The strategy is for {self.smaller}, which cannot deal {dealt!r} after {smaller}.")
+    raise ValueError(f"The strategy is for {self.smaller}, which has no {dealt!r} after {smaller}.")
 
 
 def _call(sizes: Mapping[int, float]) -> int:

@@ -321,7 +321,7 @@ def test_nested_roots():
 
 def test_no_action_left():
   subgames = subgames_of("kuhn_poker")
-  with pytest.raises(ValueError, match=r"actions: none of \[7\] is legal in public state .* \[0, 1\] are"):
+  with pytest.raises(ValueError, match=r"actions: none of \[7\] is legal .*; keep at least one of \[0, 1\]"):
     subgames.cut([decisions(subgames)[0]], actions=[7])
 
 

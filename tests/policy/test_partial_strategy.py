@@ -56,5 +56,5 @@ def test_wrong_lines(lines, message, tmp_path):
 def test_parts_of_another_game():
   tree = build_tree(random_policy("kuhn_poker").game)
   for states, count in (((2,), 5), ((200,), 2)):
-    with pytest.raises(ValueError, match="is not of kuhn_poker"):
+    with pytest.raises(ValueError, match="do not fit kuhn_poker"):
       PartialStrategy(states, np.ones(count)).rows(tree)
