@@ -192,7 +192,7 @@ def test_searches_teach_upwards():
 
   def measure(values):
     own = fitting.tensors_of(truth, values.scale, np.arange(len(truth)))
-    errors.append(float(fitting.measure(values.network, own).total_error))
+    errors.append(float(fitting.measure_errors(values.network, own).total_error))
 
   self_play(
     game, 2, 60, 12, "search", iterations=60, progress=False, callback=measure,
@@ -205,7 +205,7 @@ def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
   game, quick = pyspiel.load_game("kuhn_poker"), {"iterations": 5, "progress": False, "training": SMALL}
   self_play(game, 0, 20, folder=tmp_path / "a" / "b", **quick)
   assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {"examples-0.npz", "values-0.npz"}
-  monkeypatch.setattr(TURNS, "generate", None)  # nobody solves
+  monkeypatch.setattr(TURNS, "generate_examples", None)  # nobody solves
   (tmp_path / "file").touch()
   with pytest.raises(OSError, match="file"):
     self_play(game, 0, 20, folder=tmp_path / "file", **quick)
@@ -230,7 +230,7 @@ def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
   monkeypatch.setattr(LearnedValues, "untrained", None)  # nothing is allocated
   with pytest.raises(ValueError, match=message):
     train(situations(), **options)
-  monkeypatch.setattr(TURNS, "generate", None)
+  monkeypatch.setattr(TURNS, "generate_examples", None)
   with pytest.raises(ValueError, match=message):
     self_play(pyspiel.load_game("kuhn_poker"), training=options)
 
@@ -273,6 +273,6 @@ def test_wrong_kinds(call, message):
   ],
 )
 def test_bad_input(monkeypatch, options, message):
-  monkeypatch.setattr(TURNS, "generate", None)  # nobody solves
+  monkeypatch.setattr(TURNS, "generate_examples", None)  # nobody solves
   with pytest.raises(ValueError, match=message):
     self_play(pyspiel.load_game("kuhn_poker"), **options)

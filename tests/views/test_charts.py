@@ -91,7 +91,7 @@ def test_a_path_is_written_in_many_ways(policy, path):
     ("fold", "Unknown action 'fold' at the start; choose one of Check"),
     ("x b7", "Unknown action 'b7' after Check"),
     ("9", "Unknown action '9'"),
-    ("x x", "The game is over after Check, Check; nobody"),
+    ("x x", "The game is over after Check, Check; give an earlier"),
     ("x x b100", "'b100' cannot follow"),
   ],
 )

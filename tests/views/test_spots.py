@@ -115,7 +115,7 @@ def test_a_walk_goes_through_the_deal_and_over_hidden_moves():
     ("#x", "Unknown public state '#x'"),
     ("fold", "Unknown action 'fold' at the start; choose one of Pass"),
     ("bet bet pass", "The game is over after Bet, Bet; 'pass' cannot follow"),
-    ("bet bet", "The game is over after Bet, Bet; nobody"),
+    ("bet bet", "The game is over after Bet, Bet; give an earlier"),
   ],
 )
 def test_a_wrong_way_is_a_value_error(path, message):
