@@ -11,7 +11,15 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames, solve_batch
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning import LearnedValues, Rivers, RiverValues, generate_examples, load_values, resume, train
+from ps_cfr_spiel.learning import (
+  LearnedValues,
+  Rivers,
+  RiverValues,
+  generate_examples,
+  load_values,
+  resume,
+  train,
+)
 from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, hand_places, up_to_suits
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import RandomRivers
