@@ -120,7 +120,7 @@ def scale_fault(largest: float) -> str | None:
     return None
   return (
     f"its largest utility, times the probability of chance's moves, is {largest:.3g}; expected {low:g} to "
-    f"{high:g}, or the solvers' numbers would overflow or vanish. Rescale the game's utility."
+    f"{high:g}, or the solvers' numbers would overflow or vanish. Give the game another unit."
   )
 
 
