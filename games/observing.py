@@ -1,4 +1,4 @@
-"""What the observers of this package share: one flat tensor with named views into it."""
+"""Common parts of the observers of this package: one flat tensor with named views into it."""
 
 import math
 from collections.abc import Sequence

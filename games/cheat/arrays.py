@@ -22,13 +22,13 @@ class Games(NamedTuple):
   Attributes:
     hands: int32[P, R, B], of all players.
     pile: int32[R, B], the cards on the table.
-    laid: int32[R, B], those of the discard that is being answered; zeros if there is none.
+    laid: int32[R, B], those of the discard that is being answered; else zeros.
     turn: int32[B], number of the turn, from 0.
-    discarder: int32[B], whose turn it is.
-    asked: int32[B], how many players have been asked to answer, the one to answer included; 0 while the
-      discarder is to discard.
+    discarder: int32[B], the player whose turn it is.
+    asked: int32[B], the number of players asked to answer, the one to answer included; 0 while the discarder
+      is to discard.
     over: bool[B], whether the game has ended.
-    winner: int32[B], who has won, `NOBODY` before the end and after a draw.
+    winner: int32[B], the winner, `NOBODY` before the end and after a draw.
   """
 
   hands: jax.Array
@@ -54,7 +54,7 @@ def deal(rules: Rules, key: Any, batch: int) -> Games:
 
 
 def begin(hands: jax.Array, first: jax.Array) -> Games:
-  """Games that have just been dealt: int32[P, R, B] hands, and int32[B] who discards first."""
+  """Games after the deal, from int32[P, R, B] hands and the first discarder, int32[B]."""
   nothing, zero = jnp.zeros_like(hands[0]), jnp.zeros_like(first)
   return Games(hands, nothing, nothing, zero, first, zero, zero > 0, zero + NOBODY)
 
@@ -65,7 +65,7 @@ def rank(rules: Rules, games: Games) -> jax.Array:
 
 
 def mover(rules: Rules, games: Games) -> jax.Array:
-  """Who moves next, `TERMINAL` at the end: int32[B]."""
+  """The player to move, `TERMINAL` at the end: int32[B]."""
   return jnp.where(games.over, TERMINAL, (games.discarder + games.asked) % rules.players)
 
 
@@ -79,7 +79,7 @@ def legal_actions(rules: Rules, games: Games) -> jax.Array:
 
 
 def step(rules: Rules, games: Games, action: jax.Array) -> Games:
-  """The games after one legal action each, int32[B]; a game that is over stays as it is."""
+  """The games after one legal action each, int32[B]; a game that is over does not change."""
   rows = jnp.asarray(cheat_rules.discard_counts(rules.ranks, rules.max_discard), jnp.int32)
   discards = games.asked == 0
   cards = jnp.where(discards[:, None], rows[jnp.maximum(action - FIRST_DISCARD, 0)], 0).T
@@ -122,5 +122,5 @@ def _of(hands: jax.Array, player: jax.Array) -> jax.Array:
 
 
 def _to(player: jax.Array, cards: jax.Array, players: int) -> jax.Array:
-  """Cards [R, B] as what they add to the hands of int32[B] players: [P, R, B]."""
+  """Cards [R, B] added to empty hands of the players int32[B]: [P, R, B]."""
   return jnp.where((player[None] == jnp.arange(players)[:, None])[:, None], cards[None], 0)

@@ -1,6 +1,6 @@
-"""What a player of Cheat does, counted over games: lies, challenges, and how many of those were right.
+"""Lies, challenges and right challenges of a player of Cheat, counted over games.
 
-Yi and Kaneko, Section 4, name the three rates as what one would like to know of an agent.
+Yi and Kaneko, Section 4, name these three rates as a description of an agent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,9 +18,9 @@ class Behaviour(NamedTuple):
   Attributes:
     laid: the player's discards.
     lies: those of them with a card of another rank.
-    heard: claims that the player was to answer.
+    heard: claims that the player had to answer.
     called: those that the player challenged.
-    right: those challenges that turned a lie up.
+    right: those challenges that turned up a lie.
   """
 
   laid: np.ndarray
@@ -30,10 +30,10 @@ class Behaviour(NamedTuple):
   right: np.ndarray
 
   def rates(self, axis: int) -> np.ndarray:
-    """float[3, n]: lies by discard, challenges by claim heard and right ones by challenge; nan of nothing.
+    """float[3, n]: lies per discard, challenges per claim heard, right ones per challenge; nan for 0 / 0.
 
     Args:
-      axis: what is summed over: 1 gives rates by claim, 0 by rank.
+      axis: the axis to sum over: 1 for rates by claim, 0 for rates by rank.
     """
     laid, lies, heard, called, right = (counts.sum(axis) for counts in self)
     with np.errstate(invalid="ignore"):
@@ -41,11 +41,11 @@ class Behaviour(NamedTuple):
 
 
 def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Behaviour:
-  """Counts what players did.
+  """Count lies and challenges.
 
   Args:
     game: a game of cheat.
-    played: the player to look at, and all actions of a game from the deal on; for each game.
+    played: for each game, the player to observe and all actions from the deal on.
   """
   chosen: rules.Rules = game.rules  # pyright: ignore  (a game of cheat)
   found = Behaviour(*(np.zeros((chosen.max_discard, chosen.ranks), int) for _ in Behaviour._fields))

@@ -1,6 +1,6 @@
 """Players of Cheat: the naive and the heuristic one of Yi and Kaneko, Section 3.1, for any parameters.
 
-Both use only what their player has seen: the player's own hand and past, and what is public.
+Both use only their player's observations: the own hand and past, and public information.
 """
 
 import math
@@ -14,7 +14,7 @@ from .observer import Turn, seen_turns
 
 
 class _CheatBot(pyspiel.Bot):
-  """A player who discards and answers claims; it reads its memory off the state at every step."""
+  """A player who discards and answers claims; each step derives its memory from the state."""
 
   def __init__(self, player: int):
     super().__init__()
@@ -37,7 +37,7 @@ class _CheatBot(pyspiel.Bot):
     raise NotImplementedError
 
   def challenges(self, state: pyspiel.State) -> bool:
-    """Whether the player calls "Cheat!"."""
+    """True if the player calls "Cheat!"."""
     raise NotImplementedError
 
 
@@ -70,13 +70,13 @@ class NaiveBot(_CheatBot):
 class HeuristicBot(_CheatBot):
   """Remembers cards it laid down or saw turned up, and where they are now; deterministic.
 
-  It discards all cards of the current rank that it has. If there are none it lies with one card, of the
+  It discards all cards of the current rank that it has. Without any it lies with one card, of the
   rank that it can discard truthfully only after the longest time. It challenges a claim of the
   discarder's last cards, for otherwise that player wins, and one that was more likely false than true if
   the cards that it does not remember lie at random (`chance_of_truth`): never one that must be
   true, always one that must be false.
 
-  The paper says what its player remembers, not how it decides; the decisions are ours.
+  The paper describes its player's memory, not its decisions; the decisions are ours.
   """
 
   def discard(self, state: pyspiel.State) -> int:
@@ -89,14 +89,14 @@ class HeuristicBot(_CheatBot):
     return rules.FIRST_DISCARD + game.discards.index(cards)
 
   def challenges(self, state: pyspiel.State) -> bool:
-    """Whether the claim is false for sure, would win, or is more likely false than true."""
+    """True if the claim is certainly false, would win, or is more likely false than true."""
     if state.hand_sizes()[state.discarder] == 0:
       return True
     return chance_of_truth(state, self._player) < 0.5
 
 
 def _wait(state: pyspiel.State, rank: int) -> float:
-  """In how many of the discarder's turns from now the rank is theirs, infinite if never."""
+  """The number of turns until the discarder's turn has this rank, infinite if it never has."""
   game = state.get_game().rules
   for turns in range(1, game.ranks + 1):
     if (state.rank + turns * game.players) % game.ranks == rank:
@@ -105,7 +105,7 @@ def _wait(state: pyspiel.State, rank: int) -> float:
 
 
 class Memory:
-  """Where a player knows cards to be; it is never wrong, but forgets cards that may have been laid down.
+  """The known places of cards; never wrong, but it forgets cards that may have been laid down.
 
   Attributes:
     pile: Cards known to be in the pile, those being answered left out.
@@ -136,7 +136,7 @@ class Memory:
 
 
 def chance_of_truth(state: pyspiel.State, player: int) -> float:
-  """How likely the discarder had the claimed cards, as far as `player` remembers.
+  """The probability that the discarder had the claimed cards, given the memory of `player`.
 
   Every card whose place is not known is equally likely to be any of the cards that are not known: in
   the discarder's hand (before the discard), elsewhere, or out of the game (hypergeometric distribution).

@@ -5,8 +5,8 @@ lays 1 to `max_discard` cards face down on the pile and thereby claims that many
 rank. The number is true, the cards need not be of that rank. Then the other players, beginning next to
 the discarder, pass or call "Cheat!". At the first such challenge the cards just laid are turned up for
 all to see: if any is not of the rank the discarder takes the whole pile, else the challenger does.
-Nobody else sees the rest of the pile; who takes it does. Then rank and discarder advance by one; the
-first rank is the ace, and after the last rank it is the ace's turn again. Who has no cards left at the
+Only the player who takes the pile sees the rest of it. Then rank and discarder advance by one; the
+first rank is the ace, and after the last rank it is the ace's turn again. A player without cards at the
 end of their own turn wins 1, and the others lose 1 in equal shares. After `max_turns` turns without a
 winner the game is a draw, worth 0.
 
@@ -18,7 +18,7 @@ hand, not the order in which its cards were dealt.
 Source: Yi and Kaneko, Improve Counterfactual Regret Minimization for Card Game Cheat, Sections 2.2
 (rules) and 3.1 (half deck, ranks A to 7, six cards each for two players). Our additions: the horizon,
 without which a play need not end; and current rank and claim in the observation, without which
-their agent's view does not tell what is legal or sensible.
+their agent cannot find its legal or sensible moves.
 
 Parameters (`ValueError` for any other value):
   players: 2 to 4.
@@ -26,7 +26,7 @@ Parameters (`ValueError` for any other value):
   hand_size: Cards dealt to each player, at least 1; all hands together are at most the deck.
   max_discard: Most cards in one discard, 1 to suits; -1 means suits.
   max_turns: Horizon, at least 1.
-  first_player: Who discards first; -1 lets chance choose.
+  first_player: The player who discards first; -1 lets chance choose.
 """
 
 from typing import Any
@@ -69,7 +69,7 @@ _GAME_TYPE = pyspiel.GameType(
 
 
 class CheatGame(pyspiel.Game):
-  """The game. It holds every table, because OpenSpiel deep-copies what a state holds.
+  """The game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 
   Actions: 0 passes, 1 challenges, 2 and up are `discards`. Chance's actions are the player who
   discards first, and ranks.
@@ -77,7 +77,7 @@ class CheatGame(pyspiel.Game):
   Attributes:
     rules: The parameters.
     discards: Ranks of the cards of action `FIRST_DISCARD` and of those after it.
-    setup_moves: Chance's moves at the start: who is first, if random, and the deal.
+    setup_moves: Number of chance's moves at the start: the first player, if random, and the deal.
   """
 
   def __init__(self, params: dict[str, Any] | None = None):
@@ -92,8 +92,8 @@ class CheatGame(pyspiel.Game):
       min_utility=-1.0 / (chosen.players - 1),
       max_utility=1.0,
       utility_sum=0.0,
-      # A discard and an answer of every other player, who pass but for the last, so that nobody wins. With
-      # one card each the ranks may force a true, winning discard before the horizon.
+      # A discard and an answer of every other player, all of them passes but the last, so that the game goes
+      # on. With one card each the ranks may force a true, winning discard before the horizon.
       max_game_length=chosen.max_turns * chosen.players,
     )
     super().__init__(_GAME_TYPE, info, params)
@@ -130,17 +130,17 @@ class CheatGame(pyspiel.Game):
 
 
 class CheatState(pyspiel.State):
-  """A history, of which only the present is held here; the past is OpenSpiel's own `history()`.
+  """A history; this object holds only the present, the past is OpenSpiel's own `history()`.
 
-  Hands and pile are bytes, how many cards there are of each rank, because a copy of bytes is free.
+  Hands and pile are bytes, the number of cards of each rank, because a copy of bytes is free.
 
   Attributes:
     hands: All players' hands, one after the other.
     pile: The cards on the table.
-    first: Who discards first, `NOBODY` until chance has chosen.
+    first: The first discarder, `NOBODY` until chance has chosen.
     turn: Number of the turn, from 0.
-    discard: The discard that is being answered, `rules.PASS` if there is none.
-    player: Who moves next, chance or `pyspiel.PlayerId.TERMINAL` included.
+    discard: The discard that is being answered, else `rules.PASS`.
+    player: The player to move, chance and `pyspiel.PlayerId.TERMINAL` included.
   """
 
   def __init__(self, game: CheatGame):
@@ -155,7 +155,7 @@ class CheatState(pyspiel.State):
 
   @property
   def discarder(self) -> int:
-    """Whose turn it is to discard or to be challenged, `NOBODY` if not known yet."""
+    """The player to discard or to be challenged, `NOBODY` before chance has chosen."""
     return NOBODY if self.first == NOBODY else (self.first + self.turn) % self.get_game().rules.players
 
   @property
@@ -164,27 +164,27 @@ class CheatState(pyspiel.State):
     return self.turn % self.get_game().rules.ranks
 
   def hand(self, player: int) -> bytes:
-    """How many cards of each rank a player holds."""
+    """The number of cards of each rank in a player's hand."""
     ranks = self.get_game().rules.ranks
     return self.hands[player * ranks : (player + 1) * ranks]
 
   def hand_sizes(self) -> list[int]:
-    """How many cards each player holds."""
+    """The number of cards in each hand."""
     return [sum(self.hand(player)) for player in range(self.get_game().rules.players)]
 
   def claim(self) -> int:
-    """How many cards the discard that is being answered has, 0 if there is none."""
+    """The number of cards of the discard that is being answered, else 0."""
     return len(self.get_game().cards(self.discard)) if self.discard else 0
 
   def winner(self) -> int:
-    """Who has won, `NOBODY` before the end and after a draw."""
+    """The winner, `NOBODY` before the end and after a draw."""
     if self.player != _TERMINAL:
       return NOBODY
     sizes = self.hand_sizes()
     return sizes.index(0) if 0 in sizes else NOBODY
 
   def current_player(self) -> int:
-    """Who moves next: chance until all cards are dealt."""
+    """The player to move: chance until all cards are dealt."""
     return self.player
 
   def _legal_actions(self, player: int) -> list[int]:
@@ -194,7 +194,7 @@ class CheatState(pyspiel.State):
     return list(self.get_game().discards_from(self.hand(player)))
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
-    """Who may be first, or the ranks that may be dealt next, with their probabilities."""
+    """Possible first players, or ranks of the next card, with their probabilities."""
     chosen = self.get_game().rules
     if self.first == NOBODY:
       return [(player, 1 / chosen.players) for player in range(chosen.players)]
@@ -284,7 +284,7 @@ class CheatState(pyspiel.State):
     return f"Discard {rules.cards_text(self.get_game().cards(action))}"
 
   def is_terminal(self) -> bool:
-    """Whether somebody has won or the horizon is reached."""
+    """True after a win and at the horizon."""
     return self.player == _TERMINAL
 
   def returns(self) -> list[float]:
@@ -295,7 +295,7 @@ class CheatState(pyspiel.State):
     return [1.0 if player == winner else -1.0 / (players - 1) for player in range(players)]
 
   def __str__(self) -> str:
-    """What was dealt and all moves, with every card."""
+    """The deal and all moves, with every card."""
     return line(self, seats=range(self.get_game().rules.players))
 
 

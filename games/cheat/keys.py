@@ -1,6 +1,6 @@
-"""What Yi and Kaneko's agent sees of Cheat, counted: an index of its keys and their moves, without a hash.
+"""The observations of Yi and Kaneko's agent in Cheat: an index of its keys and their moves, without a hash.
 
-A key is the own hand, how many cards each player holds, the size of the pile, the rank, and for the player
+A key is the own hand, the number of cards of each player, the size of the pile, the rank, and for the player
 who answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). Neither the past
 nor the horizon is in it, so a strategy over keys is one of imperfect recall. Three things make keys few: the
 ranks are turned so that the current one comes first, since the rules do not change when all are turned; the
@@ -18,26 +18,26 @@ from . import rules as cheat_rules
 from .rules import FIRST_DISCARD, Rules
 
 ANSWERS = 2  # pass and challenge
-MOST_CODES = 2**27  # of hands, times discards, that are looked through
+MOST_CODES = 2**27  # of hands, times discards
 
 
 class Keys(NamedTuple):
   """The index. There are C codes of hands, R ranks, D discards, and T cards in play, of both players.
 
-  A hand's code is the sum of count[r] (suits + 1)^r over its turned ranks r. What the arrays hold for codes
-  that nobody can hold is never asked for.
+  A hand's code is the sum of count[r] (suits + 1)^r over its turned ranks r. Entries for codes of
+  impossible hands are never read.
 
   Attributes:
-    weights: int32[R, R], what a card of each rank (second axis) adds to the code when the first is current.
+    weights: int32[R, R], the code of one card of each rank (second axis) at the current rank (first).
     discards: int32[C], the first cell of a hand's discards, if the other player holds one card.
-    count: int32[C], how many discards a hand has.
-    at: int32[C], where its discards begin in `turned`.
+    count: int32[C], the number of discards of a hand.
+    at: int32[C], the start of its discards in `turned`.
     turned: int32[n], discards by number, of all hands one after the other; ranks are turned.
-    back: int32[R, D], which discard a turned one is, by the current rank.
+    back: int32[R, D], the discard that a turned one is, by the current rank.
     answers: int32[C], the first cell of a hand's answers.
-    pairs: int32[T, D' + 1], of the own number of cards and the claim: how many pairs of a claim and the other
-      player's number of cards come before.
-    cells: how many cells there are.
+    pairs: int32[T, D' + 1], by the own number of cards and the claim: the number of earlier pairs of a claim
+      and the other player's number of cards.
+    cells: the number of cells.
     most: most moves of a key.
   """
 
@@ -82,7 +82,9 @@ def index(rules: Rules) -> Keys:
     )
   hands = np.indices((base,) * rules.ranks, np.uint8).reshape(rules.ranks, -1)[::-1]  # [R, C], by code
   size = hands.sum(0, dtype=np.int64)
-  held = (size > 0) & (size < in_play)  # who moves holds a card, and so does the other or has just laid it
+  held = (size > 0) & (
+    size < in_play
+  )  # the player to move holds a card; the other does too, or has just laid one
   legal = np.stack([(hands >= row[:, None]).all(0) & held for row in rows], 1)
   count = legal.sum(1)
   discards = np.where(held, count * (in_play - size), 0)
@@ -116,7 +118,7 @@ def shared(
 
   Keys are the same if the turned hands, the other player's numbers of cards and the claims are. With fewer
   cards in play the pile is smaller: what lies at its bottom does not count. With fewer ranks, the last ones
-  after turning are those that are not there. Discards are in the order of their sizes, so the first ones of
+  after turning are missing. Discards are in the order of their sizes, so the first ones of
   a hand are the same.
 
   Returns:

@@ -31,20 +31,20 @@ def traverse(
   decay: jax.Array,
   options: dict[str, Any],
 ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
-  """Traverses B games one after the other; pure JAX.
+  """Traverse B games one after the other; pure JAX.
 
   Args:
     rules: the game's.
     keys: likewise.
     tables: five [S]: regrets, average, values, visits and skipped moves.
-    fixed: [S], by which the opponent plays; None: by the regrets. For plays alone.
+    fixed: [S], the opponent's strategy, for plays alone; None: the strategy from the regrets.
     hands: int32[2, R, B], dealt.
-    first: int32[B], who discards first.
+    first: int32[B], the first discarders.
     traverser: int32[].
     seed: uint32[2].
-    weight: [], of what is learned.
+    weight: [], of this update.
     decay: [], weight of the newest value in a running mean.
-    options: the handler's attributes but for the rules.
+    options: the handler's attributes except the rules.
 
   Returns:
     The tables, [B] values to the traverser, and int32[5]: decisions met and moves skipped, in millions and

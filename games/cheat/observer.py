@@ -1,4 +1,4 @@
-"""What is seen of a game of Cheat: its turns, retold from the history, and the observers."""
+"""Observations of a game of Cheat: its turns, read from the history, and the observers."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -16,15 +16,15 @@ class Turn(NamedTuple):
   """A turn, perhaps unfinished.
 
   Attributes:
-    discarder: Who laid cards down.
-    claim: How many.
-    rank: Of what rank they were said to be.
+    discarder: The player who laid cards down.
+    claim: Their number.
+    rank: Their claimed rank.
     cards: Their true ranks, None if unseen.
-    passes: How many players have passed.
-    challenger: Who challenged, or `NOBODY`.
-    taker: Who took the pile, or `NOBODY`.
-    pile: Ranks of the cards that the taker took, None if unseen; () if nobody took it.
-    pile_size: How many cards that were.
+    passes: Number of players who have passed.
+    challenger: The challenger, or `NOBODY`.
+    taker: The player who took the pile, or `NOBODY`.
+    pile: Ranks of the cards that the taker took, None if unseen; () without a taker.
+    pile_size: Their number.
   """
 
   discarder: int
@@ -39,7 +39,7 @@ class Turn(NamedTuple):
 
   @property
   def challenged(self) -> bool:
-    """Whether the cards were turned up."""
+    """True if the cards were turned up."""
     return self.challenger != NOBODY
 
   def seen_from(self, seats: Collection[int]) -> "Turn":
@@ -94,7 +94,7 @@ def line(state: pyspiel.State, seats: Collection[int]) -> str:
 
   Such as "p0 AA37 | p1 first; p1 1xA pass; p0 2x2(A3) cheat! A3 p0 +3(A37)": player 1 claims an ace
   and player 0 passes; player 0 lays A3, claiming two 2s, is challenged, and takes the pile of three
-  cards; in brackets what only the players at `seats` have seen.
+  cards; in brackets the cards that only the players at `seats` have seen.
   """
   hands = _hands_text(seats, (dealt_hand(state, seat) for seat in seats))
   turns = [_setup_text(state), *map(_turn_text, seen_turns(state, seats))]
@@ -102,7 +102,7 @@ def line(state: pyspiel.State, seats: Collection[int]) -> str:
 
 
 def _setup_text(state: pyspiel.State) -> str:
-  """Who is first and, until the deal is over, how many cards have been dealt."""
+  """The first player and, until the deal is over, the number of cards dealt."""
   chosen = state.get_game().rules
   texts = [f"p{state.first} first"] if state.first != NOBODY else []
   if state.player == _CHANCE:
@@ -120,7 +120,7 @@ def _turn_text(turn: Turn) -> str:
 
 
 class CheatObserver:
-  """What a player or the public sees, conforming to OpenSpiel's PyObserver interface.
+  """The observation of a player or the public, conforming to OpenSpiel's PyObserver interface.
 
   `tensor` joins, in this order, the pieces that the observation type asks for; `dict` has views. There
   are P players, R ranks, T = max_turns turns, D = max_discard; private information is that of K = 1 or
@@ -131,19 +131,19 @@ class CheatObserver:
     hand_sizes: float32[P] (public, as all that follow).
     pile_size: float32[1].
     rank: float32[R], one-hot of the turn's rank; zeros at the end, as the next two.
-    discarder: float32[P], one-hot of whose turn it is, or who will be first; zeros until known.
-    claim: float32[D], one-hot of the number of cards that is being answered, zeros if none is.
-    to_move: float32[P + 2], one-hot of the player to move, chance, nobody.
+    discarder: float32[P], one-hot of the player whose turn it is or will be; zeros until known.
+    claim: float32[D], one-hot of the number of cards of the claim that is being answered, else zeros.
+    to_move: float32[P + 2], one-hot of the player to move, chance, the end.
   With perfect recall:
     dealt: float32[K, R], cards dealt (private, as the next two).
     discarded: float32[K, T, R], own cards laid down in each turn.
     taken: float32[K, T, R], cards of the pile that was taken in each turn.
-    cards_dealt: float32[1], how many (public, as all that follow).
-    first: float32[P], one-hot of who discards first, zeros until known.
+    cards_dealt: float32[1], their number (public, as all that follow).
+    first: float32[P], one-hot of the first discarder, zeros until known.
     claims: float32[T, D], one-hot of the number of cards laid down in each turn.
-    challenger: float32[T, P], one-hot of who challenged in each turn.
+    challenger: float32[T, P], one-hot of the challenger in each turn.
     turned_up: float32[T, R], cards turned up in each turn.
-    answering: float32[1], whether the last claim is still being answered.
+    answering: float32[1], 1 while the last claim is being answered.
     to_move: float32[P + 2], as above.
   """
 
@@ -231,7 +231,7 @@ class CheatObserver:
           _count(self.dict["turned_up"][number], turn.cards)
 
   def string_from(self, state: pyspiel.State, player: int) -> str:
-    """What `player` sees: with perfect recall as `line`, else the present, in words."""
+    """The observation of `player`: with perfect recall as `line`, else the present, in words."""
     seats = self._seats(player)
     if self._perfect_recall:
       return line(state, seats) if self._public_info else _private_past(state, seats)

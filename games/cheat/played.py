@@ -20,11 +20,11 @@ class PlayedCheat:
 
   Attributes:
     rules: the parameters.
-    keys: the index of what a player's strategy depends on.
+    keys: the index of the keys of a player's strategy.
   """
 
   def __init__(self, rules: Rules, index: keys.Keys | None = None):
-    """Counts the keys; ValueError if that cannot be done (`keys.index`)."""
+    """Count the keys, unless given; ValueError if that cannot be done (`keys.index`)."""
     self.rules = rules
     self.keys = keys.index(rules) if index is None else index
 
@@ -63,7 +63,7 @@ class PlayedCheat:
     return arrays.mover(self.rules, state)
 
   def chance(self, state: arrays.Games, uniform: jax.Array) -> jax.Array:
-    """Never asked for: all chance is in the deal."""
+    """Zeros, never used: all chance is in the deal."""
     return jnp.zeros_like(state.turn)
 
   def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
@@ -98,7 +98,7 @@ class PlayedCheat:
     return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
 
   def why_unavailable(self) -> str:
-    """Why the game cannot be traversed here, "" if it can; see `native`."""
+    """The reason why the game cannot be traversed here, "" if it can; see `native`."""
     return native.why_unavailable()
 
   def traverse(
@@ -112,7 +112,7 @@ class PlayedCheat:
     batch: int,
     options: dict[str, Any],
   ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
-    """See `native.traverse`, for games that are dealt here."""
+    """Deal games and traverse them; see `native.traverse`."""
     deal, plays = jax.random.split(key)
     games = arrays.deal(self.rules, deal, batch)
     seed = jax.random.key_data(plays)

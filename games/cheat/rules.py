@@ -1,4 +1,4 @@
-"""Cheat's cards and parameters: ranks, discards as multisets of ranks, and what is allowed."""
+"""Cheat's cards and parameters: ranks, discards as multisets of ranks, and their limits."""
 
 import functools
 import itertools
@@ -22,13 +22,13 @@ class Rules(NamedTuple):
   """Parameters of a game of Cheat, as in `cheat`; `max_discard` is at least 1.
 
   Attributes:
-    players: How many play.
+    players: Their number.
     ranks: Ranks in the deck, the first of `RANKS`.
     suits: Cards of each rank.
     hand_size: Cards dealt to each player.
     max_discard: Most cards in one discard.
     max_turns: Turns after which the game is a draw.
-    first_player: Who discards first, or `RANDOM_FIRST`.
+    first_player: The first discarder, or `RANDOM_FIRST`.
   """
 
   players: int
@@ -41,7 +41,7 @@ class Rules(NamedTuple):
 
 
 def parse_rules(params: Mapping[str, Any]) -> Rules:
-  """Reads a game's parameters.
+  """Read a game's parameters.
 
   Raises:
     ValueError: A value is not allowed; the message names it and the rule.
@@ -62,7 +62,7 @@ def parse_rules(params: Mapping[str, Any]) -> Rules:
       raise ValueError(f"{name}={value}: must be {allowed}")
   if not 1 <= rules.max_discard <= rules.suits:
     raise ValueError(
-      f"max_discard={rules.max_discard}: must be 1 to {rules.suits}, the suits, or -1 for as many as suits"
+      f"max_discard={rules.max_discard}: must be 1 to {rules.suits}, the suits, or -1 for the number of suits"
     )
   if not (rules.first_player == RANDOM_FIRST or 0 <= rules.first_player < rules.players):
     raise ValueError(f"first_player={rules.first_player}: must be 0 to {rules.players - 1}, or -1 for random")
@@ -91,7 +91,7 @@ def discards(ranks: int, max_discard: int) -> tuple[tuple[int, ...], ...]:
 
 @functools.lru_cache(maxsize=16)
 def discard_counts(ranks: int, max_discard: int) -> np.ndarray:
-  """uint8[number of discards, ranks], how often each rank is in each of `discards`."""
+  """uint8[number of discards, ranks], the count of each rank in each of `discards`."""
   rows = [[cards.count(rank) for rank in range(ranks)] for cards in discards(ranks, max_discard)]
   return np.array(rows, np.uint8)
 
@@ -101,7 +101,7 @@ def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
   """The actions that discard cards of a hand, ascending.
 
   Args:
-    hand: How many cards there are of each rank.
+    hand: The number of cards of each rank.
     max_discard: Most cards in a discard.
   """
   held = np.frombuffer(hand, np.uint8)
@@ -110,7 +110,7 @@ def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
 
 
 def cards_of(counts: Iterable[int]) -> tuple[int, ...]:
-  """The ranks of a multiset given by how often each rank is in it."""
+  """The ranks of a multiset given by the count of each rank."""
   return tuple(itertools.chain.from_iterable([rank] * count for rank, count in enumerate(counts)))
 
 

@@ -283,7 +283,7 @@ struct Traversal {
     return options.exploration / count + (1 - options.exploration) * share;
   }
 
-  // Brings the tables up to date with the lessons, of which none is left then.
+  // Brings the tables up to date with the lessons, and forgets these.
   void learn() {
     for (const Key& key : visited) {
       for (int32_t cell = key.first; cell < key.first + key.count; ++cell) {

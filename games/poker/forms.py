@@ -1,4 +1,4 @@
-"""What the subgames of hold'em tell a solver about themselves: plain data, and names made when asked for."""
+"""The subgames of hold'em as plain data for a solver, with names made on demand."""
 
 import dataclasses
 import itertools
@@ -11,7 +11,7 @@ from ps_cfr_spiel.poker import cards
 
 
 class Names(Sequence[str]):
-  """Names that are made when asked for: a public state with all hands would have a thousand."""
+  """Names made on demand: a public state with all hands would have a thousand."""
 
   def __init__(self, count: int, name: Callable[[int], str]):
     self._count, self._name = count, name
@@ -67,22 +67,22 @@ class BayesianForm(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class PublicCardsForm:
-  """The same with public cards to come: N lines of betting, whatever the cards, and the cards.
+  """The same with public cards to come: N lines of betting, which do not depend on the cards, and the cards.
 
   A public state is a line and the public cards since the root, its *runout*. The first card is each
-  of `live` cards with equal probability, those in nobody's hand, the next each of `live - 1`, and so
+  of `live` cards with equal probability, those in no hand, the next each of `live - 1`, and so
   on. Arrays without a description are as in `BayesianForm`, for lines.
 
   Attributes:
     action: int32[N], -1 after a card too.
     player: int32[N], `pyspiel.PlayerId.CHANCE` where a public card comes, followed by one line.
-    street: int32[N], how many cards have come.
+    street: int32[N], the number of cards that have come.
     runouts: For each street int32[B, street], its runouts; those that continue a runout stand
-      together, in the order of the shorter ones, and each is continued by equally many.
-    live: How many cards may come first.
+      together, in the order of the shorter ones, and each has the same number of continuations.
+    live: The number of cards that may come first.
     swaps: int32[S, 52], the renamings of suits (`cards.suit_swaps`) that change nothing, as the card that
       each card becomes; first the one that renames none.
-    game: Knows names and strengths.
+    game: The source of names and strengths.
   """
 
   parent: np.ndarray
@@ -100,11 +100,11 @@ class PublicCardsForm:
   game: Any
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
-    """int32[B, H0] and int32[B, H1] for the last street's runouts; a type with a card of it may have any."""
+    """int32[B, H0] and int32[B, H1] for the last street's runouts; any value for dead types."""
     found: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
     last = self.runouts[-1].tolist()
     for runout in last:
-      if (key := tuple(sorted(runout))) not in found:  # in whatever order the cards came
+      if (key := tuple(sorted(runout))) not in found:  # the order of the cards does not matter
         found[key] = self.game.strength(key)
     both = [found[tuple(sorted(runout))] for runout in last]
     first, second = (np.stack(strengths) for strengths in zip(*both, strict=True))

@@ -7,7 +7,7 @@ with the bet sizes of an abstraction (`betting.public_tree`). After each street 
 any card that is on no board and in no hand with equal probability (1/44 for a river), until there
 are five and the betting on them is over. A fold gives the pot to the other player, else the better
 hand wins it and equal hands split it; hands are not shown. After a called all-in the cards still
-come, and nobody acts. Returns are chips won or lost since the hand began: to fold at once against
+come, and no player acts. Returns are chips won or lost since the hand began: to fold at once against
 a bet loses half of the pot.
 
 Rules: Schmid (2021), Search in Imperfect Information Games, Section 12.3 (no-limit hold'em) and
@@ -57,7 +57,7 @@ _DEFAULTS = {
 
 
 def game_type(short_name: str, long_name: str, defaults: dict[str, Any]) -> pyspiel.GameType:
-  """What OpenSpiel knows of a subgame of hold'em."""
+  """OpenSpiel's description of a subgame of hold'em."""
   return pyspiel.GameType(
     short_name=short_name,
     long_name=long_name,
@@ -81,7 +81,7 @@ _GAME_TYPE = game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
 
 
 class HoldemSubgameGame(pyspiel.Game):
-  """The game. It holds every table, because OpenSpiel deep-copies what a state holds.
+  """The game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 
   Attributes:
     deck: All cards, ascending.
@@ -89,11 +89,11 @@ class HoldemSubgameGame(pyspiel.Game):
     ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
       chance action is the card.
     disjoint: bool[H0, H1], whether the two hands can be dealt together.
-    cards_to_come: How many public cards are dealt before the showdown.
+    cards_to_come: The number of public cards dealt before the showdown.
     public_states: The betting tree.
     line_numbers: The number of each line in it.
-    header: What every public string begins with.
-    turns: What can come next, in words.
+    header: The beginning of every public string.
+    turns: The possible next events, in words.
   """
 
   game_type = _GAME_TYPE
@@ -113,7 +113,7 @@ class HoldemSubgameGame(pyspiel.Game):
     self.ranges, self.disjoint = ranges, disjoint
     self.public_states = public_states
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
-    # Only a showdown that somebody can win pays its stake.
+    # Only a showdown that a player can win pays its stake.
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
     most = max(abs(state.constant) + float(can_win) * state.stake for state in public_states)
     hands = max(len(hands.names) for hands in ranges)
@@ -149,7 +149,7 @@ class HoldemSubgameGame(pyspiel.Game):
   def deal_weights(self, hands: tuple[int, ...]) -> np.ndarray:
     """float64[H0], or [H1] after player 0's hand: unnormalised probabilities of the deal.
 
-    Player 0's hands are weighed by what player 1 can hold beside them, so that the product of both
+    Player 0's hands are weighed by the compatible hands of player 1, so that the product of both
     deals is the joint prior.
     """
     return self.ranges[1].weights * self.disjoint[hands[0]] if hands else self._first_weights
@@ -159,19 +159,19 @@ class HoldemSubgameGame(pyspiel.Game):
     return itertools.permutations([card for card in self.deck if card not in self.board], count)
 
   def strength(self, runout: cards.Board) -> tuple[np.ndarray, np.ndarray]:
-    """int32[H0], int32[H1]: the larger wins; of hands that hold a card of the runout it means nothing."""
+    """int32[H0], int32[H1]: the larger wins; meaningless for hands that hold a card of the runout."""
     board = np.array(self.board + runout)
     first, second = (strengths(board, hands.cards) for hands in self.ranges)
     return first, second
 
   def _hands_differ(self, runout: cards.Board) -> bool:
-    """Whether, once these cards have come, one of two hands may beat the other."""
+    """True if one of two hands may beat the other after these cards."""
     alive = [~np.isin(hands.cards, runout).any(axis=1) for hands in self.ranges]
     first, second = self.strength(runout)
     return bool((self.disjoint & np.logical_and.outer(*alive) & (first[:, None] != second)).any())
 
   def line(self, node: int, runout: cards.Board) -> str:
-    """What has happened at a public state since the deal, "x x | 2c | b200"."""
+    """The bets and cards between the deal and a public state, "x x | 2c | b200"."""
     return self.public_states[node].line.format(*(cards.card_names([card]) for card in runout))
 
   def infostate_string(self, player: int, hand: str, line: str) -> str:
@@ -232,7 +232,7 @@ class HoldemSubgameState(pyspiel.State):
 
   @property
   def public_state(self) -> betting.PublicState:
-    """What everybody knows of the betting."""
+    """The place in the betting tree."""
     return self.get_game().public_states[self.node]
 
   @property
@@ -281,7 +281,7 @@ class HoldemSubgameState(pyspiel.State):
     }
 
   def current_player(self) -> int:
-    """Whose turn it is: chance until both hands are dealt and where a public card comes."""
+    """The player to act: chance until both hands are dealt and where a public card comes."""
     return self.public_state.player if self._dealt else pyspiel.PlayerId.CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
@@ -326,7 +326,7 @@ class HoldemSubgameState(pyspiel.State):
     return game.public_states[self.public_state.children[action]].label
 
   def is_terminal(self) -> bool:
-    """Whether the betting is over."""
+    """True once the betting is over."""
     return self.current_player() == betting.TERMINAL
 
   def returns(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""What the players of a subgame of hold'em, and the public, see of it."""
+"""Observations of a subgame of hold'em, of its players and of the public."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,17 +14,17 @@ _DECK_SIZE = 52
 
 
 class HoldemSubgameObserver:
-  """What a player or the public sees, conforming to OpenSpiel's PyObserver interface.
+  """The observation of a player or the public, conforming to OpenSpiel's PyObserver interface.
 
   `tensor` joins, in this order, the pieces that the observation type asks for; `dict` has views.
     player: float32[2], one-hot of the observing player (private information of one player).
     private_hands: float32[K, 52], the cards of the observing player (K = 1) or of both (K = 2).
     board: float32[52], all public cards so far (public, as all that follow).
-    turn: float32[5 or 6], one-hot of what comes next: deal to player 0, deal to player 1, player 0 acts,
+    turn: float32[5 or 6], one-hot of the next event: deal to player 0, deal to player 1, player 0 acts,
       player 1 acts, if there are cards to come a card, nothing.
     betting: float32[max_game_length, num_distinct_actions], one-hot actions (with perfect recall).
     runout: float32[cards to come, 52], one-hot public cards since the root (with perfect recall, if any).
-    pot_contribution: float32[2], chips each player has put in (without perfect recall).
+    pot_contribution: float32[2], chips of each player in the pot (without perfect recall).
   """
 
   def __init__(self, game: Any, iig_obs_type: pyspiel.IIGObservationType):
@@ -51,7 +51,7 @@ class HoldemSubgameObserver:
     return observing.seats(self._private_info, player)
 
   def set_from(self, state: Any, player: int) -> None:
-    """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""
+    """Fills `tensor`, and with it `dict`, with the observation of `player` in `state`."""
     game = state.get_game()
     self.tensor.fill(0)
     if "player" in self.dict:
@@ -71,20 +71,20 @@ class HoldemSubgameObserver:
       self.dict["pot_contribution"][:] = state.public_state.spent
 
   def string_from(self, state: Any, player: int) -> str:
-    """What `player` sees in `state`, such as the game's `infostate_string`."""
+    """The observation of `player` in `state`, such as the game's `infostate_string`."""
     private = hands_text(state, self._seats(player))
     if not self._public_info:
       return private
     game = state.get_game()
     if self._perfect_recall:
       return join(private, game.header, state.line)
-    out = cards.card_names(sorted(state.runout))  # in which order they came is forgotten
+    out = cards.card_names(sorted(state.runout))  # their order is forgotten
     spent = "in {} {}".format(*state.public_state.spent)
     return join(private, game.header, out, spent, game.turns[_turn(state)])
 
 
 def _turn(state: Any) -> int:
-  """The index in the game's `turns` of what comes next."""
+  """The index in the game's `turns` of the next event."""
   if state.is_terminal():
     return len(state.get_game().turns) - 1
   if len(state.hands) < NUM_PLAYERS:

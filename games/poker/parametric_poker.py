@@ -1,10 +1,10 @@
-"""Parametric poker: Leduc's kind of hold'em, with as many bets, raises and cards as one likes.
+"""Parametric poker: Leduc's kind of hold'em, with any number of bets, raises and cards.
 
 A deck has some ranks and of each some copies. Both players put one chip in and are dealt a card of their own;
 a round of betting; a card on the table that both see; a round with doubled sizes. Player 0 begins each round.
-Who faces no bet checks or bets one of several sizes (2, 4, ... chips), who does folds, calls, or raises by
-one of several sizes on top of the call; raises in a row are limited. A card that pairs the table's wins, else
-the higher one; equal cards split the pot. Returns are chips won or lost.
+A player who faces no bet checks or bets one of several sizes (2, 4, ... chips), else folds, calls, or raises
+by one of several sizes on top of the call; raises in a row are limited. A card that pairs the table's wins,
+else the higher one; equal cards split the pot. Returns are chips won or lost.
 
 Source: Čermák, Lisý and Bošanský (2020), Automated Construction of Bounded-Loss Imperfect-Recall Abstractions
 in Extensive-Form Games, Section 5. Their P111, P222 and P224 are the games with these numbers of bets,
@@ -103,15 +103,15 @@ class ParametricPokerGame(pyspiel.Game):
 
 
 class ParametricPokerState(pyspiel.State):
-  """A history, of which only the present is held here; the moves are in OpenSpiel's own `history()`.
+  """A history; this object holds only the present, the moves are in OpenSpiel's own `history()`.
 
   Attributes:
     cards: Ranks dealt so far, 0, 1, ...: player 0's, player 1's, the table's.
     paid: Chips that each player has put in.
     raises: Raises in a row since the last bet of this round.
     moves: Moves of this round.
-    player: Who acts, or `pyspiel.PlayerId.CHANCE` or `TERMINAL`.
-    folded: Who has folded, -1 for nobody.
+    player: The player to act, or `pyspiel.PlayerId.CHANCE` or `TERMINAL`.
+    folded: The player who has folded, else -1.
   """
 
   def __init__(self, game: ParametricPokerGame):
@@ -125,7 +125,7 @@ class ParametricPokerState(pyspiel.State):
 
   @property
   def turn(self) -> int:
-    """Index in `_TURNS` of what comes next."""
+    """Index in `_TURNS` of the next event."""
     if self.player == _CHANCE:
       return len(self.cards)
     return len(_TURNS) - 1 if self.player == _TERMINAL else _NUM_PLAYERS + 1 + self.player
@@ -136,7 +136,7 @@ class ParametricPokerState(pyspiel.State):
     return SIZE if len(self.cards) <= _NUM_PLAYERS else 2 * SIZE
 
   def current_player(self) -> int:
-    """Whose turn it is."""
+    """The player to act."""
     return self.player
 
   def _legal_actions(self, player: int) -> list[int]:
@@ -195,7 +195,7 @@ class ParametricPokerState(pyspiel.State):
     return f"{verb} {(action - FIRST_SIZE + 1) * self.unit}"
 
   def is_terminal(self) -> bool:
-    """Whether somebody has folded or both rounds are over."""
+    """True after a fold and after both rounds."""
     return self.player == _TERMINAL
 
   def returns(self) -> list[float]:
@@ -222,7 +222,7 @@ class ParametricPokerState(pyspiel.State):
     return history[_NUM_PLAYERS:] if table < 0 else history[_NUM_PLAYERS:table] + history[table + 1 :]
 
   def _table_at(self, history: list[int]) -> int:
-    """Where in the history the table's card was dealt, -1 if it was not."""
+    """The index in the history of the table's card, -1 before its deal."""
     if len(self.cards) <= _NUM_PLAYERS:
       return -1
     # The first round ends with a call of a bet, or with two checks.
@@ -231,7 +231,7 @@ class ParametricPokerState(pyspiel.State):
     return _NUM_PLAYERS + end + 1
 
   def line(self) -> str:
-    """What everybody knows: x check, c call, f fold, b2 bet, r4 raise, [0] the table's card."""
+    """The public part: x check, c call, f fold, b2 bet, r4 raise, [0] the table's card."""
     history = self.history()
     table = self._table_at(history)
     words, unit, facing = [], SIZE, False
@@ -250,15 +250,15 @@ class ParametricPokerState(pyspiel.State):
 
 
 class ParametricPokerObserver:
-  """What a player or the public sees, conforming to OpenSpiel's PyObserver interface.
+  """The observation of a player or the public, conforming to OpenSpiel's PyObserver interface.
 
   `tensor` joins, in this order, the pieces that the observation type asks for; `dict` has views.
     player: float32[2], one-hot of the observing player (private information of one player).
     private_cards: float32[K, ranks], the card of the observing player (K = 1) or of both (K = 2).
     table: float32[ranks], the card on the table (public, as all that follow).
-    turn: float32[6], one-hot of what comes next: three deals, player 0 acts, player 1 acts, nothing.
+    turn: float32[6], one-hot of the next event: three deals, player 0 acts, player 1 acts, nothing.
     betting: float32[max_game_length, num_distinct_actions], one-hot moves (with perfect recall).
-    pot_contribution: float32[2], chips each player has put in (without perfect recall).
+    pot_contribution: float32[2], chips of each player in the pot (without perfect recall).
     raises: float32[max_raises + 1], one-hot of the raises in a row (without perfect recall).
   """
 
@@ -283,7 +283,7 @@ class ParametricPokerObserver:
     return observing.seats(self._private_info, player)
 
   def set_from(self, state: ParametricPokerState, player: int) -> None:
-    """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""
+    """Fills `tensor`, and with it `dict`, with the observation of `player` in `state`."""
     self.tensor.fill(0)
     if "player" in self.dict:
       self.dict["player"][player] = 1
@@ -302,7 +302,7 @@ class ParametricPokerObserver:
       self.dict["raises"][state.raises] = 1
 
   def string_from(self, state: ParametricPokerState, player: int) -> str:
-    """What `player` sees, as "p0 3 | x b2 c [0] x", or "p0 3 | table 0 | in 3 3 | p1 to act"."""
+    """The observation of `player`, as "p0 3 | x b2 c [0] x", or "p0 3 | table 0 | in 3 3 | p1 to act"."""
     private = _cards_text(state, self._seats(player))
     if not self._public_info:
       return private

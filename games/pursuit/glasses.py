@@ -8,7 +8,7 @@ node or, if it had to move next, on every node that it could move to. A catch en
 the chaser and -1 for the evader; if the evader is still free after the chaser's last turn, the
 reverse.
 
-What a player has seen is written in a line such as 5:0/10 1/9 ? 1/8: the evader began on node 5 and
+A player's observations are written in a line such as 5:0/10 1/9 ? 1/8: the evader began on node 5 and
 the stones on 0 and 10, then the stones went to 1 and 9, the evader made a move that this player did
 not see, and so on.
 
@@ -26,10 +26,10 @@ value that the preset has:
     with probability 1/13.
   edges: "0-1 0-2 1-3", a connected graph of nodes 0, 1, ...
   start: "5:0 10", the evader's node, then those of the stones.
-  turns: How many times the chaser moves, at least 1.
-  moving: What moves in a chaser's turn, "all" stones or "one".
+  turns: Number of the chaser's moves, at least 1.
+  moving: The stones that move in a chaser's turn, "all" or "one".
   stay: Whether a stone may stay ("one": whether the chaser may pass), "yes" or "no".
-  first: Who moves first, "chaser" or "evader".
+  first: The first to move, "chaser" or "evader".
 """
 
 import itertools
@@ -76,7 +76,7 @@ _GAME_TYPE = pyspiel.GameType(
 
 
 class GlassesGame(pyspiel.Game):
-  """The game. It holds every table, because OpenSpiel deep-copies what a state holds.
+  """The game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 
   An evader's action is the node it moves to. A chaser's action is the position of all stones after it:
   with n nodes, the stones' nodes are its digits in base n, the first stone's the highest.
@@ -144,13 +144,13 @@ class GlassesGame(pyspiel.Game):
 
 
 class GlassesState(pyspiel.State):
-  """A history, of which only the present is held here; the path is OpenSpiel's own `history()`.
+  """A history; this object holds only the present, the path is OpenSpiel's own `history()`.
 
   Attributes:
     stones: Nodes of the stones.
     evader: Node of the evader.
     moves: Moves made by both players.
-    player: Who moves next, `pyspiel.PlayerId.TERMINAL` at the end.
+    player: The player to move, `pyspiel.PlayerId.TERMINAL` at the end.
   """
 
   def __init__(self, game: GlassesGame):
@@ -162,14 +162,14 @@ class GlassesState(pyspiel.State):
 
   @property
   def turn(self) -> int:
-    """Index of what comes next or has come about: chaser's move, evader's, caught, escaped."""
+    """Index of the next event or the result: chaser's move, evader's, caught, escaped."""
     if self.player != _TERMINAL:
       return self.player
     free = self.moves == self.get_game().max_moves and self.evader not in self.stones
     return _ESCAPED if free else _CAUGHT
 
   def current_player(self) -> int:
-    """Whose turn it is."""
+    """The player to move."""
     return self.player
 
   def _legal_actions(self, player: int) -> list[int]:
@@ -203,7 +203,7 @@ class GlassesState(pyspiel.State):
     return f"Evader to {action}"
 
   def is_terminal(self) -> bool:
-    """Whether the evader is caught or has escaped."""
+    """True once the evader is caught or has escaped."""
     return self.player == _TERMINAL
 
   def returns(self) -> list[float]:
@@ -226,7 +226,7 @@ class GlassesState(pyspiel.State):
     return " ".join(words)
 
   def path(self) -> list[tuple[int, tuple[int, ...]]]:
-    """Every move: who made it and where to (the stones' nodes, or the evader's one)."""
+    """Every move: its player and its target (the stones' nodes, or the evader's one)."""
     game = self.get_game()
     movers = itertools.cycle((EVADER, CHASER) if game.chase.evader_first else (CHASER, EVADER))
     return [
@@ -236,7 +236,7 @@ class GlassesState(pyspiel.State):
 
 
 class GlassesObserver:
-  """What a player or the public sees, conforming to OpenSpiel's PyObserver interface.
+  """The observation of a player or the public, conforming to OpenSpiel's PyObserver interface.
 
   `tensor` joins, in this order, the pieces that the observation type asks for; `dict` has views. There
   are k stones and n nodes; the chaser makes T moves and the evader at most E.
@@ -244,11 +244,11 @@ class GlassesObserver:
     evader_path: float32[E + 1, n], one-hot of the evader's nodes so far, zeros to the chaser (private,
       with perfect recall).
     evader: float32[n], one-hot of the evader's node, zeros to the chaser (private, without recall).
-    turn: float32[4], one-hot of what comes next or has come about: chaser moves, evader moves, caught,
+    turn: float32[4], one-hot of the next event or the result: chaser moves, evader moves, caught,
       escaped (public, as all that follow).
     stones_path: float32[T + 1, k, n], one-hot of the stones' nodes so far (with perfect recall).
     stones: float32[k, n], one-hot of the stones' nodes (without recall).
-    moves: float32[max_moves + 1], one-hot of how many moves have been made (without recall).
+    moves: float32[max_moves + 1], one-hot of the number of moves made (without recall).
   """
 
   def __init__(self, game: GlassesGame, iig_obs_type: pyspiel.IIGObservationType):
@@ -279,7 +279,7 @@ class GlassesObserver:
     return self._private_info == pyspiel.PrivateInfoType.ALL_PLAYERS
 
   def set_from(self, state: GlassesState, player: int) -> None:
-    """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""
+    """Fills `tensor`, and with it `dict`, with the observation of `player` in `state`."""
     self.tensor.fill(0)
     if "player" in self.dict:
       self.dict["player"][player] = 1
@@ -299,7 +299,7 @@ class GlassesObserver:
       self.dict["moves"][state.moves] = 1
 
   def string_from(self, state: GlassesState, player: int) -> str:
-    """What `player` sees, as "p1 | 5:0/10 1/9 4"; "p0 | stones 1/9 | 1 of 5 moves | ..."."""
+    """The observation of `player`, as "p1 | 5:0/10 1/9 4"; "p0 | stones 1/9 | 1 of 5 moves | ..."."""
     single = self._private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
     words = [f"p{player}"] if single else []
     if self._public_info and self._perfect_recall:

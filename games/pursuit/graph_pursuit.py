@@ -1,7 +1,7 @@
 """Graph pursuit: an attacker runs for a goal while a defender's units, often out of sight, try to catch it.
 
 The attacker (player 0) has one unit, the defender (player 1) some. In each turn all units move at once, each
-along an edge; a unit without a way out stays. After the turn whoever is near enough is seen by both sides:
+along an edge; a unit without a way out stays. After the turn both sides see the units that are near:
 every unit of the defender within the distance `sight` of the attacker, on the attacker's shortest way. The
 attacker is caught by a unit that has come to its node or has crossed the same edge the other way. A catch
 ends the game with -1 for the attacker, or with 2 if it happens on the goal. After the last turn the attacker
@@ -11,17 +11,17 @@ Source: Čermák, Lisý and Bošanský (2020), Automated Construction of Bounded
 in Extensive-Form Games, Section 5, whose drawing of the graph (Fig. 4) is lost in the text we have, so the
 graphs here are our own. OpenSpiel writes moves at once as the attacker's, hidden, and then the defender's.
 
-Parameters (`ValueError` for any other value); edges and start may be "preset", goal -1, for what the preset
-has:
+Parameters (`ValueError` for any other value); edges and start may be "preset", goal -1, for the value of the
+preset:
   preset: "grid", 3 x 4 nodes, the defender between the attacker and the far corner. "alleys", nine nodes,
     most of them joined in one direction.
   edges: "0-1 1>2", edges to use both ways and one way, between nodes 0, 1, ...
   start: "0:5 7", the attacker's node, then those of the defender's units.
   goal: A node.
-  turns: How often all units move, at least 1.
-  sight: How far units are seen, at least 0.
-  timeout: What the attacker gets if time runs out elsewhere, from -1 to 2.
-  goal_ends: Whether the game ends as soon as the attacker is on the goal, "yes" or "no".
+  turns: Number of moves of all units, at least 1.
+  sight: The distance up to which units are seen, at least 0.
+  timeout: The attacker's utility if time runs out elsewhere, from -1 to 2.
+  goal_ends: "yes" if the game ends as soon as the attacker is on the goal, else "no".
 """
 
 import itertools
@@ -34,7 +34,7 @@ from .. import observing
 from . import graphs, ways
 
 ATTACKER, DEFENDER = 0, 1
-GOAL, CAUGHT = 2.0, -1.0  # what the attacker gets
+GOAL, CAUGHT = 2.0, -1.0  # the attacker's utility
 _NUM_PLAYERS = 2
 _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 _TURNS = ("attacker to move", "defender to move", "goal", "caught", "time out")
@@ -110,20 +110,20 @@ class GraphPursuitGame(pyspiel.Game):
     return graphs.digits(action, len(self.pursuit.ways), len(self.pursuit.units))
 
   def contact(self, attacker: int, units: tuple[int, ...]) -> tuple[int, ...]:
-    """What both sides see: the attacker's node and those of the units near it, in order; () if none is."""
+    """The sight of both sides: the attacker's node and those of the units near it, in order, or ()."""
     near = [node for node in units if self.pursuit.distance[attacker][node] <= self.pursuit.sight]
     return (attacker, *near) if near else ()
 
 
 class GraphPursuitState(pyspiel.State):
-  """A history, of which only the present is held here; the path is OpenSpiel's own `history()`.
+  """A history; this object holds only the present, the path is OpenSpiel's own `history()`.
 
   Attributes:
     attacker: Node of the attacker, before the defender's move of the same turn that of the turn before.
     units: Nodes of the defender's units.
-    chosen: Where the attacker goes in this turn, -1 before it has chosen.
+    chosen: The attacker's target in this turn, -1 before its choice.
     turns: Turns that are over.
-    end: Index in `_TURNS` of how the game ended, -1 before.
+    end: Index in `_TURNS` of the result, -1 before the end.
   """
 
   def __init__(self, game: GraphPursuitGame):
@@ -133,11 +133,11 @@ class GraphPursuitState(pyspiel.State):
 
   @property
   def turn(self) -> int:
-    """Index in `_TURNS` of what comes next or has come about."""
+    """Index in `_TURNS` of the next event or the result."""
     return self.end if self.end >= 0 else int(self.chosen >= 0)
 
   def current_player(self) -> int:
-    """Whose turn it is."""
+    """The player to move."""
     return _TERMINAL if self.end >= 0 else self.turn
 
   def _legal_actions(self, player: int) -> list[int]:
@@ -177,11 +177,11 @@ class GraphPursuitState(pyspiel.State):
     return f"Units to {_units_text(self.get_game().units_after(action))}"
 
   def is_terminal(self) -> bool:
-    """Whether the attacker is caught or on the goal at the end, or time is out."""
+    """True once the attacker is caught, has reached the goal, or time is out."""
     return self.end >= 0
 
   def returns(self) -> list[float]:
-    """What the attacker has won or lost, and the reverse; zeros before the end."""
+    """The attacker's utility and its negation; zeros before the end."""
     won = {2: GOAL, 3: CAUGHT, 4: self.get_game().pursuit.timeout}.get(self.end, 0.0)
     return [won, 0.0 - won]  # -won would be -0.0
 
@@ -201,20 +201,20 @@ class GraphPursuitState(pyspiel.State):
 
 
 class GraphPursuitObserver:
-  """What a player or the public sees, conforming to OpenSpiel's PyObserver interface.
+  """The observation of a player or the public, conforming to OpenSpiel's PyObserver interface.
 
   `tensor` joins, in this order, the pieces that the observation type asks for; `dict` has views. There are n
-  nodes, k units and T turns. Whatever is seen is seen by both sides, hence public.
+  nodes, k units and T turns. Both sides see the same contacts, so these are public.
     player: float32[2], one-hot of the observing player (private information of one player).
     attacker_path: float32[T + 1, n], one-hot of the attacker's nodes so far, the chosen one included, zeros
       to the defender (private, with perfect recall).
     units_path: float32[T + 1, k, n], one-hot of the units' nodes so far, zeros to the attacker (likewise).
     attacker: float32[2, n], one-hot of the attacker's node and of the chosen one (private, without recall).
     units: float32[k, n], one-hot of the units' nodes (private, without recall).
-    turn: float32[5], one-hot of what comes next or has come about: attacker moves, defender moves, goal,
+    turn: float32[5], one-hot of the next event or the result: attacker moves, defender moves, goal,
       caught, time out (public, as all that follow).
     turns: float32[T + 1], one-hot of the turns that are over.
-    contact_path: float32[T + 1, k + 1, n], one-hot of what was seen at the start and after each turn: the
+    contact_path: float32[T + 1, k + 1, n], one-hot of the contact at the start and after each turn: the
       attacker's node, those of the units near it (with perfect recall).
     contact: float32[k + 1, n], the same for the present (without recall).
   """
@@ -242,7 +242,7 @@ class GraphPursuitObserver:
     self.tensor, self.dict = observing.tensor_with_views(pieces)
 
   def set_from(self, state: GraphPursuitState, player: int) -> None:
-    """Fills `tensor`, and with it `dict`, with what `player` sees in `state`."""
+    """Fills `tensor`, and with it `dict`, with the observation of `player` in `state`."""
     self.tensor.fill(0)
     game, seats = state.get_game(), observing.seats(self._private_info, player)
     positions = state.positions() if self._perfect_recall else [(state.attacker, state.units)]
@@ -265,12 +265,12 @@ class GraphPursuitObserver:
       _one_hot(self.dict["contact"], game.contact(state.attacker, state.units))
 
   def string_from(self, state: GraphPursuitState, player: int) -> str:
-    """What `player` sees, as "p0 | 0 1 | - 1 sees 6 | attacker to move"."""
+    """The observation of `player`, as "p0 | 0 1 | - 1 sees 6 | attacker to move"."""
     game, seats = state.get_game(), observing.seats(self._private_info, player)
     positions = state.positions() if self._perfect_recall else [(state.attacker, state.units)]
     parts = [f"p{player}"] if self._private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER else []
     if ATTACKER in seats:
-      to = "" if self._perfect_recall else "to "  # a path says that it goes on
+      to = "" if self._perfect_recall else "to "  # a path shows the order
       chosen = [f"{to}{state.chosen}"] if state.chosen >= 0 else []
       parts.append(" ".join([*(str(node) for node, _ in positions), *chosen]))
     if DEFENDER in seats:

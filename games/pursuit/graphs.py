@@ -1,4 +1,4 @@
-"""Where a graph chase is played and how: graphs, starting nodes and rules, checked and parsed.
+"""The board of a graph chase: graphs, starting nodes and rules, checked and parsed.
 
 Edges are written "0-1 0-2 1-3", starting nodes "5:0 10" (evader, then stones), because OpenSpiel's
 parameters may not hold commas and turn a lone number into an integer.
@@ -44,10 +44,10 @@ class Chase(NamedTuple):
     neighbours: For each node, the nodes next to it, ascending.
     evader: The evader's first node.
     stones: The first node of each of the chaser's stones.
-    turns: How many times the chaser moves.
-    all_move: Whether a chaser's turn moves all stones, or one of them.
-    stay: Whether a stone may stay where it is; with one stone a turn, whether the chaser may pass.
-    evader_first: Whether the evader moves before the chaser does.
+    turns: Number of the chaser's moves.
+    all_move: True if a chaser's turn moves all stones, False if it moves one.
+    stay: True if a stone may stay; with one stone a turn, True if the chaser may pass.
+    evader_first: True if the evader moves first.
   """
 
   neighbours: tuple[tuple[int, ...], ...]
@@ -60,10 +60,10 @@ class Chase(NamedTuple):
 
 
 def parse_chase(params: Mapping[str, Any]) -> Chase:
-  """Reads a game's parameters.
+  """Read a game's parameters.
 
   Args:
-    params: "preset", and what may differ from it: "edges", "start", "turns", "moving", "stay", "first".
+    params: "preset", and values that override it: "edges", "start", "turns", "moving", "stay", "first".
 
   Raises:
     ValueError: A value is not allowed; the message names it and the rule.

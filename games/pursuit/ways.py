@@ -1,4 +1,4 @@
-"""Where a graph pursuit is played and how: directed graphs, starting nodes and rules, checked and parsed.
+"""The board of a graph pursuit: directed graphs, starting nodes and rules, checked and parsed.
 
 Edges are written "0-1" for both directions and "0>1" for one; the rest as in `graphs`.
 """
@@ -30,15 +30,15 @@ class Pursuit(NamedTuple):
   """A graph pursuit.
 
   Attributes:
-    ways: For each node, the nodes that a unit can go to, ascending; the node itself if there is no other.
-    distance: Edges on the shortest way between every two nodes; `FAR` if there is none.
+    ways: For each node, the nodes that a unit can go to, ascending; the node itself without another.
+    distance: Edges on the shortest way between every two nodes; `FAR` without a way.
     attacker: The attacker's first node.
     units: The first nodes of the defender's units.
     goal: The node that the attacker wants to reach.
-    turns: How often all units move.
-    sight: How far units are seen.
-    timeout: What the attacker gets if time runs out.
-    goal_ends: Whether the game ends on the goal at once.
+    turns: Number of moves of all units.
+    sight: The distance up to which units are seen.
+    timeout: The attacker's utility if time runs out.
+    goal_ends: True if the game ends on the goal at once.
   """
 
   ways: tuple[tuple[int, ...], ...]
@@ -53,7 +53,7 @@ class Pursuit(NamedTuple):
 
 
 def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
-  """Reads a game's parameters: "preset", "edges", "start", "goal", "turns", "sight", "timeout", "goal_ends".
+  """Read a game's parameters: "preset", "edges", "start", "goal", "turns", "sight", "timeout", "goal_ends".
 
   Raises:
     ValueError: A value is not allowed; the message names it and the rule.
@@ -84,7 +84,7 @@ def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
 
 
 def parse_ways(text: str) -> tuple[tuple[int, ...], ...]:
-  """From each node where one can go, in the graph with edges "0-1 1>2"; nodes are 0 to the largest named.
+  """The targets of each node in the graph with edges "0-1 1>2"; nodes are 0 to the largest named.
 
   Raises:
     ValueError: An edge is not two different nodes, or leads where another does.

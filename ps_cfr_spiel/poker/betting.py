@@ -1,7 +1,7 @@
 """The public betting tree of no-limit hold'em for two players under a bet abstraction.
 
-It has one betting round, a *street*, or several with a public card dealt between them. Which card that is
-does not matter to the betting, so the tree is that of the *lines* of betting, whatever the cards.
+It has one betting round, a *street*, or several with a public card dealt between them. The
+betting does not depend on the card, so the tree is that of the *lines* of betting.
 
 A bet abstraction lists the bets and raises that players may make, as fractions of the pot and
 all-in. It may differ between the first, the second and later bets of the round, as in the sparse
@@ -27,11 +27,11 @@ MAX_PUBLIC_STATES = 200_000
 
 
 class Size(NamedTuple):
-  """How much to bet or raise.
+  """The size of a bet or raise.
 
   Attributes:
     pots: Fraction of the pot after calling, or infinity.
-    capped: Whether it is all-in where the stack is less than that, and not left out.
+    capped: True: all-in where the stack is less than that; False: left out there.
   """
 
   pots: Fraction | float
@@ -52,7 +52,7 @@ _ONE_STREET = "; '/' is for boards with cards to come"
 
 
 class PublicState(NamedTuple):
-  """What everybody knows after some bets.
+  """The public information after some bets.
 
   Attributes:
     parent: Index of the public state before the last action, -1 at the root.
@@ -61,14 +61,14 @@ class PublicState(NamedTuple):
     line: All actions so far: x check, c call, f fold, b200 bet, r800 raise to. Amounts are chips
       put in during this street, as in the labels. Cards, between strokes, are left open, for
       `str.format`: "x x | {} | b200".
-    street: How many cards have come since the root.
+    street: Number of cards since the root.
     player: 0 or 1 to act, `CHANCE` where a card comes, `TERMINAL` at the end.
     ante: Chips that each player had put into the pot when the street began.
     spent: Chips that each player has put into the pot since the hand began.
     num_bets: Number of bets and raises on this street so far.
-    min_raise: The least that a bet or raise has to add to what there is to call.
+    min_raise: The least addition of a bet or raise to the amount to call.
     constant: Utility of player 0 after a fold, else 0.
-    stake: What the winner takes from the loser at a showdown, else 0.
+    stake: The winner's gain at a showdown, else 0.
     children: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index
       where a card comes.
   """
@@ -95,9 +95,9 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
   half of the pot, or all-in where the stack is less. `x` alone is no bet or raise at all.
   `;` separates the first bet of the street, the second (the first raise), ...; the last group holds
   for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
-  `|` separates the sizes of player 0 from those of player 1; without it both have the same. Bets are
-  counted whoever makes them, so in `0.5;1 | 2` the first raise of player 0 is one of the pot.
-  Where there are several streets `/` separates them, and the last one holds for all later ones.
+  `|` separates the sizes of player 0 from those of player 1; without it both have the same. Bets of
+  both players are counted together, so in `0.5;1 | 2` the first raise of player 0 is one of the pot.
+  With several streets `/` separates them, and the last one holds for all later ones.
   Actions number the sizes of all groups together, from
   `FIRST_BET` in ascending order, so that an action is the same size in every public state.
 
@@ -164,19 +164,19 @@ def num_actions(bets: Sequence[Street]) -> int:
 
 
 def num_moves(line: str) -> int:
-  """How many actions of players a line holds."""
+  """The number of players' actions in a line."""
   return sum(word not in ("|", "{}") for word in line.split())
 
 
 def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicState, ...]:
   """All lines of betting, depth first, children by ascending action.
 
-  On every street player 0 acts first. Who faces a bet folds, calls or raises; who does not checks or
+  On every street player 0 acts first. A player who faces a bet folds, calls or raises; else checks or
   bets. A fold ends the game; a call or two checks end the street. Then a card comes, or after the last
-  street the showdown. Once all chips are in the pot cards come one after the other, and nobody acts,
-  but on the first street, where players without chips check. The sizes of bets and raises follow
+  street the showdown. Once all chips are in the pot cards come one after the other, and no player acts,
+  except on the first street, where players without chips check. The sizes of bets and raises follow
   no-limit hold'em:
-  - A size f calls first and then adds f times the pot as it is after that call, rounded to whole
+  - A size f calls first and then adds f times the pot after that call, rounded to whole
     chips, half up. All-in adds everything that is left.
   - A bet adds at least one chip, a raise at least as much as the bet or raise before it on this
     street; only all-in may add less.
@@ -252,7 +252,7 @@ def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Stree
 
 
 def _closed(state: PublicState, streets: int) -> PublicState:
-  """The street is over, and nobody has folded: a card comes, or the showdown."""
+  """The end of a street without a fold: a card comes, or the showdown."""
   if state.street < streets - 1:
     return state._replace(player=CHANCE)
   return state._replace(player=TERMINAL, stake=float(state.spent[0]))

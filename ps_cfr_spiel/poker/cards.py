@@ -2,7 +2,7 @@
 
 A card is an integer `4 * rank + suit` in 0..51, ranks and suits in the order of `RANKS` and
 `SUITS`, in small decks too. A hand is two different cards, kept and written with the higher one
-first ("AsKd"). Hands are listed by ascending cards, whatever the order in which a range names them.
+first ("AsKd"). Hands are listed by ascending cards, also where a range names them in another order.
 The notation of ranges and the ranking of hands come from eval7.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 with warnings.catch_warnings():
-  # eval7 calls pyparsing by names that pyparsing 3.3 deprecates; users can do nothing about it.
+  # eval7 calls pyparsing by names that pyparsing 3.3 deprecates; users cannot change that.
   warnings.simplefilter("ignore", DeprecationWarning)
   import eval7
   from eval7.rangestring import RangeStringError
@@ -78,7 +78,7 @@ def parse_cards(text: str) -> Board:
 
 
 def strength(board: Board, hands: Iterable[Iterable[int]]) -> np.ndarray:
-  """int32[H]: how strong hands are on a board of five cards; the larger wins at showdown, equal ones tie."""
+  """int32[H]: the strength of hands on a board of five cards; the larger wins at showdown, equal ones tie."""
   on_board = [_DECK[card] for card in board]
   return np.array([eval7.evaluate([*on_board, *(_DECK[card] for card in hand)]) for hand in hands], np.int32)
 
@@ -129,11 +129,11 @@ def parse_board(
 
   Args:
     text: The cards.
-    sizes: How many there may be.
-    deck: The cards there are.
+    sizes: Allowed numbers of cards.
+    deck: The cards of the deck.
 
   Raises:
-    ValueError: Not as many different cards of the deck.
+    ValueError: The text is not an allowed number of different cards of the deck.
   """
   letters = "".join(text.split())
   names = [letters[start : start + 2] for start in range(0, len(letters), 2)]
@@ -193,8 +193,8 @@ def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK) -> 
 
   Blanks separate tokens. A token is a hand (AsKd); a kind of hands (AA, AKs suited, AKo offsuit, AK
   either); a kind and those above it (TT+ pairs up to aces, A9s+ up to AKs); or the kinds from one
-  to another (A5s-A2s). `:` and a number after it set the weight (76s:0.5), else it is 1. Where
-  tokens overlap the later one counts: in `TT+ AA:0.5` aces have half the weight of tens. Text
+  to another (A5s-A2s). `:` and a number after it set the weight (76s:0.5), else it is 1. Of
+  overlapping tokens the later one counts: in `TT+ AA:0.5` aces have half the weight of tens. Text
   without tokens means all hands, equally weighted.
 
   Raises:
@@ -208,7 +208,7 @@ def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK) -> 
     weights.update(dict.fromkeys(_expand(kind), _parse_weight(token, weight) if colon else 1.0))
   hands = sorted(hand for hand in weights if set(hand) <= set(deck).difference(board))
   if not hands:
-    where = "of the board" if len(deck) == len(_DECK) else "of the board or none of the deck"
+    where = "of the board" if len(deck) == len(_DECK) else "of the board or outside the deck"
     raise ValueError(
       f"range {text!r}: empty on the board {card_names(board)}, each of its hands has a card {where}"
     )

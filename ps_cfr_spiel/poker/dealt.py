@@ -1,7 +1,7 @@
 """Poker games as cards that are dealt and betting that does not depend on them, with public cards to come.
 
-Their histories are never walked: the betting is walked twice with fixed cards, which tells what each line of
-betting pays, and who wins a showdown is known from the cards.
+Their histories are never walked: the betting is walked twice with fixed cards, which gives the payoffs of
+each line of betting, and the cards give the winner of a showdown.
 """
 
 import re
@@ -28,8 +28,8 @@ class DealtForm(NamedTuple):
 
   Attributes:
     deck: the cards, numbered as OpenSpiel's chance actions.
-    hole: how many cards a hand has; player 0's is dealt first.
-    public: how many public cards come before each round; 0 before the first.
+    hole: the number of cards of a hand; player 0's is dealt first.
+    public: the number of public cards before each round; 0 before the first.
     parent: int32[N], the line before, -1 at the root; N lines, parents first.
     action: int32[N], OpenSpiel's action that leads here, -1 after cards and at the root.
     player: int32[N], 0 or 1 to act, `CHANCE` where public cards come, after which one line follows, or
@@ -49,7 +49,7 @@ class DealtForm(NamedTuple):
   stake: np.ndarray
 
   def strengths(self, boards: np.ndarray) -> np.ndarray:
-    """int32[K, H]: how strong all hands are with all public cards, int[K, m]; the larger wins."""
+    """int32[K, H]: the strength of all hands with all public cards, int[K, m]; the larger wins."""
     return strengths(self.deck.whole(boards), self.deck.whole(card_sets(self.deck.size, self.hole)))
 
 
@@ -75,9 +75,7 @@ def dealt_form(game: pyspiel.Game) -> DealtForm:
   lines, won = _walk(game, [*winner, *loser, *board], hole, public)
   same, lost = _walk(game, [*loser, *winner, *board], hole, public)
   if not np.array_equal(lines, same) or not np.isin(won, (lost, -lost)).all():
-    raise ValueError(
-      f"{game}: its betting or what showdowns pay depends on more than who has the better hand."
-    )
+    raise ValueError(f"{game}: its betting or what showdowns pay depends on more than the better hand.")
   parent, action, player, number = lines.T.astype(np.int32)
   return DealtForm(deck, hole, public, parent, action, player, number, (won + lost) / 2, (won - lost) / 2)
 
@@ -112,7 +110,7 @@ def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], l
 def _walk(
   game: pyspiel.Game, cards: list[int], hole: int, public: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-  """All lines if cards come so: int[N, 4] (parent, action, player, round), and player 0's returns."""
+  """All lines with these cards: int[N, 4] (parent, action, player, round), and player 0's returns."""
   root = game.new_initial_state()
   for card in cards[: PLAYERS * hole]:
     root.apply_action(card)

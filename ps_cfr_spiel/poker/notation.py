@@ -1,6 +1,6 @@
 """Subgames of hold'em from what poker players write: commas in ranges, sizes in percent.
 
-OpenSpiel's game strings keep commas for themselves, so that ranges and sizes have blanks there.
+OpenSpiel's game strings separate parameters by commas, so ranges and sizes have blanks there.
 """
 
 import re
@@ -34,7 +34,7 @@ def river(
       means all hands.
 
   Returns:
-    The game, whose string has blanks where you wrote commas.
+    The game; its string has blanks in place of commas.
 
   Raises:
     ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|" or "/".
@@ -60,7 +60,7 @@ def holdem(
     ranges: as for `river`.
 
   Returns:
-    The game, whose string has blanks where you wrote commas.
+    The game; its string has blanks in place of commas.
 
   Raises:
     ValueError: as for `river`.
@@ -90,10 +90,10 @@ def _load(
 
 
 def _texts(name: str, given: Any) -> list[str]:
-  """One text, or those that an iterable gives, or ValueError."""
+  """One text, or the texts of an iterable, or ValueError."""
   try:
     texts = [given] if isinstance(given, str) else list(given)
-  except TypeError:  # there is nothing to go through
+  except TypeError:  # not iterable
     texts = [given]
   if not all(isinstance(text, str) for text in texts):
     raise ValueError(f"{name}={given!r}: must be a text, or several in a list.")

@@ -1,6 +1,6 @@
-"""How strong hands are on a river, for many boards and many hands at once.
+"""Strengths of hands on a river, for many boards and many hands at once.
 
-The ranks of the cards of each suit are a mask of 13 bits. What seven cards make follows from a few
+The ranks of the cards of each suit are a mask of 13 bits. The value of seven cards follows from a few
 operations on the four masks of their suits and from tables over all masks, whole arrays at a time.
 """
 
@@ -22,7 +22,7 @@ def _highest(count: int) -> np.ndarray:
 
 
 def _straights() -> np.ndarray:
-  """For each mask how high the highest straight in it is, 1 from the ace to the five, 0 without."""
+  """For each mask the rank of its highest straight, 1 from the ace to the five, 0 without one."""
   with_low_ace = np.concatenate([_BITS[:, -1:], _BITS], 1)
   found = np.zeros(len(_MASKS), int)
   for lowest in range(with_low_ace.shape[1] - _FIVE + 1):
@@ -35,14 +35,14 @@ _STRAIGHT = _straights()
 
 
 def strengths(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
-  """How strong hands are at showdown.
+  """Strengths of hands at showdown.
 
   Args:
     boards: int[..., 5], cards as in `cards`.
     hands: int[..., H, 2], with the axes of `boards` in front, or the same hands for all: int[H, 2].
 
   Returns:
-    int32[..., H]: the larger wins, equal ones tie. Of hands that hold a card of the board it means nothing.
+    int32[..., H]: the larger wins, equal ones tie. Meaningless for hands that hold a card of the board.
   """
   suits = [_mask(boards, suit)[..., None] | _mask(hands, suit) for suit in range(len(SUITS))]
   a, b, c, d = suits

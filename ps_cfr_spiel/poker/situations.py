@@ -1,4 +1,4 @@
-"""River situations as plain data: a board, the pot, the stacks, the bets, and what the players may hold.
+"""River situations as plain data: a board, the pot, the stacks, the bets, and the ranges of the players.
 
 They are read from words, from arrays or from a game, or drawn at random (`RandomRivers`). Ranges are weights
 of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so that arrays of different boards have the
@@ -19,14 +19,14 @@ from ps_cfr_spiel.poker.ranking import strengths
 
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
 MOST_SEED = 2**32 - 1  # as of all solvers
-MOST_WEIGHT = 1e300  # all hands together weigh no more than a float can say
+MOST_WEIGHT = 1e300  # the sum over all hands stays finite
 FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
 class Situation(NamedTuple):
   """A river to be solved; its parameters are those of `river_subgame`.
 
-  Nothing is checked here: `situation` does that, and `solve_batch` with whatever it is given.
+  The values are not checked here: `situation` checks them, and `solve_batch` all of its situations.
 
   Attributes:
     board: Five cards.
@@ -85,10 +85,10 @@ def situation(
       card of the board are left out.
 
   Raises:
-    ValueError: Something is not as `river_subgame` wants it.
+    ValueError: A value that `river_subgame` does not allow.
   """
   dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)))
-  betting_tree(pot, stack, bets)  # fails for what it does not allow
+  betting_tree(pot, stack, bets)  # raises for chips and bets that it does not allow
   if isinstance(ranges, str):
     weights = np.zeros((2, len(cards.ALL_HANDS)))
     for row, held in zip(weights, cards.parse_ranges(ranges, dealt)[0], strict=True):
@@ -106,7 +106,7 @@ def whole(name: str, value: Any, most: int = MOST) -> int:
 
 
 def _array(given: Any) -> np.ndarray:
-  """What was given as an array, without a shape if it has none."""
+  """The given value as an array, without a shape if NumPy finds none."""
   try:
     return np.asarray(given)
   except (ValueError, TypeError):
@@ -130,7 +130,7 @@ def _weights(ranges: Any, board: cards.Board) -> np.ndarray:
   if not ((weights >= 0) & (weights <= MOST_WEIGHT)).all():
     raise ValueError(f"ranges: weights must be finite, not negative and at most {MOST_WEIGHT:g}")
   weights[:, _HOLDS[:, board].any(1)] = 0
-  weights *= compatible(weights[::-1] > 0) > 0  # is there a hand of the other's beside it?
+  weights *= compatible(weights[::-1] > 0) > 0  # hands without any compatible hand of the other player go
   if not weights.any(1).all():
     raise ValueError("ranges: no two hands of theirs can be dealt on this board")
   return weights
@@ -201,7 +201,7 @@ def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Bo
 
 @functools.lru_cache(maxsize=1)  # both players' ranges ask
 def _before(board: cards.Board) -> np.ndarray:
-  """[1326]: how strong hands are before the last card, from 0 to 1: their mean place over the last cards."""
+  """[1326]: the strength of hands before the last card, from 0 to 1: their mean place over the last cards."""
   last = np.setdiff1d(cards.WHOLE_DECK, board)
   order = strengths(np.array([(*board, card) for card in last]), cards.ALL_HANDS).argsort(1)
   place = np.empty(order.shape)
@@ -232,7 +232,7 @@ def _ratios(given: Any) -> tuple[float, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class RandomRivers(Sequence):
-  """So many random rivers, each drawn when asked for, by the seed and its number alone.
+  """Random rivers, each drawn on demand, from the seed and its number alone.
 
   The board is uniform. The stack behind is one of `ratios` times the pot, uniformly. Ranges are of one kind:
     halves   As DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
@@ -240,10 +240,10 @@ class RandomRivers(Sequence):
              Often one player is far ahead.
     even     Every hand has a weight of its own, uniform between 0 and 1: neither player is far ahead.
     betting  As betting leaves them: starting hands are alike up to suits, and in each of up to three bets or
-             calls a share of hands goes on that depends on how strong they are on the turn.
+             calls the share of hands that continue depends on their strength on the turn.
 
   Attributes:
-    count: How many.
+    count: Their number.
     seed: Of the random numbers.
     pot: Chips in the pot.
     ratios: Stack behind in pots. Few of them share few betting trees, each of which is compiled once.
@@ -259,7 +259,7 @@ class RandomRivers(Sequence):
   kind: str = "halves"
 
   def __post_init__(self):
-    """Raises ValueError for what is not as above."""
+    """Raise ValueError for a value that the attributes above do not allow."""
     if self.kind not in tuple(KINDS):
       raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
     read = {
@@ -283,12 +283,12 @@ class RandomRivers(Sequence):
     return self.count
 
   def __getitem__(self, number: Any) -> Any:
-    """Situation of a number, whatever the others are, or those of a slice; IndexError if there are none."""
+    """The situation of a number, or those of a slice; IndexError outside the list."""
     try:
       found = range(self.count)[number]
     except (IndexError, TypeError):
       raise IndexError(
-        f"river {number!r} of {self.count}: no such one; give a whole number or a slice"
+        f"river {number!r} of {self.count}: out of range; give a whole number below that or a slice"
       ) from None
     return self.draw(found) if isinstance(found, int) else [self.draw(k) for k in found]
 
@@ -322,6 +322,6 @@ def from_words(given: Mapping[str, Any]) -> Situation:
     raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
   for name in ("pot", "stack"):
     if isinstance(text := fields.get(name), str):
-      with contextlib.suppress(ValueError):  # `situation` tells what is no number
+      with contextlib.suppress(ValueError):  # `situation` refuses other texts
         fields[name] = int(text)
   return situation(**fields)

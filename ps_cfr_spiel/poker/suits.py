@@ -1,12 +1,12 @@
-"""Deals up to the names of suits: which boards, and hands on them, are one game with other names.
+"""Deals up to the names of suits: boards, and hands on them, that are one game with other names.
 
 A card of a small deck is `suits * rank + suit` here, without gaps, as in OpenSpiel's poker games; in a whole
 deck that is the numbering of `cards`. Sets of cards are listed in the order of their highest cards, then of
 their second highest, ...
 
-Renaming suits makes deals of one another. All that it makes of one are an *orbit*, and the deals of an orbit
-are one *class*. A class of runouts has a *representative*, and whatever renames the suits of a board renames
-those of the hands on it too.
+Renaming suits maps deals to deals. The images of one deal are its *orbit*, and the deals of an orbit are one
+*class*. A class of runouts has a *representative*, and a renaming of the suits of a board also renames the
+hands on it.
 """
 
 import functools
@@ -19,7 +19,7 @@ import numpy as np
 
 from ps_cfr_spiel.poker.cards import RANKS, SUITS, card_names
 
-CHUNK = 4096  # classes that are looked at together
+CHUNK = 4096  # classes in one pass, which bounds the memory
 
 
 class Deck(NamedTuple):
@@ -30,7 +30,7 @@ class Deck(NamedTuple):
 
   @property
   def size(self) -> int:
-    """How many cards there are."""
+    """The number of cards."""
     return self.ranks * self.suits
 
   def whole(self, numbers: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ class Deck(NamedTuple):
     return card_names(self.whole(np.asarray(numbers, int)).tolist())
 
   def find(self, names: str) -> tuple[int, ...]:
-    """The cards that `names` writes so; ValueError for anything else."""
+    """The cards that `names` would write as this text; ValueError for any other text."""
     every = {card_names([int(card)]): number for number, card in enumerate(self.whole(np.arange(self.size)))}
     split = [names[start : start + 2] for start in range(0, len(names), 2)]
     wrong = [name for name in split if name not in every]
@@ -62,7 +62,7 @@ def card_sets(cards: int, size: int) -> np.ndarray:
 
 
 def set_numbers(cards: np.ndarray) -> np.ndarray:
-  """int[...]: where sets of different cards, int[..., n] in any order, stand in `card_sets`."""
+  """int[...]: the rows in `card_sets` of sets of different cards, int[..., n] in any order."""
   ordered, number = np.sort(cards, -1), np.zeros(cards.shape[:-1], int)
   for place in range(cards.shape[-1]):
     below = np.array([math.comb(card, place + 1) for card in range(int(cards.max(initial=0)) + 1)])
@@ -78,7 +78,7 @@ def renamings(deck: Deck) -> np.ndarray:
 
 
 def renamed_sets(deck: Deck, size: int) -> np.ndarray:
-  """int32[S, N]: the set that each set of so many cards becomes, for each of `renamings`."""
+  """int32[S, N]: the image of each set of `size` cards under each of `renamings`."""
   return set_numbers(renamings(deck)[:, card_sets(deck.size, size)]).astype(np.int32)
 
 
@@ -93,7 +93,7 @@ class Runouts(NamedTuple):
   Attributes:
     parent: int32[K].
     cards: int32[K, m], all public cards of the representative, those of a round ascending.
-    count: int64[K], how many runouts the class has.
+    count: int64[K], the number of runouts of the class.
     index: int32[P, N]; -1 where the set has a card that was there before.
     swap: int32[P, N], among `renamings`.
     stay: bool[K, S], the renamings that make the representative out of itself, round by round.
@@ -108,7 +108,7 @@ class Runouts(NamedTuple):
 
 
 def runouts(deck: Deck, dealt: Sequence[int]) -> tuple[Runouts, ...]:
-  """The classes of runouts, from before the first card on; `dealt` says how many cards come each time."""
+  """The classes of runouts, from before the first card on; `dealt` has the number of cards of each deal."""
   nothing = np.zeros((1, 0), np.int32)
   stay = np.ones((1, math.factorial(deck.suits)), bool)
   found = [Runouts(np.zeros(1, np.int32), nothing, np.ones(1, int), nothing, nothing, stay)]
@@ -144,7 +144,7 @@ def _after(deck: Deck, before: Runouts, size: int) -> Runouts:
 
 
 def holds(sets: np.ndarray, boards: np.ndarray) -> np.ndarray:
-  """bool[K, N]: does set int[N, n] hold a card of board int[K, m]?"""
+  """bool[K, N]: True where set int[N, n] holds a card of board int[K, m]."""
   found = np.zeros((len(boards), len(sets)), bool)
   for card in boards.T:
     found |= (sets[None] == card[:, None, None]).any(2)
@@ -165,10 +165,10 @@ def hand_classes(deck: Deck, size: int, after: Runouts) -> np.ndarray:
 
 
 def count_classes(deck: Deck, groups: Sequence[int]) -> int:
-  """How many classes there are of deals of groups of so many cards each, such as (2, 3), a hand and a flop.
+  """The number of classes of deals of groups of cards with these sizes, such as (2, 3), a hand and a flop.
 
-  Burnside's lemma: the mean over all renamings of the number of deals that each leaves as they are. These
-  are the deals in which all cards of a rank whose suits take one another's places are in one group or out.
+  Burnside's lemma: the mean over all renamings of the number of deals that each does not change. These
+  are the deals in which all cards of a rank whose suits change places are in one group or out.
   """
   total = 0
   for order in itertools.permutations(range(deck.suits)):

@@ -302,7 +302,7 @@ def test_other_names_are_not(name):
     ({"deck": "14x4"}, "deck='14x4'"),
     ({"deck": "many"}, "deck='many'"),
     ({"deck": "6x2"}, "board='9s7c5s4h': not all in the deck, 2c2d3c3d4c4d5c5d6c6d7c7d"),
-    ({"deck": "6x2", "board": "2c3c4c", "ranges": "AA;77"}, "none of the deck"),
+    ({"deck": "6x2", "board": "2c3c4c", "ranges": "AA;77"}, "outside the deck"),
     ({"pot": 3}, "pot=3"),
     ({"stack": 99}, "stack=99"),
   ],

@@ -58,7 +58,7 @@ def test_drawn_rivers_are_a_sequence():
   assert [river.board for river in rivers[-2:]] == boards[1:] and rivers[3:] == []
   assert rivers.draw(np.int64(1)).board == boards[1] != rivers.draw(3).board
   for number in (3, -4, 1.5, None, "1"):
-    with pytest.raises(IndexError, match=rf"river {number!r} of 3: no such one"):
+    with pytest.raises(IndexError, match=rf"river {number!r} of 3: out of range"):
       rivers[number]
   for number in (-1, 1.5, None, True):
     with pytest.raises(ValueError, match=rf"number={number!r}: must be a whole number from 0"):
