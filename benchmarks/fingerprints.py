@@ -61,7 +61,7 @@ def online(game: pyspiel.Game) -> str:
 
 def runs(name: str) -> Iterator[tuple[str, Callable[[pyspiel.Game], str]]]:
   """The runs of one game: name, and what prints it."""
-  for rule in ps_cfr_spiel.RULES:
+  for rule in ps_cfr_spiel.rules.RULES:
     for dtype, alternating in (("float32", True), ("float64", False)):
       yield (
         f"PSCFRSolver {rule} {dtype} {'alternating' if alternating else 'simultaneous'}",
@@ -90,7 +90,7 @@ def runs(name: str) -> Iterator[tuple[str, Callable[[pyspiel.Game], str]]]:
       "ContinualResolving lookahead 1",
       lambda game: searched(
         lambda g: ps_cfr_spiel.ContinualResolving(
-          g, ITERATIONS, lookahead=1, value_function=ps_cfr_spiel.CFRValues(20)
+          g, ITERATIONS, lookahead=1, value_function=ps_cfr_spiel.values.CFRValues(20)
         ),
         game,
       ),

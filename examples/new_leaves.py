@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import RMPlus, TreePolicy, build_tree, cfr, exploitability, precision
+from ps_cfr_spiel import TreePolicy, build_tree, cfr, exploitability
+from ps_cfr_spiel.rules import RMPlus
+from ps_cfr_spiel.runtime import to_device
 
 
 @jax.tree_util.register_dataclass
@@ -40,7 +42,7 @@ def solve(game, rank, iterations=1000):
   tree = build_tree(game, leaves="dense")
   u, s, v = np.linalg.svd(tree.leaves.utility, full_matrices=False)
   leaves = LowRankLeaves(u[..., :rank] * s[:, None, :rank], v[:, :rank])
-  device = precision.to_device(dataclasses.replace(tree, leaves=leaves), "float32")
+  device = to_device(dataclasses.replace(tree, leaves=leaves), "float32")
   state = cfr.solve(device, cfr.init(device, RMPlus(), "float32"), iterations, rule=RMPlus())
   return TreePolicy(game, tree.labels, [cfr.average_strategy(player) for player in state.players])
 

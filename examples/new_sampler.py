@@ -5,8 +5,9 @@ import dataclasses
 import jax.numpy as jnp
 import pyspiel
 
-from ps_cfr_spiel import TreePolicy, build_tree, exploitability, mccfr, precision
+from ps_cfr_spiel import TreePolicy, build_tree, exploitability, mccfr
 from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
+from ps_cfr_spiel.runtime import to_device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +26,7 @@ class AntitheticSampling(OutcomeSampling):
 def solve(game, iterations, seed=0):
   """The average policy after some iterations."""
   tree, sampler = build_tree(game), AntitheticSampling(ZeroBaseline())
-  device = precision.to_device(build_sampling_tree(game, tree), "float32")
+  device = to_device(build_sampling_tree(game, tree), "float32")
   state = mccfr.init(device, sampler, seed, "float32")
   state = mccfr.solve(device, state, iterations, sampler=sampler)
   strategies = mccfr.average_strategy(device, state, sampler=sampler, batch=1, plus=False)

@@ -37,7 +37,7 @@ class LinearValues:
 
   def bind(self, subgames, public_states, pad_to=None):
     """Solve all public states at once for each sample, then fit."""
-    teacher = ps_cfr_spiel.CFRValues(100).bind(subgames, public_states, pad_to)
+    teacher = ps_cfr_spiel.values.CFRValues(100).bind(subgames, public_states, pad_to)
     rng, weights = np.random.default_rng(0), []
     ranges = [rng.dirichlet(np.ones(p.types), (self.samples, p.roots)) for p in teacher.tree.players]
     x = jax.vmap(beliefs)(tuple(ranges)).swapaxes(0, 1)

@@ -171,7 +171,7 @@ def test_every_page_of_the_documentation_is_in_the_table_of_contents():
 
 
 def test_the_python_interface_is_documented_whole():
-  """Everything that `import ps_cfr_spiel` hands out, but its version, and every picture."""
+  """All names of `ps_cfr_spiel` except its version, of its doors, and all pictures."""
   from ps_cfr_spiel import pictures
 
   page = (REPOSITORY / "docs" / "python_api.md").read_text()

@@ -385,7 +385,7 @@ def test_new_files_obey_the_mode_mask_that_is_set(tmp_path):
 
 
 def test_a_file_of_another_kind_is_no_policy(tmp_path):
-  ps_cfr_spiel.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
+  ps_cfr_spiel.batches.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
   with pytest.raises(ValueError, match=r"000000\.npz holds batch, not a policy or a run"):
     ps_cfr_spiel.load_policy(tmp_path / "000000.npz")
 

@@ -24,7 +24,9 @@ import time
 import jax
 
 from benchmarks.machine import describe
-from ps_cfr_spiel import PSCFRSolver, RandomRivers, join_processes, solve_batch, use_cores
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.batches import RandomRivers, solve_batch
+from ps_cfr_spiel.runtime import join_processes, use_cores
 
 PEER = 3150.0  # iterations a second, postflop-solver on one core
 RATIO = 10.0

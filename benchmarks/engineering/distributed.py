@@ -50,7 +50,7 @@ def carried():
 
 path, output, iterations, port, processes, process = sys.argv[1:]
 if int(processes) > 1:
-  ps_cfr_spiel.join_processes(f"localhost:{port}", int(processes), int(process))
+  ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", int(processes), int(process))
 solver = ps_cfr_spiel.load_solver(path)
 solver.compile()
 start = time.monotonic()

@@ -15,7 +15,7 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.engineering.river_convergence import first_below, marks
 from benchmarks.machine import add_flags, describe, keep, kept
-from ps_cfr_spiel import DCFR, LCFR, RM, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.rules import DCFR, LCFR, RM, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
 CHOSEN_ON = {

@@ -26,7 +26,8 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.engineering.river_convergence import LEVELS, SUBGAMES, first_below, marks
 from benchmarks.machine import anchor, describe, median_seconds
-from ps_cfr_spiel import DCFR, cfr
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.rules import DCFR
 
 PRODUCT_THERE = 1.03  # ms
 EPYC = 0.19 / 0.39  # of the default river, in ms

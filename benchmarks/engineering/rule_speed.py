@@ -13,8 +13,9 @@ import pyspiel
 
 import ps_cfr_spiel
 from benchmarks.machine import describe, median_seconds
-from ps_cfr_spiel import RULES, cfr
+from ps_cfr_spiel import cfr
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.rules import RULES
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 GAMES = {  # game: iterations of a run

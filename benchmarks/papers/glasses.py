@@ -18,7 +18,8 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from benchmarks.machine import add_flags, describe, keep, kept, median_seconds
-from ps_cfr_spiel import RM, PSCFRSolver, RMPlus
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.rules import RM, RMPlus
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "tests" / "shared"))
 from reference import sequence_form_value

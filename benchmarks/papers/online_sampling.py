@@ -16,7 +16,8 @@ import numpy as np
 import pyspiel
 
 from benchmarks.machine import add_flags, describe, keep, kept
-from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, online_runs
+from ps_cfr_spiel import OnlineOutcomeSampling, exploitability
+from ps_cfr_spiel.evaluation import online_runs
 from ps_cfr_spiel.evaluation.online_runs import OnlineRuns
 
 Curves = tuple[np.ndarray, np.ndarray, np.ndarray]  # iterations, and two fields of OnlineRuns

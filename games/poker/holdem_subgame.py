@@ -270,7 +270,7 @@ class HoldemSubgameState(pyspiel.State):
   def bet_sizes(self) -> dict[int, float]:
     """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
 
-    For `ps_cfr_spiel.TranslatedPolicy`.
+    For `ps_cfr_spiel.abstractions.TranslatedPolicy`.
     """
     game, here = self.get_game(), self.public_state
     called = max(here.spent)

@@ -7,5 +7,15 @@ with the same decisions, `program` runs on the devices, `solutions` holds the re
 from ps_cfr_spiel.batches.lists import read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
 from ps_cfr_spiel.batches.solve import solve_batch
+from ps_cfr_spiel.poker import RandomRivers, Situation, situation
 
-__all__ = ["Solution", "Solutions", "read_list", "solve_batch", "write_list"]
+__all__ = [
+  "RandomRivers",
+  "Situation",
+  "Solution",
+  "Solutions",
+  "read_list",
+  "situation",
+  "solve_batch",
+  "write_list",
+]

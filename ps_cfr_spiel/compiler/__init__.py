@@ -12,7 +12,7 @@ from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
 from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
-from ps_cfr_spiel.compiler.report import Report
+from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
 from ps_cfr_spiel.compiler.suits import FoldedTree, fold_suits
 
 __all__ = [
@@ -22,11 +22,13 @@ __all__ = [
   "MORE_CODE",
   "BayesianForm",
   "Deals",
+  "Finding",
   "FoldedTree",
   "Form",
   "Lines",
   "PublicCardsForm",
   "Report",
+  "Verdict",
   "build_tree",
   "check_game",
   "check_memory",

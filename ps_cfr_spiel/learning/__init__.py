@@ -16,11 +16,13 @@ except ModuleNotFoundError as error:
   ) from error
 
 from ps_cfr_spiel.learning.examples import Examples
-from ps_cfr_spiel.learning.fitting import Progress
-from ps_cfr_spiel.learning.learned_values import LearnedValues
+from ps_cfr_spiel.learning.fitting import Progress, Tensors
+from ps_cfr_spiel.learning.learned_values import BoundNetwork, LearnedValues
 from ps_cfr_spiel.learning.listening import SearchSampler
+from ps_cfr_spiel.learning.network import ValueNetwork
+from ps_cfr_spiel.learning.places import Frontier
 from ps_cfr_spiel.learning.ranges import ReachSampler
-from ps_cfr_spiel.learning.river_values import RiverValues
+from ps_cfr_spiel.learning.river_values import BoundRivers, RiverTensors, RiverValues
 from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.settings import TrainingSettings
@@ -29,15 +31,21 @@ from ps_cfr_spiel.learning.training import load_values, resume, train
 from ps_cfr_spiel.learning.turn_searches import rivers_met
 
 __all__ = [
+  "BoundNetwork",
+  "BoundRivers",
   "Examples",
+  "Frontier",
   "LearnedValues",
   "OneAhead",
   "Progress",
   "ReachSampler",
+  "RiverTensors",
   "RiverValues",
   "Rivers",
   "SearchSampler",
+  "Tensors",
   "TrainingSettings",
+  "ValueNetwork",
   "generate_examples",
   "load_values",
   "resume",

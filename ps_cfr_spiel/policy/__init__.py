@@ -7,7 +7,13 @@ finds places by them, and `read_locks` the strategies locked there. `post_proces
 `action_translation` plays them where more bet sizes are allowed.
 """
 
-from ps_cfr_spiel.policy.action_translation import MAPPINGS, TranslatedPolicy, bet_sizes, translate
+from ps_cfr_spiel.policy.action_translation import (
+  MAPPINGS,
+  TranslatedPolicy,
+  Understood,
+  bet_sizes,
+  translate,
+)
 from ps_cfr_spiel.policy.convert import strategies_of
 from ps_cfr_spiel.policy.naming import action_name, action_names, line_to, make_state, move_name
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
@@ -35,6 +41,7 @@ __all__ = [
   "Reach",
   "TranslatedPolicy",
   "TreePolicy",
+  "Understood",
   "Worth",
   "Worths",
   "action_name",

@@ -7,11 +7,19 @@ frontier of their lookahead, and a new value function goes there or into your ow
 from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Search
 from ps_cfr_spiel.search.searcher import Searcher, SearchSettings
-from ps_cfr_spiel.search.value_functions import BoundCFR, CFRValues, FrozenValues, SolvedValues, ValueFunction
+from ps_cfr_spiel.search.value_functions import (
+  BoundCFR,
+  BoundStrategies,
+  CFRValues,
+  FrozenValues,
+  SolvedValues,
+  ValueFunction,
+)
 
 __all__ = [
   "ROUND",
   "BoundCFR",
+  "BoundStrategies",
   "CFRValues",
   "FrozenValues",
   "Levels",

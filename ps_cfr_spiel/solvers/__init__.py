@@ -9,12 +9,12 @@ policies that search, each with its bot; `presets` are published settings.
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
-from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
+from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving, ResolvingBot, ResolvingPolicy
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
-from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling
+from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.played import UPDATES, LimitReachedError, PlayedExternalSolver, PlayedSolver
 from ps_cfr_spiel.solvers.played_mccfr import ESTIMATES, PlayedMCCFRSolver
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
@@ -23,6 +23,7 @@ from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,
   ExternalSamplingSolver,
+  Loop,
   OutcomeSamplingSolver,
   SamplingSolver,
   VRMCCFRSolver,
@@ -45,13 +46,17 @@ __all__ = [
   "HierarchicalMCCFRSolver",
   "HierarchicalPolicy",
   "LimitReachedError",
+  "Loop",
   "OnlineOutcomeSampling",
+  "OnlineOutcomeSamplingBot",
   "OutcomeSamplingSolver",
   "PSCFRSolver",
   "PlayedExternalSolver",
   "PlayedMCCFRSolver",
   "PlayedPolicy",
   "PlayedSolver",
+  "ResolvingBot",
+  "ResolvingPolicy",
   "SamplingSolver",
   "Solver",
   "SolvingBot",

@@ -58,7 +58,7 @@ class CFRPlusIRASolver(SplittingSolver):
       heuristic: k_h: most infostates that the heuristic samples in a turn.
       tolerance: see `abstraction.cfr_ira.Refinement`.
       relative: likewise.
-      abstraction: to begin with, or a key of `ps_cfr_spiel.abstract`; "initial" by default.
+      abstraction: to begin with, or a key of `abstractions.abstract`; "initial" by default.
       seed: see the class.
       skip: see the class.
       dtype: see the class.

@@ -93,7 +93,7 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
 
     Args:
       game: from `pyspiel.load_game`; its histories are walked.
-      abstraction: to begin with, or a key of `ps_cfr_spiel.abstract`; "initial" by default.
+      abstraction: to begin with, or a key of `abstractions.abstract`; "initial" by default.
       dtype: see the class.
       public_states: "closure", "observer" or "none"; see `build_tree`.
       limit: most histories to walk.

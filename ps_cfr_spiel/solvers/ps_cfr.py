@@ -65,7 +65,7 @@ class PSCFRSolver(TreeSolver):
       limit: most histories to walk.
       progress: show a progress bar while walking; see `build_tree`.
       memory: most bytes to take; see `build_tree`.
-      abstraction: of `ps_cfr_spiel.abstract`, or a key that it takes. The policies are still of the whole
+      abstraction: of `abstractions.abstract`, or a key that it takes. The policies are still of the whole
         game, and so is their exploitability, which an abstraction may keep from falling to zero.
       locks: what players must play after chosen lines, {"check, bet 200": an OpenSpiel policy, or {"fold": 1}
         for all hands}; see `policy.read_locks`. Everything else is solved around that, and value and

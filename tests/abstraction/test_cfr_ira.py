@@ -116,7 +116,7 @@ def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
   solver = ps_cfr_spiel.CFRPlusIRASolver(game, **options, dtype="float64", skip=0, public_states="none")
   tree, setting, run = solver._tree, solver._setting, on_host(solver._state)
   before = solver.abstraction.count
-  with ps_cfr_spiel.precision.precision("float64"):
+  with ps_cfr_spiel.runtime.precision("float64"):
     totals, gained, leaves = [None, None], [0.0, 0.0], [None, None]
     for t in range(8):
       for i in (0, 1):
@@ -165,7 +165,7 @@ def test_table_1(bound, worth, sets):
   )
   setting, run, won = solver._setting, on_host(solver._state), []
   payoff = np.array([[[0, 10], [1, 0]], [[0, 1], [10, 0]]])  # infostate, action, what player 2 plays
-  with ps_cfr_spiel.precision.precision("float64"):
+  with ps_cfr_spiel.runtime.precision("float64"):
     for t in range(400):
       tables = np.zeros(run.players[1].strategy[0].shape)
       tables[t % 2] = 1

@@ -10,6 +10,7 @@ from random_games import random_game
 import ps_cfr_spiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind, unbind
+from ps_cfr_spiel.abstractions import abstract, abstraction_loss
 from ps_cfr_spiel.device import precision, to_device
 
 KUHN = pyspiel.load_game("kuhn_poker")
@@ -31,7 +32,7 @@ def members(abstraction, game):
 
 def test_a_key_joins_what_it_does_not_tell_apart():
   """Kuhn: player 0's card is the first letter, player 1's too; p and b are what was played."""
-  found = members(ps_cfr_spiel.abstract(KUHN, lambda name, player: (name[0] == "0", name[1:])), KUHN)
+  found = members(abstract(KUHN, lambda name, player: (name[0] == "0", name[1:])), KUHN)
   assert found == [
     {frozenset({"0"}), frozenset({"1", "2"}), frozenset({"0pb"}), frozenset({"1pb", "2pb"})},
     {frozenset({"0p"}), frozenset({"1p", "2p"}), frozenset({"0b"}), frozenset({"1b", "2b"})},
@@ -39,14 +40,14 @@ def test_a_key_joins_what_it_does_not_tell_apart():
 
 
 def test_presets():
-  initial = ps_cfr_spiel.abstract(KUHN, "initial")
+  initial = abstract(KUHN, "initial")
   assert members(initial, KUHN) == [
     {frozenset("012"), frozenset({"0pb", "1pb", "2pb"})},
     {frozenset({"0p", "1p", "2p", "0b", "1b", "2b"})},
   ]
   assert (initial.count, initial.infostates, initial.words) == (3, 12, 0)
-  assert ps_cfr_spiel.abstract(KUHN, "identity").counts == (6, 6)
-  seen = ps_cfr_spiel.abstract(pyspiel.load_game(LEDUC), "observation")
+  assert abstract(KUHN, "identity").counts == (6, 6)
+  seen = abstract(pyspiel.load_game(LEDUC), "observation")
   assert initial.count < seen.count <= seen.infostates == 288
   assert "3 sets of 12 infostates (25.0%)" in initial.summary()
   for line in initial.summary().splitlines():  # a name does not run into its fact
@@ -55,7 +56,7 @@ def test_presets():
 
 def test_own_decisions_keep_infostates_apart():
   """Whatever the key: otherwise a path could meet a set twice."""
-  found = members(ps_cfr_spiel.abstract(KUHN, lambda name, player: 0), KUHN)
+  found = members(abstract(KUHN, lambda name, player: 0), KUHN)
   assert found[0] == {frozenset("012"), frozenset({"0pb", "1pb", "2pb"})}
 
 
@@ -77,7 +78,7 @@ def test_words_of_a_map():
 def test_laid_out_and_read_back(text):
   """Also in another layout of the same game: one row for each infostate, without types."""
   game = pyspiel.load_game(text)
-  found = ps_cfr_spiel.abstract(game, "initial")
+  found = abstract(game, "initial")
   for leaves in ("auto", "sparse"):
     tree = ps_cfr_spiel.build_tree(game, leaves)
     parts = bind(tree, found)
@@ -184,7 +185,7 @@ def reference_cfr_plus(game, set_of, iterations):
 def test_tables_of_sets_are_those_of_plain_cfr_on_the_merged_game(seed):
   game = KUHN if seed is None else random_game(seed)
   key = (lambda name, player: name[1:]) if seed is None else "initial"
-  abstraction = ps_cfr_spiel.abstract(game, key)
+  abstraction = abstract(game, key)
   solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", dtype="float64", abstraction=abstraction)
   solver.run(15)
   labels = solver.tree.names
@@ -224,11 +225,11 @@ def test_policies_are_of_the_whole_game(tmp_path):
 def test_loss_by_sets(seed):
   """Shares add up to what OpenSpiel says each best response wins; positive regrets bound them."""
   game = KUHN if seed is None else random_game(seed)
-  abstraction = ps_cfr_spiel.abstract(game, "initial")
+  abstraction = abstract(game, "initial")
   solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", abstraction=abstraction, dtype="float64")
   solver.run(20)
   policy = solver.average_policy()
-  loss = ps_cfr_spiel.abstraction_loss(game, policy, abstraction)
+  loss = abstraction_loss(game, policy, abstraction)
   table = policy.to_tabular()
   values = expected_game_score.policy_value(game.new_initial_state(), [table, table])
   assert loss.nash_conv == pytest.approx(exploitability.nash_conv(game, table), abs=1e-12)
@@ -256,7 +257,7 @@ def test_loss_by_hand(key, cards):
     for own in tree.players
   ]
   passing = ps_cfr_spiel.TreePolicy(KUHN, tree.names, strategies)
-  loss = ps_cfr_spiel.abstraction_loss(KUHN, passing, ps_cfr_spiel.abstract(KUHN, key))
+  loss = abstraction_loss(KUHN, passing, abstract(KUHN, key))
   assert loss.gains == pytest.approx((1, 1))
   found = {}
   for i in (0, 1):
@@ -280,7 +281,7 @@ def test_loss_by_hand(key, cards):
 def test_a_solution_loses_nothing():
   solver = ps_cfr_spiel.PSCFRSolver(KUHN, dtype="float64")
   solver.run(2000)
-  loss = ps_cfr_spiel.abstraction_loss(KUHN, solver.average_policy(), ps_cfr_spiel.abstract(KUHN, "identity"))
+  loss = abstraction_loss(KUHN, solver.average_policy(), abstract(KUHN, "identity"))
   assert max(*loss.shares[0], *loss.shares[1]) < 1e-5
 
 
@@ -290,7 +291,7 @@ def test_a_solution_loses_nothing():
 def test_a_key_that_joins_other_actions():
   game = pyspiel.load_game("liars_dice(numdice=1,dice_sides=2)")
   with pytest.raises(ValueError) as error:
-    ps_cfr_spiel.abstract(game, lambda name, player: 0)
+    abstract(game, lambda name, player: 0)
   assert "joins '" in str(error.value) and "with actions [" in str(error.value)
   assert str(error.value).count("with actions") == 2
 
@@ -299,29 +300,29 @@ def test_other_actions_may_be_matched_by_order():
   game = pyspiel.load_game("glasses(edges=0-1 1-2 2-3 3-0,start=3:1,turns=2,stay=no)")
   key = lambda name, player: player  # noqa: E731
   with pytest.raises(ValueError, match="by_order=True matches them by their order"):
-    ps_cfr_spiel.abstract(game, key)
-  joined = ps_cfr_spiel.abstract(game, key, by_order=True)
+    abstract(game, key)
+  joined = abstract(game, key, by_order=True)
   assert joined.count < joined.infostates
 
 
 def test_wrong_input():
   leduc = pyspiel.load_game(LEDUC)
-  other = ps_cfr_spiel.abstract(KUHN, "initial")
+  other = abstract(KUHN, "initial")
   with pytest.raises(ValueError, match=r"The abstraction is one of kuhn_poker\(\), not of leduc_poker"):
     ps_cfr_spiel.PSCFRSolver(leduc, abstraction=other)
   with pytest.raises(ValueError, match="The abstraction is one of kuhn_poker"):
     bind(ps_cfr_spiel.build_tree(leduc), other)
   with pytest.raises(ValueError, match=r"Unknown key 'suits'.*'observation', 'initial', 'identity'"):
-    ps_cfr_spiel.abstract(KUHN, "suits")
+    abstract(KUHN, "suits")
   with pytest.raises(ValueError, match=r"The key of '0' is \[\], which Python cannot hash"):
-    ps_cfr_spiel.abstract(KUHN, lambda name, player: [])
+    abstract(KUHN, lambda name, player: [])
   with pytest.raises(ValueError, match="Expected an Abstraction, such as abstract makes, got None"):
     bind(ps_cfr_spiel.build_tree(KUHN), None)
   for dtype in ("int32", "float16", "bfloat16", None, "x"):
     with pytest.raises(ValueError, match="Unknown dtype"):
-      ps_cfr_spiel.abstraction_loss(KUHN, None, other, dtype)
+      abstraction_loss(KUHN, None, other, dtype)
   with pytest.raises(ValueError, match="by_order must be True or False, got 1"):
-    ps_cfr_spiel.abstract(KUHN, "initial", by_order=1)
+    abstract(KUHN, "initial", by_order=1)
   tree = ps_cfr_spiel.build_tree(KUHN)
   all_in_one = (np.zeros(6, int), other.sets[1]), (np.zeros(1, int), other.origin[1])
   one_set = Abstraction(other.game, "all", *all_in_one)

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from ps_cfr_spiel import RandomRivers, join_processes, solve_batch, use_cores
+from ps_cfr_spiel.batches import RandomRivers, solve_batch
+from ps_cfr_spiel.runtime import join_processes, use_cores
 
 COUNT, CHUNK = 14, 4
 PROGRAM = """
@@ -16,9 +17,9 @@ import os, signal, sys
 import ps_cfr_spiel
 
 folder, cores, coordinator, process, chunks = sys.argv[1:]
-ps_cfr_spiel.use_cores(int(cores))
+ps_cfr_spiel.runtime.use_cores(int(cores))
 if coordinator:
-  ps_cfr_spiel.join_processes(coordinator, 2, int(process))
+  ps_cfr_spiel.runtime.join_processes(coordinator, 2, int(process))
 if chunks:  # killed in the middle of writing one more
   written, replace = [], os.replace
   def watched(*paths):
@@ -28,8 +29,8 @@ if chunks:  # killed in the middle of writing one more
       os.kill(os.getpid(), signal.SIGKILL)
     replace(*paths)
   os.replace = watched
-rivers = ps_cfr_spiel.RandomRivers({count}, seed=1, ratios=(1.0,), pot=20, bets="a")
-ps_cfr_spiel.solve_batch(
+rivers = ps_cfr_spiel.batches.RandomRivers({count}, seed=1, ratios=(1.0,), pot=20, bets="a")
+ps_cfr_spiel.batches.solve_batch(
   rivers, iterations=30, hands="all", chunk={chunk}, output=folder, progress=False
 )
 """

@@ -5,13 +5,13 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability
 
-import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver, RMPlus, solve_batch
-from ps_cfr_spiel.batches import solve
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.batches import solve, solve_batch
 from ps_cfr_spiel.batches.groups import groups
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import RandomRivers, situation
+from ps_cfr_spiel.rules import RMPlus
 
 # Everywhere both players have 17 to 24 hands, so that few programs are compiled.
 BOARDS = ("9s7c5s4h3c", "KhKd8c4s2h", "2c2d2h7s8d", "Qd6d5c5h2h", "7s6s5s4s3s")
@@ -345,7 +345,6 @@ def test_hands_that_cannot_be_dealt_are_left_out():
 
 def test_no_situations():
   assert list(solve_batch([], progress=False)) == []
-  assert ps_cfr_spiel.solve_batch is solve_batch
 
 
 def test_another_batch_in_the_same_folder_is_read_anew(tmp_path):

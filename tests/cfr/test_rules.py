@@ -8,8 +8,9 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import DCFR, LCFR, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, PSCFRSolver, RMPlus
+from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.cfr import make_rule, normalise, rule_header
+from ps_cfr_spiel.rules import DCFR, LCFR, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
 
 
 def steps(rule, regrets):

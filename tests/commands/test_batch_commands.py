@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ps_cfr_spiel import RandomRivers
+from ps_cfr_spiel.batches import RandomRivers
 from ps_cfr_spiel.commands import program
 
 SPOTS = """board,pot,stack,bets,ranges

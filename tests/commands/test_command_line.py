@@ -111,7 +111,7 @@ def test_evaluate_agrees_with_openspiel(solved):
 def test_evaluate_rounds_first(solved):
   out, _ = program("evaluate", solved[0] / "run.npz", "--post_processing=purify")
   policy = ps_cfr_spiel.load_policy(solved[0] / "run.npz")
-  rounded = ps_cfr_spiel.post_process(policy.game, policy, "purify")
+  rounded = ps_cfr_spiel.abstractions.post_process(policy.game, policy, "purify")
   expected = exploitability.exploitability(policy.game, rounded)
   found = re.search(r"^exploitability: +(\S+) chips", out, re.M)
   assert float(found[1]) == pytest.approx(expected, rel=1e-3)
@@ -286,7 +286,7 @@ def test_options_reach_the_solver(tmp_path, capsys):
   options = ["--rule=dcfr", "--noalternating", "--skip=2", "--dtype=float64", "--leaves=sparse", "--noplot"]
   assert command_line.run(["solve", "kuhn_poker", *options, "--iterations=4", f"--output={tmp_path}"]) == 0
   solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
-  assert solver.rule == ps_cfr_spiel.DCFR()
+  assert solver.rule == ps_cfr_spiel.rules.DCFR()
   assert (solver.alternating, solver.skip, solver.dtype) == (False, 2, "float64")
   assert solver.tree.leaves.kind == "sparse"
   assert "DCFR" in capsys.readouterr().out

@@ -6,8 +6,8 @@ import pytest
 from chases import play
 
 import ps_cfr_spiel
-from ps_cfr_spiel import glasses_beliefs
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.views import glasses as glasses_beliefs
 from ps_cfr_spiel.views import spot
 
 

@@ -9,11 +9,12 @@ from random_games import random_game
 from reference import common_knowledge, sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel import RM, PSCFRSolver, RMPlus, build_tree
+from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.compiler.from_histories import own_choices
 from ps_cfr_spiel.histories import last_choices
 from ps_cfr_spiel.histories.public_states import public_partition
 from ps_cfr_spiel.histories.walker import walk
+from ps_cfr_spiel.rules import RM, RMPlus
 
 BATTLESHIP = (
   "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2,"

@@ -17,7 +17,7 @@ COMPILED = (  # what a process compiles itself, instead of reading it
   "from jax import monitoring\n"
   "names = []\n"
   "monitoring.register_event_listener(lambda name, **_: names.append(name))\n"
-  "print(ps_cfr_spiel.keep_compiled_code(*sys.argv[1:]))\n"
+  "print(ps_cfr_spiel.runtime.keep_compiled_code(*sys.argv[1:]))\n"
   "ps_cfr_spiel.PSCFRSolver(pyspiel.load_game('leduc_poker')).run(5)\n"
   "print(names.count('/jax/compilation_cache/cache_hits'))\n"
 )
@@ -82,7 +82,7 @@ def test_homes_that_do_not_exist(monkeypatch):
 def test_a_cache_of_the_users_own_stays(tmp_path):
   code = (
     "import jax, ps_cfr_spiel, sys; jax.config.update('jax_compilation_cache_dir', sys.argv[1])\n"
-    "print(ps_cfr_spiel.keep_compiled_code(sys.argv[2]))"
+    "print(ps_cfr_spiel.runtime.keep_compiled_code(sys.argv[2]))"
   )
   assert run(code, tmp_path / "own", tmp_path / "other") == [str(tmp_path / "own")]
   assert not (tmp_path / "other").exists()
@@ -90,7 +90,7 @@ def test_a_cache_of_the_users_own_stays(tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path):
   (tmp_path / "file").write_text("")
-  code = "import ps_cfr_spiel, sys; print(ps_cfr_spiel.keep_compiled_code(sys.argv[1]))"
+  code = "import ps_cfr_spiel, sys; print(ps_cfr_spiel.runtime.keep_compiled_code(sys.argv[1]))"
   assert run(code, tmp_path / "file" / "below") == ["None"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from cuts import levels
 from game_shapes import Shape, game_of
 
-from ps_cfr_spiel import Subgames, build_tree, cfr
+from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.device import compilation, to_device
 from ps_cfr_spiel.mccfr import (
   ExternalSampling,
@@ -23,7 +23,7 @@ from ps_cfr_spiel.mccfr import (
   PublicSampling,
   ZeroBaseline,
 )
-from ps_cfr_spiel.subgames import GADGETS
+from ps_cfr_spiel.subgames import GADGETS, Subgames
 from ps_cfr_spiel.tree import why_unavailable
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"

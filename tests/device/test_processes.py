@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from ps_cfr_spiel import join_processes
 from ps_cfr_spiel.device import log_path, processes, run_together
+from ps_cfr_spiel.runtime import join_processes
 
 STOPS = """
 import sys, time

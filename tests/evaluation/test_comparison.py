@@ -5,8 +5,7 @@ import pytest
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import comparison
-from ps_cfr_spiel.evaluation import Point
+from ps_cfr_spiel.evaluation import Point, comparison
 from ps_cfr_spiel.evaluation.comparison import Run
 
 FEW = {

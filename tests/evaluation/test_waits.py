@@ -6,7 +6,8 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import matches
+from ps_cfr_spiel import batches, evaluation, matches
+from ps_cfr_spiel.abstractions import abstract, abstraction_loss
 
 GAME = pyspiel.load_game("kuhn_poker")
 
@@ -26,11 +27,15 @@ def uniform():
 @pytest.mark.parametrize(
   ("module", "notice", "wait"),
   [
-    ("evaluation.local_best_response", "waiting", lambda: ps_cfr_spiel.local_best_response(GAME, uniform())),
+    (
+      "evaluation.local_best_response",
+      "waiting",
+      lambda: matches.local_best_response(GAME, uniform()),
+    ),
     (
       "evaluation.match_results",
       "waiting",
-      lambda: ps_cfr_spiel.evaluate_match(GAME, [matches.Played(0, (0, 1, 0, 0))], uniform()),
+      lambda: matches.evaluate_match(GAME, [matches.Played(0, (0, 1, 0, 0))], uniform()),
     ),
     (
       "evaluation.matches",
@@ -40,20 +45,24 @@ def uniform():
     (
       "evaluation.sampling_runs",
       "waiting",
-      lambda: ps_cfr_spiel.sampling_runs(GAME, seeds=[0], iterations=2),
+      lambda: evaluation.sampling_runs(GAME, seeds=[0], iterations=2),
     ),
     (
       "evaluation.online_runs",
       "waiting",
-      lambda: everywhere(lambda oos: ps_cfr_spiel.online_runs(oos, [0], [2])),
+      lambda: everywhere(lambda oos: evaluation.online_runs(oos, [0], [2])),
     ),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
-    ("batches.solve", "waiting", lambda: ps_cfr_spiel.solve_batch([{"board": "Ks7d2c5h9s"}], iterations=1)),
+    (
+      "batches.solve",
+      "waiting",
+      lambda: batches.solve_batch([{"board": "Ks7d2c5h9s"}], iterations=1),
+    ),
     (
       "abstraction.loss",
       "waiting",
-      lambda: ps_cfr_spiel.abstraction_loss(GAME, uniform(), ps_cfr_spiel.abstract(GAME, "initial")),
+      lambda: abstraction_loss(GAME, uniform(), abstract(GAME, "initial")),
     ),
   ],
 )

@@ -12,11 +12,13 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import CFRValues, ContinualResolving, SolvedValues, Subgames, storage
+from ps_cfr_spiel import ContinualResolving, storage
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning import Examples, LearnedValues, OneAhead, generate_examples, resume, train
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
 from ps_cfr_spiel.learning.places import Frontier, Slots, frontier_groups
+from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.values import CFRValues, SolvedValues
 
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 

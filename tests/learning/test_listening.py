@@ -7,11 +7,12 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import CFRValues, Subgames
 from ps_cfr_spiel.learning import SearchSampler, generate_examples
 from ps_cfr_spiel.learning.listening import Listener
 from ps_cfr_spiel.learning.places import Frontier, even_if_zero
 from ps_cfr_spiel.search import Searcher
+from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.values import CFRValues
 
 DICE = "liars_dice(dice_sides=2)"
 MARKS = [1, 4]

@@ -9,7 +9,8 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames, solve_batch
+from ps_cfr_spiel import ContinualResolving
+from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning import (
   LearnedValues,
@@ -23,6 +24,8 @@ from ps_cfr_spiel.learning import (
 from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, hand_places, up_to_suits
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import RandomRivers
+from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.values import CFRValues
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
 TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"

@@ -8,7 +8,6 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import CFRValues
 from ps_cfr_spiel.learning import (
   Examples,
   LearnedValues,
@@ -20,6 +19,7 @@ from ps_cfr_spiel.learning import (
   train,
   training,
 )
+from ps_cfr_spiel.values import CFRValues
 
 TURNS = importlib.import_module("ps_cfr_spiel.learning.self_play")  # the function hides it
 DICE = "liars_dice(dice_sides=2)"

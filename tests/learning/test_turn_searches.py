@@ -4,12 +4,14 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import CFRValues, Subgames, solve_batch
+from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.learning import Rivers, RiverValues, rivers_met
 from ps_cfr_spiel.learning.listening import Listener
 from ps_cfr_spiel.learning.river_values import turn_of
 from ps_cfr_spiel.learning.rivers import Rivers as Data
 from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.values import CFRValues
 
 POT, OPTIONS = 200, {"pot": 200, "ratios": (1.0,), "bets": "1;x", "each": 6, "most": 12, "progress": False}
 

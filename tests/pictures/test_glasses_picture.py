@@ -7,8 +7,8 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.pursuit import graphs
 from test_pictures import assert_nothing_cut_off
 
-from ps_cfr_spiel import glasses_beliefs
 from ps_cfr_spiel.pictures import glasses
+from ps_cfr_spiel.views import glasses as glasses_beliefs
 
 
 class Prefers(openspiel_policy.Policy):

@@ -157,7 +157,7 @@ def dealt():
 
 def batch(folder):
   """Two solved games, or those that the folder has."""
-  return ps_cfr_spiel.solve_batch([KUHN] * 2, iterations=2, output=folder, progress=False)
+  return ps_cfr_spiel.batches.solve_batch([KUHN] * 2, iterations=2, output=folder, progress=False)
 
 
 @functools.cache

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from reference import sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel import RULES, PSCFRSolver, TreePolicy, build_tree
+from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree
 from ps_cfr_spiel.policy import make_state
+from ps_cfr_spiel.rules import RULES
 
 EXAMPLES = itertools.count(1)
 LEAST = 1e-9  # relative to the scale of utilities

@@ -11,10 +11,12 @@ import pyspiel
 import pytest
 from cuts import TURN
 
-from ps_cfr_spiel import CFRValues, ContinualResolving, Subgames
+from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.search import Levels, searcher
 from ps_cfr_spiel.search.promises import find_ends
+from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.tree import PublicState, children
+from ps_cfr_spiel.values import CFRValues
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 RIVER = "river_subgame(board=KhKd8c4s2h,bets=0.5 1 2 a,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"

@@ -10,10 +10,12 @@ from cuts import at_roots, levels, ranges_at, reaches, root_histories, rounded
 from random_policies import random_policy
 from reference_subgames import Game, tables_of
 
-from ps_cfr_spiel import LCFR, RM, CFRValues, PSCFRSolver, SolvedValues, Subgames, build_tree, cfr
+from ps_cfr_spiel import PSCFRSolver, build_tree, cfr
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.subgames import unsafe
+from ps_cfr_spiel.rules import LCFR, RM
+from ps_cfr_spiel.subgames import Subgames, unsafe
 from ps_cfr_spiel.tree import sequence_reach
+from ps_cfr_spiel.values import CFRValues, SolvedValues
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"

@@ -8,10 +8,10 @@ import pyspiel
 from random_games import random_game
 from reference_subgames import Game, tables_of
 
-from ps_cfr_spiel import Subgames, build_tree
+from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.histories import Walked
-from ps_cfr_spiel.subgames import Shape, unsafe
+from ps_cfr_spiel.subgames import Shape, Subgames, unsafe
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"

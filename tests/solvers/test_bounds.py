@@ -9,9 +9,10 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import RM, RULES, ContinualResolving, OutcomeSamplingSolver, PSCFRSolver
+from ps_cfr_spiel import ContinualResolving, OutcomeSamplingSolver, PSCFRSolver
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.rules import RM, RULES
 
 PAYOFFS = np.array([[3.0, -1.0, 0.5], [-2.0, 1.0, 0.0], [1.0, 0.0, -1.5]])
 
@@ -151,20 +152,20 @@ def test_bad_arguments_elsewhere():
   with pytest.raises(ValueError, match=r"Unknown rule \[\]"):
     ps_cfr_spiel.rules.make_rule({"name": []})
   with pytest.raises(ValueError, match="seeds must be a sequence, got 3"):
-    ps_cfr_spiel.sampling_runs(game, seeds=3)
+    ps_cfr_spiel.evaluation.sampling_runs(game, seeds=3)
   with pytest.raises(ValueError, match="public_states must be a sequence, got None"):
-    ps_cfr_spiel.Subgames.of(game).cut(None)
+    ps_cfr_spiel.subgames.Subgames.of(game).cut(None)
   for options in ("x", [1], {"seed": 3}):
     with pytest.raises(ValueError, match="options must be a mapping of the solver's options but seed"):
-      ps_cfr_spiel.sampling_runs(game, options, seeds=[0])
+      ps_cfr_spiel.evaluation.sampling_runs(game, options, seeds=[0])
   with pytest.raises(
     ValueError, match="solver must be a class of sampling solvers, such as VRMCCFRSolver, got"
   ):
-    ps_cfr_spiel.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.CFRPlusIRASolver)
+    ps_cfr_spiel.evaluation.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.CFRPlusIRASolver)
   for coordinator, seconds, message in (
     (5, 1, "coordinator=5: expected an address and a port"),
     ("localhost:4321", None, "seconds must be a number of at least 0, got None"),
     ("localhost:4321", float("nan"), "seconds must be a number of at least 0, got nan"),
   ):
     with pytest.raises(ValueError, match=message):
-      ps_cfr_spiel.join_processes(coordinator, 2, 1, seconds)
+      ps_cfr_spiel.runtime.join_processes(coordinator, 2, 1, seconds)

@@ -8,14 +8,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import (
-  HierarchicalMCCFRSolver,
-  PSCFRSolver,
-  evaluate_policy,
-  load_policy,
-  load_solver,
-  post_process,
-)
+from ps_cfr_spiel import HierarchicalMCCFRSolver, PSCFRSolver, evaluate_policy, load_policy, load_solver
+from ps_cfr_spiel.abstractions import post_process
 
 GAME = "leduc_poker"
 PROGRAM = """
@@ -23,9 +17,9 @@ import sys
 import ps_cfr_spiel
 
 processes, process, port, path, devices, output = sys.argv[1:]
-ps_cfr_spiel.use_cores(int(devices))
+ps_cfr_spiel.runtime.use_cores(int(devices))
 if processes != "1":
-  ps_cfr_spiel.join_processes(f"localhost:{port}", int(processes), int(process))
+  ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", int(processes), int(process))
 solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
 solver.run(5, checkpoint=output)
 """

@@ -14,8 +14,9 @@ from open_spiel.python.bots.policy import PolicyBot
 from reference_subgames import Game, profile_of, tables_of
 
 import ps_cfr_spiel
-from ps_cfr_spiel import CFRValues, ContinualResolving, PSCFRSolver, SolvedValues, TreePolicy
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, TreePolicy
 from ps_cfr_spiel.search import Search
+from ps_cfr_spiel.values import CFRValues, SolvedValues
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 RICHER = RIVER.replace("stack", "bets=0.5 1 2 a,stack")

@@ -7,8 +7,9 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import CFRValues, ContinualResolving, build_tree
+from ps_cfr_spiel import ContinualResolving, build_tree
 from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.values import CFRValues
 
 # No showdown of these hands is a tie: where regrets are exactly zero, rounding decides what is played.
 TURN = "holdem_subgame(deck=6x2,board=3c6d2d4c,stack=200,ranges=7d6c 7d3d;5c4d 6c5c)"

@@ -7,9 +7,10 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import CFRValues, ContinualResolving
+from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.search.value_functions import FrozenValues
 from ps_cfr_spiel.subgames import cfr_d, unsafe
+from ps_cfr_spiel.values import CFRValues
 
 
 def load(name):

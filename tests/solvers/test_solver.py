@@ -13,7 +13,8 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from reference import policy_table, sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel import RM, RULES, PSCFRSolver, RMPlus
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.rules import RM, RULES, RMPlus
 from ps_cfr_spiel.solvers import exact
 from ps_cfr_spiel.solvers import solver as base
 

@@ -9,9 +9,10 @@ from cuts import TURN, at_roots, common_shape, known_at, levels, ranges_at, reac
 from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
-from ps_cfr_spiel import RMPlus, Subgames, build_tree, cfr
+from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.subgames import GADGETS, cfr_d, max_margin, unsafe
+from ps_cfr_spiel.rules import RMPlus
+from ps_cfr_spiel.subgames import GADGETS, Subgames, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.ranged_leaves import GadgetLeaves
 from ps_cfr_spiel.tree import best_response_values, sequence_reach
 

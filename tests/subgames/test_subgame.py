@@ -22,11 +22,11 @@ from cuts import (
 )
 from reference_subgames import tables_of
 
-from ps_cfr_spiel import Subgames, build_tree
+from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.compiler import one_row_per_infostate
 from ps_cfr_spiel.search import SolvedValues
 from ps_cfr_spiel.search.value_functions import FrozenValues
-from ps_cfr_spiel.subgames import FrontierLeaves
+from ps_cfr_spiel.subgames import FrontierLeaves, Subgames
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 DICE = "liars_dice(dice_sides=3)"

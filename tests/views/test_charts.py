@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
-from ps_cfr_spiel import charts
 from ps_cfr_spiel.policy import letters
-from ps_cfr_spiel.views import spot
+from ps_cfr_spiel.views import charts, spot
 
 GAME = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 

@@ -4,7 +4,7 @@ import pytest
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 import ps_cfr_spiel
-from ps_cfr_spiel import glasses_beliefs
+from ps_cfr_spiel.views import glasses as glasses_beliefs
 
 PATH = "glasses(edges=0-1 1-2 2-3 3-4 4-5,start=2:0 5,turns=2)"
 

@@ -1,0 +1,28 @@
+"""Value functions at the end of a lookahead: from solutions, from CFR, learned (with the extra `learn`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from ps_cfr_spiel.search import CFRValues, SolvedValues, ValueFunction
+from ps_cfr_spiel.subgames import BoundValues
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.learning import LearnedValues, RiverValues, load_values
+
+__all__ = [
+  "BoundValues",
+  "CFRValues",
+  "LearnedValues",
+  "RiverValues",
+  "SolvedValues",
+  "ValueFunction",
+  "load_values",
+]
+
+
+def __getattr__(name: str) -> Any:
+  """Import `learning`, whose libraries are an extra, on the first use of a name from there."""
+  if name in __all__:
+    from ps_cfr_spiel import learning
+
+    return getattr(learning, name)
+  raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
