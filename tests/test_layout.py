@@ -110,11 +110,12 @@ def faults(sources):
 
 
 def face(sources, room):
-  """The names that a room's `__all__` hands to other rooms."""
-  for node in sources[f"ps_cfr_spiel.{room}"].body:
-    if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
-      return set(ast.literal_eval(node.value))
-  return set()
+  """The names that a room hands to other rooms: those that its `__init__.py` imports or defines."""
+  nodes = [*ast.walk(sources[f"ps_cfr_spiel.{room}"])]
+  own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+  return own | {
+    alias.asname or alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+  }
 
 
 @pytest.fixture(scope="module")

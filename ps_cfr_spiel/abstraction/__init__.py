@@ -32,34 +32,3 @@ from ps_cfr_spiel.abstraction.maps import (
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets
 from ps_cfr_spiel.abstraction.public_clusters import board_distances, public_clusters, spread
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
-
-__all__ = [
-  "MOST_ROWS",
-  "PRESETS",
-  "Abstraction",
-  "Buckets",
-  "Distance",
-  "Key",
-  "Loss",
-  "Partition",
-  "abstract",
-  "abstract_tree",
-  "abstraction_loss",
-  "along",
-  "as_sets",
-  "bind",
-  "board_distances",
-  "bucketed",
-  "carrying",
-  "cfr_ira",
-  "cluster_equities",
-  "fpira",
-  "from_file",
-  "greedy_distances",
-  "line_distances",
-  "public_clusters",
-  "spread",
-  "squared",
-  "to_arrays",
-  "unbind",
-]

@@ -14,27 +14,3 @@ from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
 from ps_cfr_spiel.compiler.suits import FoldedTree, fold_suits
-
-__all__ = [
-  "COMPILING",
-  "FEW_PAIRS",
-  "LEAVES",
-  "MORE_CODE",
-  "BayesianForm",
-  "Deals",
-  "Finding",
-  "FoldedTree",
-  "Form",
-  "Lines",
-  "PublicCardsForm",
-  "Report",
-  "Verdict",
-  "build_tree",
-  "check_game",
-  "check_memory",
-  "check_needs",
-  "fold_suits",
-  "load_game",
-  "one_row_per_infostate",
-  "quiet_stderr",
-]

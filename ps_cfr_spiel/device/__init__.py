@@ -19,26 +19,3 @@ from ps_cfr_spiel.device.processes import (
   sum_over_processes,
 )
 from ps_cfr_spiel.device.watching import asked_to_stop, exit_with_parent, log_path, run_together
-
-__all__ = [
-  "DTYPES",
-  "asked_to_stop",
-  "barrier",
-  "broadcast",
-  "cache_folder",
-  "check_dtype",
-  "check_finite",
-  "exit_with_parent",
-  "is_first_process",
-  "jit",
-  "join_processes",
-  "keep_compiled_code",
-  "log_path",
-  "precision",
-  "process_count",
-  "run_together",
-  "sum_over_processes",
-  "to_device",
-  "trim_heap",
-  "use_cores",
-]

@@ -17,27 +17,3 @@ from ps_cfr_spiel.evaluation.matches import BOTS
 from ps_cfr_spiel.evaluation.online_runs import online_runs
 from ps_cfr_spiel.evaluation.points import Point, is_round, next_measurement, read_points, write_points
 from ps_cfr_spiel.evaluation.sampling_runs import Runs, sampling_runs
-
-__all__ = [
-  "BOTS",
-  "LocalBestResponse",
-  "LocalBestResponseBot",
-  "MatchResult",
-  "Played",
-  "Point",
-  "Runs",
-  "Score",
-  "comparison",
-  "evaluate_match",
-  "evaluate_policy",
-  "exploitability",
-  "is_round",
-  "local_best_response",
-  "matches",
-  "next_measurement",
-  "online_runs",
-  "read_points",
-  "sampling_runs",
-  "table",
-  "write_points",
-]

@@ -8,8 +8,8 @@ serves searches.
 """
 
 try:
-  import equinox  # noqa: F401
-  import optax  # noqa: F401
+  import equinox
+  import optax
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError(
     "Learned values need equinox and optax: run pip install 'ps_cfr_spiel[learn]'"

@@ -4,5 +4,3 @@ May use: the ground. A library's sources and its callers stand together, in `tre
 """
 
 from ps_cfr_spiel.native.library import Library, handler
-
-__all__ = ["Library", "handler"]

@@ -7,7 +7,7 @@ global state. Save one with `figure.savefig("name.png")`.
 """
 
 try:
-  import matplotlib  # noqa: F401
+  import matplotlib
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: run pip install 'ps_cfr_spiel[plot]'") from error
 

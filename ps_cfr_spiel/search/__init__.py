@@ -15,19 +15,3 @@ from ps_cfr_spiel.search.value_functions import (
   SolvedValues,
   ValueFunction,
 )
-
-__all__ = [
-  "ROUND",
-  "BoundCFR",
-  "BoundStrategies",
-  "CFRValues",
-  "FrozenValues",
-  "Levels",
-  "Lookahead",
-  "Search",
-  "SearchSettings",
-  "Searcher",
-  "SolvedValues",
-  "ValueFunction",
-  "by_row",
-]

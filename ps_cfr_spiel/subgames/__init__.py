@@ -19,23 +19,3 @@ from ps_cfr_spiel.subgames.ranged_leaves import (
 )
 from ps_cfr_spiel.subgames.shapes import PadTo, Shape
 from ps_cfr_spiel.subgames.subgame import Subgame
-
-__all__ = [
-  "GADGETS",
-  "BoundValues",
-  "EchoedRanges",
-  "FrontierLeaves",
-  "Gadget",
-  "PadTo",
-  "RangedLeaves",
-  "Ranges",
-  "RootInfostates",
-  "Shape",
-  "Subgame",
-  "Subgames",
-  "cfr_d",
-  "max_margin",
-  "unsafe",
-  "with_beyond",
-  "with_ranges",
-]

@@ -14,31 +14,3 @@ from ps_cfr_spiel.views.explore import explore_page
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
 from ps_cfr_spiel.views.units import board_of, in_unit, number_text, pot_of, seat_of, unit_of, with_unit
-
-__all__ = [
-  "CHASER",
-  "Spot",
-  "SpotWorth",
-  "action_name",
-  "behaviour_text",
-  "board_of",
-  "certificate",
-  "chance_moves",
-  "charts",
-  "evader_belief",
-  "explore_page",
-  "glasses",
-  "grouped",
-  "has_spots",
-  "in_unit",
-  "labels_of",
-  "number_text",
-  "pot_of",
-  "pursuit",
-  "seat_of",
-  "spot",
-  "spot_after",
-  "unit_of",
-  "with_unit",
-  "worth_at",
-]
