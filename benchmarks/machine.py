@@ -12,6 +12,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +88,42 @@ def in_process(module: str, *words: str, timeout: float | None = None, **environ
   return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def add_flags(parser: argparse.ArgumentParser, what: str) -> None:
-  """Adds --plot, and --redraw."""
-  parser.add_argument("--plot", help=f"file to draw {what} to; the figures are kept under its name")
-  parser.add_argument("--redraw", action="store_true", help="run nothing: draw what the last run kept")
+def flags(doc: str, **defaults: Any) -> argparse.Namespace:
+  """Reads the command line: a flag for each default, of its type; `doc` is the help.
+
+  A tuple is the choice of a first word, a list takes several values, False is a switch; None stands for a
+  text and a type for a value of it, None where the flag is not given.
+  """
+  parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+  for name, default in defaults.items():
+    if isinstance(default, tuple):
+      parser.add_argument(name, choices=default)
+    elif default is False:
+      parser.add_argument(f"--{name}", action="store_true")
+    elif isinstance(default, list):
+      parser.add_argument(f"--{name}", nargs="*", default=default, type=type(default[0]) if default else str)
+    elif default is None or isinstance(default, type):
+      parser.add_argument(f"--{name}", type=default or str)
+    else:
+      parser.add_argument(f"--{name}", default=default, type=type(default))
+  return parser.parse_args()
+
+
+def picture(
+  options: argparse.Namespace, measure: Callable[[], Any], draw: Callable[[Any, str], None]
+) -> None:
+  """Measures; with --plot=FILE keeps the figures in benchmarks/data and draws them, with --redraw only draws.
+
+  `draw` is given the figures as JSON has them: lists, and keys as text.
+  """
+  if not options.redraw:
+    print(describe(), flush=True)
+    found = measure()
+    if options.plot:
+      keep(options.plot, found)
+  if options.plot:
+    draw(kept(options.plot), options.plot)
+    print(f"drawn: {options.plot}")
 
 
 def keep(picture: str | Path, found: Any) -> None:

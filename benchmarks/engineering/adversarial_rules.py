@@ -1,11 +1,12 @@
 """Searches for games on which a regret rule does worst, and follows them to a hundred times the iterations.
 
   python -m benchmarks.engineering.adversarial_rules [--rules nrm+ rm+] [--games "3 x 3" "4 x 4" Kuhn]
-    [--seconds 60] [--iterations 1000] [--follow 1 10 100] [--plot docs/adversarial_rules.png]
+    [--plot docs/adversarial_rules.png]
 
 A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
-population of them evolves by random changes; what is sought is high exploitability of the average policy
-after the given iterations. Exploitability is exact, in float64, as a share of the span of the game's payoffs.
+population of them evolves by random changes for --seconds; what is sought is high exploitability of the
+average policy after --iterations. The worst are followed to the multiples --follow of these. Exploitability
+is exact, in float64, as a share of the span of the game's payoffs. --save keeps the worst games, as arrays.
 """
 
 import argparse
@@ -18,12 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from benchmarks.machine import add_flags, describe, keep, kept
+from benchmarks.machine import flags, picture
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.tree import PublicTree, evaluate
 
 
@@ -134,22 +135,8 @@ def search(course, leaves: int, iterations: int, seconds: float, rng, population
   return parents[order], generations
 
 
-def main() -> None:
-  """Prints each rule's worst games and where all rules go on them; draws the courses."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--rules", nargs="*", default=[name for name in RULES if name != "rm"], choices=RULES)
-  parser.add_argument("--games", nargs="*", default=["3 x 3"], choices=FAMILIES)
-  parser.add_argument("--seconds", type=float, default=60, help="of search for each rule and family")
-  parser.add_argument("--iterations", type=int, default=1000, help="after which games are judged")
-  parser.add_argument("--follow", type=int, nargs="*", default=[1, 10, 100], help="times as many iterations")
-  parser.add_argument("--simultaneous", action="store_true", help="both players answer old strategies")
-  parser.add_argument("--seed", type=int, default=0)
-  add_flags(parser, "the courses")
-  parser.add_argument("--save", help="file for the worst games, as arrays named by rule and family")
-  options = parser.parse_args()
-  if options.redraw:
-    return draw(*kept(options.plot), options.plot)
-  print(describe())
+def hunt(options: argparse.Namespace) -> tuple[list[int], dict]:
+  """Prints each rule's worst games and where all rules go on them; the courses, by games."""
   shown = [options.iterations * factor for factor in sorted(options.follow)]
   marks = np.unique(np.geomspace(options.iterations / 10, shown[-1], 13).round().astype(int)).tolist()
   worst, curves = {}, {}
@@ -167,9 +154,7 @@ def main() -> None:
       curves[f"{name}: worst found for {hunted}"] = lines
   if options.save:
     np.savez(options.save, **worst)
-  if options.plot:
-    keep(options.plot, (marks, curves))
-    draw(marks, curves, options.plot)
+  return marks, curves
 
 
 def report(hunted: str, name: str, games: np.ndarray, generations: int, courses, shown: list[int]) -> None:
@@ -185,10 +170,11 @@ def report(hunted: str, name: str, games: np.ndarray, generations: int, courses,
   print("its payoffs:", " ".join(f"{value:.4g}" for value in games[0]), flush=True)
 
 
-def draw(marks: list[int], curves: dict[str, dict[str, np.ndarray]], path: str) -> None:
+def draw(found: tuple[list[int], dict[str, dict[str, list[float]]]], path: str) -> None:
   """Courses on each worst game, a panel for each; the hunted rule's is bold."""
   from ps_cfr_spiel.pictures import dress, figure_with_panels
 
+  marks, curves = found
   columns = min(3, len(curves))
   figure, places = figure_with_panels(list(curves), columns, sharex=True, sharey=True)
   for number, (axes, (title, lines)) in enumerate(zip(places, curves.items(), strict=True)):
@@ -199,7 +185,15 @@ def draw(marks: list[int], curves: dict[str, dict[str, np.ndarray]], path: str) 
     dress(axes, "iterations", "" if number % columns else "exploitability (share of the span)")
   places[0].legend(frameon=False, fontsize=8, ncols=2)
   figure.savefig(path)
-  print(f"drawn: {path}")
+
+
+def main() -> None:
+  rules = [name for name in RULES if name != "rm"]
+  options = flags(
+    __doc__, rules=rules, games=["3 x 3"], seconds=60.0, iterations=1000, follow=[1, 10, 100],
+    simultaneous=False, seed=0, plot=None, redraw=False, save=None,
+  )  # fmt: skip
+  picture(options, lambda: hunt(options), draw)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
   taskset -c 0 python -m benchmarks.engineering.batch --cores 1
   python -m benchmarks.engineering.batch --cores 2
-  python -m benchmarks.engineering.batch --processes 2
   python -m benchmarks.engineering.batch --orders map vmap --leaves native dense   (on a GPU: vmap, dense)
 
 The rivers are those of `RandomRivers`: all 1,081 hands for both players, pot and all-in, ten pots behind. A
@@ -13,20 +12,15 @@ compiled already. postflop-solver, in Rust, does about 3,150 a second on one cor
 """
 
 import argparse
-import os
 import resource
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 
 import jax
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.batches import RandomRivers, solve_batch
-from ps_cfr_spiel.runtime import join_processes, use_cores
+from ps_cfr_spiel.runtime import use_cores
 
 PEER = 3150.0  # iterations a second, postflop-solver on one core
 RATIO = 10.0
@@ -36,7 +30,7 @@ def rivers(count: int) -> RandomRivers:
   return RandomRivers(count, seed=1, ratios=(RATIO,))
 
 
-def batch(count: int, iterations: int, order: str | None, leaves: str, output: str | None = None) -> float:
+def batch(count: int, iterations: int, order: str | None, leaves: str) -> float:
   """Seconds of a call."""
   started = time.perf_counter()
   solve_batch(
@@ -47,7 +41,6 @@ def batch(count: int, iterations: int, order: str | None, leaves: str, output: s
     leaves=leaves,
     order=order,
     chunk=min(count, 1024),
-    output=output,
     progress=False,
   )
   return time.perf_counter() - started
@@ -87,69 +80,14 @@ def compare(options: argparse.Namespace) -> None:
     )
 
 
-def share(options: argparse.Namespace) -> None:
-  """Several processes with a core each, and one that does it all; files included."""
-  count = max(options.sizes)
-  for processes in (1, options.processes):
-    with socket.socket() as free:
-      free.bind(("localhost", 0))
-      address = f"localhost:{free.getsockname()[1]}"
-    with tempfile.TemporaryDirectory() as folder:
-      words = [
-        sys.executable,
-        "-m",
-        __spec__.name,
-        "--iterations",
-        str(options.iterations),
-        "--sizes",
-        str(count),
-      ]
-      parts = [
-        subprocess.Popen(
-          [*words, "--join", address, str(processes), str(k), folder], stdout=subprocess.PIPE, text=True
-        )
-        for k in range(processes)
-      ]
-      seconds = max(float(part.communicate()[0].split()[-1]) for part in parts)
-    print(f"{processes} process(es), {count} rivers: {count * options.iterations / seconds:,.0f} a second")
-
-
-def take_part(options: argparse.Namespace) -> None:
-  """One of the processes; prints the seconds of its share."""
-  address, processes, process, folder = options.join
-  use_cores(1)
-  join_processes(address, int(processes), int(process))
-  (count,) = options.sizes
-  size = -(-count // (4 * int(processes)))
-  method = {"hands": "all", "strategies": False, "chunk": size, "progress": False}
-  warm = os.path.join(folder, "warm")
-  solve_batch(rivers(count), iterations=1, output=warm, **method)
-  started = time.perf_counter()
-  solve_batch(rivers(count), iterations=options.iterations, output=os.path.join(folder, "run"), **method)
-  print(time.perf_counter() - started)
-
-
 def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--sizes", type=int, nargs="+", default=[1, 4, 16, 64])
-  parser.add_argument("--iterations", type=int, default=200)
-  parser.add_argument("--orders", nargs="+", default=["map"])
-  parser.add_argument("--leaves", nargs="+", default=["auto"])
-  parser.add_argument("--repeats", type=int, default=3)
-  parser.add_argument("--cores", type=int)
-  parser.add_argument("--processes", type=int)
-  parser.add_argument("--join", nargs=4, help=argparse.SUPPRESS)
-  options = parser.parse_args()
-  if options.join:
-    take_part(options)
-    return
+  options = flags(
+    __doc__, sizes=[1, 4, 16, 64], iterations=200, orders=["map"], leaves=["auto"], repeats=3, cores=int
+  )
   if options.cores:
     use_cores(options.cores)
   print(describe())
-  if options.processes:
-    share(options)
-  else:
-    compare(options)
+  compare(options)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Memory of dealt cards: what tables, buckets and runs take, and the estimates by which they are refused.
 
-  python -m benchmarks.engineering.dealt_memory [NAME ...]
+  python -m benchmarks.engineering.dealt_memory [--rows NAME ...]
 
 Each row is a process of its own: the most memory in use, in MB beyond what the process held before, next to
 the estimate. `cards` numbers boards and hands and puts all hands of a round into one bucket; `buckets`
@@ -8,7 +8,6 @@ makes some; `run` compiles a solver and runs it for two iterations. Boards are d
 turn, without being compared.
 """
 
-import argparse
 import json
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from benchmarks.machine import PeakMemory, describe, in_process
+from benchmarks.machine import PeakMemory, describe, flags, in_process
 from benchmarks.papers.hierarchical import GAMES
 from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory, sampled
@@ -83,17 +82,14 @@ def measured(row: Row) -> tuple[float, float]:
 
 
 def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("names", nargs="*", default=list(ROWS), metavar="NAME")
-  parser.add_argument("--row", choices=ROWS, help="measure this row only, as JSON")
-  options = parser.parse_args()
+  options = flags(__doc__, rows=list(ROWS), row=None)
   if options.row:
     print(json.dumps(measured(ROWS[options.row])))
     return
   print(describe(), flush=True)
   print(f"{'':32}{'peak, MB':>10}{'estimate':>10}")
   environment = {"JAX_ENABLE_COMPILATION_CACHE": "false", "JAX_PLATFORMS": "cpu"}
-  for name in options.names:
+  for name in options.rows:
     peak, estimate = in_process(__spec__.name, "--row", name, **environment)
     print(f"{name:32}{peak:10,.0f}{estimate:10,.0f}", flush=True)
 

@@ -1,32 +1,24 @@
-"""Clusters in several processes: the same bits, memory, bytes a turn, and processes that are killed.
+"""Clusters in several processes: the same bits, memory and bytes a turn.
 
-  python -m benchmarks.engineering.distributed [--game leduc|royal] [--processes 1 2 4] [--kills 3]
+  python -m benchmarks.engineering.distributed [--game leduc|royal] [--processes 1 2 4]
 
 All processes run on this machine, on the loopback device. Each run begins with the same seed; printed are a
 checksum of its tables, the most bytes of tables in a process beside what they should be (those of the head,
 and a P-th of the clusters'), bytes that the loopback device carried in a turn beside what is gathered (4 S B
 for each cluster, to P - 1 processes), and the time of an iteration. Frames are taken off the bytes, 66 for
 each packet, acknowledgements included; what is still more than the formula is Gloo's own.
-
-Then `solve --processes=2` loses one of its processes to kill -9 again and again, at random times; printed
-is how long before that it was saved. It must end in the checksum of a run that was never broken.
 """
 
-import argparse
 import hashlib
-import os
-import random
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 
 GAMES = {
   "leduc": ("leduc_poker", 3, "lossless"),
@@ -37,7 +29,6 @@ GAMES = {
     "20",
   ),
 }
-SAVE_SECONDS = 2.0
 FRAME = 66  # bytes of Ethernet's, IP's and TCP's headers, with TCP's time stamps
 WORKER = """
 import sys, time
@@ -83,39 +74,12 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(b"".join(file[name].tobytes() for name in names)).hexdigest()[:16]
 
 
-def solved(words: list[str], kills: int) -> None:
-  """`solve`, one of whose processes is killed so often, each time after something new was saved."""
-  program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words, "--noplot", "--quiet"]
-  running = subprocess.Popen([*program, f"--checkpoint_seconds={SAVE_SECONDS}"], stdout=subprocess.DEVNULL)
-  file = Path(words[-1].removeprefix("--output=")) / "run.npz"
-  seen = 0.0
-  for _ in range(kills):
-    while running.poll() is None and (not file.exists() or file.stat().st_mtime == seen):
-      time.sleep(0.1)
-    time.sleep(random.uniform(0, 2 * SAVE_SECONDS))
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
-    if running.poll() is not None or not children:
-      break
-    victim = random.choice(children)
-    os.kill(int(victim), signal.SIGKILL)
-    seen = file.stat().st_mtime
-    print(f"killed one of two {time.time() - seen:.1f} s after the last save", flush=True)
-  if running.wait():
-    sys.exit("The run did not end well.")
-
-
 def main() -> None:
   import pyspiel
 
   import ps_cfr_spiel
 
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--game", choices=GAMES, default="leduc")
-  parser.add_argument("--iterations", type=int, default=200)
-  parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
-  parser.add_argument("--kills", type=int, default=3)
-  parser.add_argument("--long", type=int, default=5000, help="iterations of the run that is killed")
-  options = parser.parse_args()
+  options = flags(__doc__, game="leduc", iterations=200, processes=[1, 2, 4])
   print(describe())
   name, clusters, buckets = GAMES[options.game]
   folder = Path(tempfile.mkdtemp())
@@ -142,14 +106,6 @@ def main() -> None:
       f"{packets:9.1f}{carried - FRAME * packets:13,.0f}{gathered:10,}{1e3 * seconds:17.2f}",
       flush=True,
     )
-  words = [name, "--solver=hierarchical", f"--clusters={clusters}", f"--buckets={buckets}"]
-  words.append(f"--iterations={options.long}")
-  solved([*words, "--processes=2", f"--output={folder / 'killed'}"], options.kills)
-  solved([*words, "--processes=1", f"--output={folder / 'unbroken'}"], 0)
-  broken, unbroken = (checksum(folder / kind / "run.npz") for kind in ("killed", "unbroken"))
-  print(f"killed {broken}, unbroken {unbroken}")
-  if broken != unbroken:
-    sys.exit("They differ.")
 
 
 if __name__ == "__main__":

@@ -1,22 +1,47 @@
-"""Iterations to a given exploitability on general games, for each regret rule.
+"""Iterations, and seconds, to a given exploitability for each regret rule: on rivers, and on general games.
 
-With --plot Leduc's curves, as in Schmid 2021, Fig. 17.4.
+  taskset -c 0 python -m benchmarks.engineering.general_convergence rivers [--plot docs/river_convergence.png]
+  taskset -c 0 python -m benchmarks.engineering.general_convergence games [--plot docs/leduc_convergence.png]
 
-  taskset -c 0 python -m benchmarks.engineering.general_convergence [--plot docs/leduc_convergence.png]
-
-Exploitability is exact, of the average policy, as a share of that of the uniform policy. NRM+'s
-parameters were chosen by all games that are not called held out.
+Exploitability is exact, of the average policy: on rivers in % of the pot, elsewhere in % of the uniform
+policy's. Seconds leave out compilation and the evaluations, and come from the median time of an iteration in
+the same process. NRM+'s parameters were chosen by all games but those that are held out. --cap is the most
+iterations. The pictures: all rivers; Leduc, as in Schmid 2021, Fig. 17.4.
 """
 
 import argparse
 
+import jax
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.engineering.river_convergence import first_below, marks
-from benchmarks.machine import add_flags, describe, keep, kept
-from ps_cfr_spiel.rules import DCFR, LCFR, RM, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
+from benchmarks.machine import flags, median_seconds, picture
+from ps_cfr_spiel import cfr
 
+SUBGAMES = {
+  "main: SPR 99.5, pot bets, all hands": "river_subgame",
+  "paired: SPR 1, half pot and pot, wide": (
+    "river_subgame(board=KhKd8c4s2h,pot=200,stack=300,bets=0.5 1 a,ranges="
+    "22+ A2s+ K2s+ Q5s+ J7s+ T7s+ 97s+ 86s+ 75s+ 64s+ A2o+ K8o+ Q9o+ J9o+ T8o+ 98o;"
+    "22+ A2s+ K5s+ Q8s+ J8s+ T8s+ 97s+ 86s+ 75s+ A5o+ K9o+ QTo+ JTo)"
+  ),
+  "flush: SPR 3, half pot and pot, sparse": (
+    "river_subgame(board=AhJh6h9c2d,pot=200,stack=700,bets=0.5 1 a,ranges="
+    "AA JJ 66 AK KQs QTs T9s 87s:0.5 54s:0.5 KTo:0.3;JJ 99 AQ:0.7 AJ KJs KTs Q9s T8s 76s:0.5 A9s)"
+  ),
+  "two pair: SPR 99.5, pot bets, value": (
+    "river_subgame(board=8d8sJc5hAh,pot=200,stack=20000,bets=1 a,ranges="
+    "AA JJ 55 A8s K8s 87s 98s AK AQ AJs KJs QJs:0.5 76s:0.5;JJ 55 A8s 98s T8s 86s:0.5 AK AJ ATs KJs T9s:0.5)"
+  ),
+  "dry: SPR 10, half pot and pot, polar": (
+    "river_subgame(board=QcTd7h3s2c,pot=200,stack=2100,bets=0.5 1 a,ranges="
+    "QQ TT 77 33 QTs AKs:0.5 J9s:0.5 98s 86s:0.5 65s A5s:0.4;KK:0.5 KQ QJ Q9s AT KTs JTs 88 99 A7s:0.6)"
+  ),
+  "straight: SPR 10, half pot and pot, sparse": (
+    "river_subgame(board=6c7d8hKsKc,pot=200,stack=2100,bets=0.5 1 a,ranges="
+    "AK KQ:0.8 KJs 88 77 T9s 95s:0.5 54s A9s:0.4 QJs:0.6;KTs KQ 66 T9s 97s 86s AQ:0.3 JTs:0.5 55)"
+  ),
+}
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
 CHOSEN_ON = {
   "Leduc": "leduc_poker",
@@ -38,66 +63,100 @@ HELD_OUT = {
   "dark hex 2x2 (no public states)": "dark_hex(num_rows=2,num_cols=2)",
 }
 RULES = {
-  "NRM+": NRMPlus(),
-  "DCFR(1.5, 0, 2)": DCFR(),
-  "LCFR": LCFR(),
-  "CFR+": RMPlus(),
-  "PCFR+": PCFRPlus(),
-  "PDCFR+": PDCFRPlus(),
-  "CFR": RM(),
+  "NRM+": "nrm+",
+  "DCFR(1.5, 0, 2)": "dcfr",
+  "LCFR": "lcfr",
+  "CFR+": "rm+",
+  "PCFR+": "pcfr+",
+  "PDCFR+": "pdcfr+",
+  "CFR": "rm",
 }
-LEVELS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of the uniform policy's exploitability
+LEVELS = (1, 0.3, 0.1, 0.03, 0.01)  # % of the pot, or of the uniform policy's exploitability
+BATCH = 100  # iterations of a timed call
 
 
-def main() -> None:
-  """Prints a table for each game."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--cap", type=int, default=2000, help="most iterations")
-  parser.add_argument("--games", nargs="*", help="only these", default=[*CHOSEN_ON, *HELD_OUT])
-  add_flags(parser, "Leduc's curves")
-  options = parser.parse_args()
-  if options.redraw:
-    return draw(kept(options.plot), options.plot)
-  print(describe())
-  for name in options.games:
-    game = pyspiel.load_game({**CHOSEN_ON, **HELD_OUT}[name])
-    held = " (held out)" if name in HELD_OUT else ""
-    print(f"\n{name}{held}\n{'rule':17}   iterations to {'/'.join(map(str, LEVELS))} of uniform", flush=True)
-    curves = {}
-    for rule, instance in RULES.items():
-      curves[rule] = curve = measure(game, instance, options.cap)
-      found = [first_below(curve, level * curve[0][1]) for level in LEVELS]
-      print(f"{rule:17}   " + " ".join(f"{'-' if n is None else n:>7}" for n in found), flush=True)
-    if name == "Leduc" and options.plot:
-      keep(options.plot, curves)
-      draw(curves, options.plot)
+def marks(last: int) -> list[int]:
+  """Iterations at which exploitability is looked at: every one to 20, then in steps of 5%."""
+  points = [1]
+  while points[-1] < last:
+    points.append(max(points[-1] + 1, int(points[-1] * 1.05)))
+  return points
 
 
-def measure(game: pyspiel.Game, rule, cap: int) -> list[tuple[int, float]]:
-  """(iteration, exploitability) from the uniform policy (iteration 0) to the cap."""
+def start_of(game: pyspiel.Game, rule) -> tuple[ps_cfr_spiel.PSCFRSolver, float]:
+  """A solver, and what is 100% of exploitability: the pot, or the uniform policy's."""
   options = {"public_states": "none"} if game.get_type().short_name == "dark_hex" else {}
   solver = ps_cfr_spiel.PSCFRSolver(game, rule, **options)
-  curve = [(0, solver.exploitability())]
+  return solver, game.get_parameters().get("pot") or solver.exploitability()
+
+
+def measure(game: pyspiel.Game, rule, cap: int) -> tuple[float, list[tuple[int, float]]]:
+  """Milliseconds an iteration, and exploitability in % at each mark."""
+  solver, whole = start_of(game, rule)
+  state = solver._state
+  step = lambda: jax.block_until_ready(cfr.run(solver._tree, state, BATCH, rule=solver.rule))  # noqa: E731
+  step()
+  milliseconds, curve = 1e3 * median_seconds(step, 7) / BATCH, []
   for mark in marks(cap):
     solver._advance(mark - solver.iteration)
-    curve.append((mark, solver.exploitability()))
-    if curve[-1][1] < LEVELS[-1] / 3 * curve[0][1]:
+    curve.append((mark, 100 * solver.exploitability() / whole))
+    if curve[-1][1] < LEVELS[-1] / 3:
       break
-  return curve
+  return milliseconds, curve
+
+
+def first_below(curve, level: float) -> int | None:
+  """The first mark from which exploitability is below the level."""
+  return next((mark for mark, value in curve if value <= level), None)
+
+
+def curves(options: argparse.Namespace) -> dict[str, dict[str, list[tuple[int, float]]]]:
+  """Prints a table for each game; the curves that are drawn."""
+  found: dict[str, dict] = {}
+  for name, text in {"rivers": SUBGAMES, "games": {**CHOSEN_ON, **HELD_OUT}}[options.what].items():
+    if options.only not in name:
+      continue
+    held = " (held out)" if name in HELD_OUT else ""
+    print(f"\n{name}{held}\n{'rule':17}{'ms/it':>7}   iterations to {'/'.join(map(str, LEVELS))} % (seconds)")
+    for rule, key in RULES.items():
+      milliseconds, curve = measure(pyspiel.load_game(text), key, options.cap)
+      reached = [first_below(curve, level) for level in LEVELS]
+      cells = ["-" if n is None else f"{n} ({n * milliseconds / 1e3:.3f})" for n in reached]
+      print(f"{rule:17}{milliseconds:7.3f}   " + "  ".join(f"{cell:>14}" for cell in cells), flush=True)
+      if options.what == "rivers" or name == "Leduc":
+        found.setdefault(name, {})[rule] = curve
+  return found
 
 
 def draw(curves, path: str) -> None:
-  """Exploitability by iterations."""
+  """Exploitability by iterations, a panel for each game."""
   from ps_cfr_spiel.pictures import dress, figure_with_panels
 
-  title = "Leduc poker, float32, until 0.003% of the uniform policy's exploitability"
-  figure, (axes,) = figure_with_panels([title])
-  figure.set_size_inches(8, 5)
-  for rule in ("NRM+", "DCFR(1.5, 0, 2)", "LCFR", "PCFR+", "PDCFR+", "CFR+", "CFR"):
-    axes.loglog(*zip(*curves[rule][1:], strict=True), label=rule, linewidth=2.2 if rule == "NRM+" else 1.3)
-  dress(axes, "iterations", "exploitability (chips)")
-  axes.legend(frameon=False)
+  figure, places = figure_with_panels(list(map(title, curves)), columns=3, sharex=True, sharey=True)
+  for number, (axes, (name, rules)) in enumerate(zip(places, curves.items(), strict=True)):
+    for rule, curve in rules.items():
+      axes.loglog(*zip(*curve, strict=True), label=rule, linewidth=2.2 if rule == "NRM+" else 1.2)
+    axes.set_ylim(0.005, None)
+    whole = "the pot" if name in SUBGAMES else "the uniform policy's"
+    dress(
+      axes,
+      "iterations" if number >= len(curves) - 3 else "",
+      "" if number % 3 else f"exploitability (% of {whole})",
+    )
+  places[0].legend(frameon=False, fontsize=8)
   figure.savefig(path)
+
+
+def title(name: str) -> str:
+  """A game's name and, in a line of its own, a river's board."""
+  return (
+    f"{name}\n{pyspiel.load_game(SUBGAMES[name]).get_parameters()['board']}" if name in SUBGAMES else name
+  )
+
+
+def main() -> None:
+  options = flags(__doc__, what=("rivers", "games"), cap=2500, only="", plot=None, redraw=False)
+  picture(options, lambda: curves(options), draw)
 
 
 if __name__ == "__main__":

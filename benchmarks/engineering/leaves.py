@@ -9,7 +9,6 @@ on one core they are the same. The ratio is the median of the ratios within a tu
 others to "native".
 """
 
-import argparse
 import time
 
 import jax
@@ -17,7 +16,7 @@ import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, cfr
 from ps_cfr_spiel.compiler.from_form import LEAVES
 from ps_cfr_spiel.device import jit, precision, to_device
@@ -127,11 +126,7 @@ def row(name: str, found: dict[str, np.ndarray]) -> str:
 
 def main() -> None:
   """Prints the tables."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--repeats", type=int, default=15)
-  parser.add_argument("--only", default="", help="subgames whose name contains this")
-  parser.add_argument("--chunk", type=int, default=showdown.CHUNK, help="leaves `showdown` takes at once")
-  options = parser.parse_args()
+  options = flags(__doc__, repeats=15, only="", chunk=showdown.CHUNK)
   showdown.CHUNK = options.chunk
   print(describe())
   head = "".join(f"{kind:>10}" for kind in LEAVES)

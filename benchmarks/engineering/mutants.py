@@ -8,7 +8,6 @@ then with all, until the first fails. Tests that never end are stopped; the limi
 busy machine does not matter.
 """
 
-import argparse
 import ast
 import os
 import random
@@ -24,6 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from benchmarks.machine import flags
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = {  # folder, and the tests that are meant for it, those first that find most for their time
@@ -169,13 +170,7 @@ def outcome(copy: Path, tests: list[str], seconds: int, words: str = "") -> str:
 
 def main() -> None:
   """Runs the mutants of one room."""
-  parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-  parser.add_argument("room", choices=ROOMS)
-  parser.add_argument("--sample", type=int, default=20, help="how many mutants, drawn at random; 0 for all")
-  parser.add_argument("--seed", type=int, default=0)
-  parser.add_argument("--tests", nargs="*", help="run these instead of the room's own")
-  parser.add_argument("--seconds", type=int, default=900, help="most for one mutant, of the processor")
-  options = parser.parse_args()
+  options = flags(__doc__, room=tuple(ROOMS), sample=20, seed=0, tests=[], seconds=900)
   folder, tests = ROOMS[options.room]
   tests = options.tests or [f"tests/{test}" for test in tests]
   files = sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))

@@ -6,7 +6,6 @@ Compilation is apart: everything is done once before it is timed, by objects tha
 code. Prints ratios to the targets: 0.6 s (aim 0.2 s) for Leduc, 1 s for a decision on the river.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python.algorithms import evaluate_bots
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
@@ -112,11 +111,7 @@ def match(iterations: int, games: int, compilations: Compilations) -> None:
 
 def main() -> None:
   """Prints all of them."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--iterations", type=int, default=1000)
-  parser.add_argument("--repetitions", type=int, default=5)
-  parser.add_argument("--games", type=int, default=30)
-  options = parser.parse_args()
+  options = flags(__doc__, iterations=1000, repetitions=5, games=30)
   print(describe())
   print(f"{options.iterations:,} iterations for each search, float32, the default rule and gadget")
   compilations = Compilations()

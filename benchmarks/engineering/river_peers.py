@@ -17,15 +17,13 @@ river with the same bets. "restarts" is DCFR as postflop-solver averages it: gam
 anew at every power of 4 (here weighted t ** 3 within such a stretch).
 """
 
-import argparse
-
 import jax
 import jax.numpy as jnp
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.engineering.river_convergence import LEVELS, SUBGAMES, first_below, marks
-from benchmarks.machine import anchor, describe, median_seconds
+from benchmarks.engineering.general_convergence import LEVELS, SUBGAMES, first_below, marks
+from benchmarks.machine import anchor, describe, flags, median_seconds
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.rules import DCFR
 
@@ -78,10 +76,7 @@ def measure(game: pyspiel.Game, rule, restarts: bool, cap: int) -> tuple[float, 
 
 def main() -> None:
   """Prints a table for each river."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--cap", type=int, default=6000, help="most iterations")
-  parser.add_argument("--rivers", nargs="*", default=list(PEER), help="those whose names begin so")
-  options = parser.parse_args()
+  options = flags(__doc__, cap=6000, rivers=list(PEER))
   print(describe())
   product = anchor() / PRODUCT_THERE
   scales = {"Rust, by product": product, "Rust, at best": product * EPYC}

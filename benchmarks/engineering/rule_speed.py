@@ -6,16 +6,14 @@ Microseconds an iteration of both players, the median of several runs, compilati
 as `auto` chooses them. Run it on two versions of the package, in turn, to compare them.
 """
 
-import argparse
-
 import jax
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import describe, median_seconds
+from benchmarks.machine import describe, flags, median_seconds
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import RULES
+from ps_cfr_spiel.device import precision, to_device
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 GAMES = {  # game: iterations of a run
@@ -37,11 +35,7 @@ def iteration(tree, rule, iterations: int, repetitions: int) -> float:
 
 def main() -> None:
   """Prints a line for each game."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--games", nargs="*", default=list(GAMES), choices=list(GAMES))
-  parser.add_argument("--rules", nargs="*", default=list(RULES), choices=list(RULES))
-  parser.add_argument("--repetitions", type=int, default=7)
-  options = parser.parse_args()
+  options = flags(__doc__, games=list(GAMES), rules=list(RULES), repetitions=7)
   print(describe())
   print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in options.rules))
   for name in options.games:

@@ -6,12 +6,11 @@ An iteration of OpenSpiel's and of ours updates both players, so with batch B it
 Compilation and the evaluations are left out of all times.
 """
 
-import argparse
 import time
 
 import pyspiel
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel.solvers import ExternalSamplingSolver, OutcomeSamplingSolver, VRMCCFRSolver
 
 SPEEDS = {
@@ -103,10 +102,7 @@ def race(game: pyspiel.Game, seconds: float) -> None:
 
 def main() -> None:
   """Prints both tables."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--game", default="leduc_poker")
-  parser.add_argument("--seconds", type=float, default=20.0, help="wall time of each run")
-  options = parser.parse_args()
+  options = flags(__doc__, game="leduc_poker", seconds=20.0)
   print(describe())
   game = pyspiel.load_game(options.game)
   print_speeds(game)

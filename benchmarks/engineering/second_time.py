@@ -7,7 +7,6 @@ with a cache of compiled code of its own; the first process fills it. Then some 
 ranges on other boards, in one process without a cache: each is loaded, built and solved to 0.1% of the pot.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import time
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 
 RANGES = "22+ A2s+ K9s+ QTs+ JTs ATo+ KJo+;22+ A5s+ K7s+ Q9s+ J9s+ T9s A9o+ KTo+"
 RIVER = f"river_subgame(board={{}},pot=200,stack=700,bets=0.5 1 a,ranges={RANGES})"
@@ -64,9 +63,7 @@ def rivers() -> None:
 
 def main() -> None:
   """Prints both."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--repeats", type=int, default=5, help="processes")
-  options = parser.parse_args()
+  options = flags(__doc__, repeats=5)
   print(describe())
   processes(options.repeats)
   rivers()

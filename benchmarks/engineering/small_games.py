@@ -6,10 +6,10 @@
 One thread each, all in the same run, each solver in a process of its own, so that memory can be told. "to
 1e-3": wall time until our exploitability is below 0.1% of the uniform policy's, without evaluations and
 compilation. OpenSpiel's C++ solver leaves out what is out of reach and so speeds up in its first iterations;
-it is warmed up by `WARM` of them.
+it is warmed up by `WARM` of them. --limit is in seconds, for one solver on one game; --one measures
+one GAME and SOLVER, as JSON.
 """
 
-import argparse
 import contextlib
 import importlib.util
 import io
@@ -19,7 +19,7 @@ import time
 
 import pyspiel
 
-from benchmarks.machine import PeakMemory, describe, duration, in_process, median_seconds
+from benchmarks.machine import PeakMemory, describe, duration, flags, in_process, median_seconds
 
 WARM = 30
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
@@ -130,11 +130,7 @@ def measure(game: str, solver: str) -> dict:
 
 def main() -> None:
   """Prints a table for each game."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--games", nargs="*", default=list(GAMES))
-  parser.add_argument("--one", nargs=2, metavar=("GAME", "SOLVER"), help="measure this only, as JSON")
-  parser.add_argument("--limit", type=float, default=240, help="seconds for one solver on one game")
-  options = parser.parse_args()
+  options = flags(__doc__, games=list(GAMES), one=[], limit=240.0)
   if options.one:
     print(json.dumps(measure(*options.one)))
     return

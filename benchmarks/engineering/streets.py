@@ -15,13 +15,12 @@ was -10.044 chips. Times are medians; the matrix product of `machine.py`, timed 
 can be compared by. Memory is the largest resident set.
 """
 
-import argparse
 import resource
 import time
 
 import pyspiel
 
-from benchmarks.machine import anchor, describe
+from benchmarks.machine import anchor, describe, flags
 from ps_cfr_spiel import PSCFRSolver, cfr
 from ps_cfr_spiel.compiler.memory import memory_needs
 from ps_cfr_spiel.views import pot_of
@@ -46,18 +45,10 @@ def resident() -> float:
 
 
 def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--board", default="9s7c5s4h")
-  parser.add_argument("--stack", type=int, default=1000)
-  parser.add_argument("--ranges", default="uniform", help="as the game's, wide or preset")
-  parser.add_argument("--rule", default="nrm+")
-  parser.add_argument("--leaves", default="auto")
-  parser.add_argument("--lock", help="LINE=ACTION, for all hands")
-  parser.add_argument("--abstraction")
-  parser.add_argument("--target", type=float, default=0.3, help="percent of the pot")
-  parser.add_argument("--most", type=int, default=1000, help="iterations")
-  parser.add_argument("--every", type=int, default=10, help="iterations between two measurements")
-  options = parser.parse_args()
+  options = flags(
+    __doc__, board="9s7c5s4h", stack=1000, ranges="uniform", rule="nrm+", leaves="auto", lock=None,
+    abstraction=None, target=0.3, most=1000, every=10,
+  )  # fmt: skip
   print(describe())
   anchor()  # starts JAX
   ranges = f"{WIDE};{WIDE}" if options.ranges == "wide" else options.ranges

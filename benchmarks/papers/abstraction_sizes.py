@@ -5,7 +5,7 @@
       [--plot docs/abstraction] [--large]
 
 Runs every method on every game until NashConv is 0.05 (the paper's sum of exploitabilities) or the iterations
-are over, and prints sets, entries of the map, 32-bit words as the paper counts them, bytes, and seconds
+are over, and prints sets, entries of the map, 32-bit words as the paper counts them, and seconds
 beside the paper's figures (its Figs. 5 to 15 and Section 5.7). FILE is the pursuit graph: the number of
 nodes, then the rows of the adjacency matrix; without it GP5 and GP6 are left out. --output keeps what was
 measured, a line for each run, and goes on where an earlier call stopped; --plot draws it, a picture for every
@@ -18,7 +18,6 @@ whose heuristic samples y infostates. The games are those of abstraction_games.p
 import argparse
 import copy
 import dataclasses
-import functools
 import itertools
 import json
 import pathlib
@@ -26,17 +25,15 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 import pyspiel
 import scipy.stats
 
 import ps_cfr_spiel
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from benchmarks.papers.abstraction_games import GAMES, ONE_ACTION, load
 from benchmarks.papers.double_oracle import double_oracle
-from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import bind, cfr_ira
+from ps_cfr_spiel.abstraction import bind
 from ps_cfr_spiel.tree import PublicTree, bucket_shapes
 
 LARGE = ("GS6", "GP6", "P224")
@@ -99,44 +96,6 @@ def actions_of_sets(solver: Any) -> int:
   return sum(int(a[np.asarray(p.bucket)].sum()) for a, p in zip(actions, parts, strict=True))
 
 
-def sizes(solver: Any) -> dict[str, int]:
-  """Bytes of a solver as it is now.
-
-  kept    what survives an iteration: the state, which has room for more sets, and the sets as laid out;
-  peak    what an iteration takes, as XLA plans it: tree and state that go in, what comes out, and what is
-          needed between; 0 if an iteration is not one program;
-  policy  the average strategy, as tables of sets and the map.
-  """
-  _, entries, _ = counted(solver)
-  kept, plan = nbytes(solver._state), None
-  if isinstance(solver, ps_cfr_spiel.CFRPlusIRASolver):
-    sets = cfr_ira.device_sets(solver._setting, jax.tree.map(np.asarray, solver._state.parts))
-    kept += nbytes(sets)
-    now = cfr.SolverState(solver._state.iteration, solver._state.players)
-    step = jax.jit(functools.partial(cfr.take_turn, player=0, rule=cfr_ira.RULE))
-    plan = step.lower(solver._tree, now, solver.skip, sets)
-  elif isinstance(solver, ps_cfr_spiel.PSCFRSolver):
-    kept += nbytes(solver._sets)
-    step = jax.jit(functools.partial(cfr.advance, rule=solver.rule))
-    plan = step.lower(solver._tree, solver._state, 1, solver.skip, solver._sets)
-  return {
-    "kept": kept,
-    "peak": planned(plan) if plan else 0,
-    "policy": 4 * (actions_of_sets(solver) + entries),
-  }
-
-
-def nbytes(tree: Any) -> int:
-  """Bytes of all arrays of a pytree."""
-  return sum(np.asarray(x).nbytes for x in jax.tree.leaves(tree))
-
-
-def planned(lowered: Any) -> int:
-  """Bytes of a program's arguments, results and temporaries, as XLA plans them."""
-  plan = lowered.compile().memory_analysis()
-  return int(plan.argument_size_in_bytes + plan.output_size_in_bytes + plan.temp_size_in_bytes)
-
-
 class Point(NamedTuple):
   """What was measured: on the way `seconds` are the processor's, so that other work counts little."""
 
@@ -149,7 +108,7 @@ class Point(NamedTuple):
 
 
 def run(solver: Any, options: argparse.Namespace) -> dict[str, Any]:
-  """One run to the target: points whenever measured, and bytes at the end."""
+  """One run to the target: points whenever measured."""
   seconds, points = 0.0, []
   while solver.iteration < options.iterations:
     started = time.process_time()
@@ -158,19 +117,19 @@ def run(solver: Any, options: argparse.Namespace) -> dict[str, Any]:
     points.append(Point(solver.iteration, 2 * solver.exploitability(), seconds, *counted(solver)))
     if points[-1].nash_conv <= options.target or seconds > options.seconds:
       break
-  return {"points": points, **sizes(solver)}
+  return {"points": points}
 
 
 def run_double_oracle(tree: PublicTree, options: argparse.Namespace) -> dict[str, Any]:
   """The same for double oracle; "sets" are the infostates in which its small game has an action."""
-  points, words, sequences, started = [], 0, 0, time.process_time()
+  points, started = [], time.process_time()
   for number, step in enumerate(double_oracle(tree, options.target), start=1):
-    words, sequences = step.sequences + step.entries, step.sequences
+    words = step.sequences + step.entries
     seconds = time.process_time() - started
     points.append(Point(number, step.nash_conv, seconds, step.infostates, step.entries, words))
     if seconds > options.seconds:
       break
-  return {"points": points, "kept": 4 * words, "peak": 0, "policy": 4 * sequences}
+  return {"points": points}
 
 
 def measured(name: str, method: str, options: argparse.Namespace, known: Any) -> Iterator[dict[str, Any]]:
@@ -229,7 +188,7 @@ def report(results: list[dict[str, Any]], target: float) -> None:
       mean([p.sets for _, p in here]), mean([share(r, p.sets) for r, p in here]),
       PAPER.get(method, {}).get(as_paper(game), ""),
       f"{middle.entries:,.0f}", f"{np.median([share(r, p.entries) for r, p in here]):.1f}",
-      f"{middle.words:,.0f}", *(f"{np.median([r[k] for r, _ in here]):,.0f}" for k in BYTES),
+      f"{middle.words:,.0f}",
     )  # fmt: skip
     print(line(facts) + ("" if ends else f"  not reached: NashConv {middle.nash_conv:.3f}"))
 
@@ -251,16 +210,15 @@ def line(facts: Sequence[Any]) -> str:
   return "".join(f"{fact:>{width}}" for fact, width in zip(facts, WIDTHS, strict=True))
 
 
-BYTES = ("kept", "peak", "policy")
 HEADS = (
   "game", "method", "runs", "iterations", "sets", "mean", "% of all", "paper", "entries", "% of all",
-  "words", *BYTES,
+  "words",
 )  # fmt: skip
-WIDTHS = (6, 17, 7, 11, 8, 16, 15, 7, 10, 9, 10, 11, 12, 10)
+WIDTHS = (6, 17, 7, 11, 8, 16, 15, 7, 10, 9, 10)
 
 
 def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
-  """NashConv against each of five quantities, a line for each run, and sizes against those of the games.
+  """NashConv against each of five quantities, a line for each run.
 
   But by iterations, a point is where a run first came so low.
   """
@@ -280,16 +238,6 @@ def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
     marks = paper if name == "sets" else None
     picture = abstraction_sizes(panels, label, marks=marks, level=target, columns=3)
     picture.savefig(f"{prefix}_{name}.png")
-  sizes: dict[str, list] = {}
-  for game, method, runs in groups(results):
-    ends = [(r, p) for r in runs if (p := reached(r, target))]
-    if game in POKERS and ends:
-      middle = float(np.median([share(r, p.sets) for r, p in ends]))
-      sizes.setdefault(method, []).append((runs[0]["infostates"], middle))
-  curves = {method: [sorted(points)] for method, points in sizes.items() if len(points) > 1}
-  if curves:
-    panels = {", ".join(POKERS): curves}
-    abstraction_sizes(panels, "infostates of the game", "sets, % of them").savefig(f"{prefix}_growth.png")
   print(f"Drawn in {prefix}_*.png")
 
 
@@ -299,7 +247,6 @@ def best(run: dict[str, Any]) -> list[Point]:
   return [p for p, low, before in zip(run["points"], lows, [np.inf, *lows], strict=False) if low < before]
 
 
-POKERS = ("P111", "P222", "P224")
 QUANTITIES = {  # the paper's Figs. 5 and 6; 7 and 10; 8 and 11; 9 and 12; 14 and 15
   "iterations": ("iterations", lambda run, point: point.iteration),
   "sets": ("sets, % of the infostates", lambda run, point: share(run, point.sets)),
@@ -310,19 +257,10 @@ QUANTITIES = {  # the paper's Figs. 5 and 6; 7 and 10; 8 and 11; 9 and 12; 14 an
 
 
 def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--games", nargs="+", default=["GS5", "GP5", "P222"], choices=list(GAMES))
-  parser.add_argument("--large", action="store_true", help="the three large games too")
-  parser.add_argument("--methods", nargs="+", default=["CFR+", "B10H90", "FPIRA"])
-  parser.add_argument("--graph", help="adjacency matrix of the pursuit graph")
-  parser.add_argument("--seeds", type=int, default=10)
-  parser.add_argument("--target", type=float, default=0.05, help="NashConv at which to stop")
-  parser.add_argument("--iterations", type=int, default=10_000)
-  parser.add_argument("--every", type=int, default=25, help="iterations between measurements")
-  parser.add_argument("--seconds", type=float, default=600, help="most for a run, of the processor")
-  parser.add_argument("--output", help="file of what was measured, a line of JSON for each run")
-  parser.add_argument("--plot", help="how the names of the pictures begin")
-  options = parser.parse_args()
+  options = flags(
+    __doc__, games=["GS5", "GP5", "P222"], large=False, methods=["CFR+", "B10H90", "FPIRA"], graph=None,
+    seeds=10, target=0.05, iterations=10_000, every=25, seconds=600.0, output=None, plot=None,
+  )  # fmt: skip
   print(describe())
   path = pathlib.Path(options.output) if options.output else None
   results = [json.loads(text) for text in path.read_text().splitlines()] if path and path.exists() else []

@@ -4,8 +4,6 @@
   python -m benchmarks.papers.cheat agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
   python -m benchmarks.papers.cheat pruning [--game cheat] [--depth 5] [--seconds 60]
   python -m benchmarks.papers.cheat exact [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
-  python -m benchmarks.papers.cheat start [--games 500]
-  python -m benchmarks.papers.cheat methods [--seconds 300] [--games 2000]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
@@ -16,9 +14,6 @@ challenges, and how many of those are right.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
 exact: in a game that can be walked, exploitability and decisions met after as many iterations with each kind
 of pruning, medians over seeds.
-start: the default begun with what it learned of four cards each, and begun with nothing.
-methods: `ps-cfr-spiel train cheat` with its own settings and with others, each with the same processor time:
-games won against the naive and the heuristic player, and against the agent of the own settings.
 """
 
 import argparse
@@ -30,7 +25,7 @@ import pyspiel
 from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
 
 import ps_cfr_spiel
-from benchmarks.machine import add_flags, describe, keep, kept
+from benchmarks.machine import flags, picture
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
@@ -41,46 +36,7 @@ MARKS = 4
 RIVALS = ("naive", "heuristic")
 PLAYS = "plays, learned values (default)"
 SMALL, ROUNDS = "cheat(ranks=2,suits=3,hand_size=2,max_turns=4)", (1, 3, 10, 30, 100, 300, 1000)
-EARLIER, STARTED = 200, (50, 150, 300)  # iterations
 SHOWN = 2000  # games of an agent against itself
-CONSTANT = {"decay": 0.05, "decay_power": 0.0}
-SETTINGS = {  # of plays, beside the command's own
-  "the default": {},
-  "linear average, constant decay": {**CONSTANT, "gamma": 1.0},
-  "corrected values": {"estimate": "corrected", "dtype": "float64"},  # weights leave the range of float32
-  "constant decay": CONSTANT,
-  "exploration 0.02": {"exploration": 0.02},
-}
-
-
-def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("part", choices=("curves", "agent", "pruning", "exact", "start", "methods"))
-  parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each method")
-  parser.add_argument("--games", type=int, default=500, help="against each player, at each mark")
-  parser.add_argument("--methods", nargs="*", default=[*PRUNINGS, PLAYS], choices=[*PRUNINGS, PLAYS])
-  parser.add_argument("--game", help=f"for pruning (default: cheat) and exact (default: {SMALL})")
-  parser.add_argument("--seeds", type=int, default=8, help="for exact")
-  parser.add_argument("--depth", type=int, default=5, help="decisions that are traversed before play")
-  parser.add_argument("--updates", default="at_once", choices=("at_once", "together"), help="for pruning")
-  parser.add_argument("--agent", help="a run of train cheat")
-  add_flags(parser, "curves or behaviour")
-  options = parser.parse_args()
-  if options.redraw:
-    return DRAW[options.part](kept(options.plot), options.plot)
-  print(describe())
-  if options.part == "pruning":
-    return pruning(options)
-  if options.part == "exact":
-    return exact(options.game or SMALL, options.seeds)
-  if options.part == "start":
-    return start(options.games)
-  if options.part == "methods":
-    return methods(options.seconds, options.games)
-  found = curves(options) if options.part == "curves" else agent(options)
-  if options.plot:
-    keep(options.plot, found)
-    DRAW[options.part](kept(options.plot), options.plot)
 
 
 def curves(options: argparse.Namespace) -> dict:
@@ -141,7 +97,7 @@ def pruning(options: argparse.Namespace) -> None:
   game = pyspiel.load_game(options.game or "cheat")
   for name in (method for method in options.methods if method != PLAYS):
     print(f"\n{game}, {label(name)}")
-    solver = PlayedExternalSolver(game, name, updates=options.updates, depth=options.depth)
+    solver = PlayedExternalSolver(game, name, depth=options.depth)
     solver.compile(progress=False)
     used, mark, before = 0.0, 1, (0, 0, 0.0)
     while used < options.seconds:
@@ -177,36 +133,6 @@ def exact(name: str, seeds: int) -> None:
         f"{np.median(found[:, k, 1]):>10,.0f} decisions",
         flush=True,
       )
-
-
-def start(games: int) -> None:
-  """Games won after some iterations, with a start from a smaller game and without."""
-  game, smaller = pyspiel.load_game("cheat"), PlayedMCCFRSolver(pyspiel.load_game("cheat(hand_size=4)"))
-  seconds = sum(run(smaller, 0) for _ in range(EARLIER))
-  print(f"\n{smaller.game}: {EARLIER} iterations in {seconds:.1f} s")
-  for name in ("begun with nothing", "begun with that"):
-    print(name)
-    solver, used = PlayedMCCFRSolver(game), 0.0
-    if name == "begun with that":
-      solver.start_from(smaller)
-    for mark in STARTED:
-      used += sum(run(solver, 0) for _ in range(mark - solver.iteration))
-      won = (f"{rival} {interval(*wins(game, solver.average_policy(), rival, games))}" for rival in RIVALS)
-      print(f"  {used:6.1f} s, iteration {mark}: {'; '.join(won)}", flush=True)
-
-
-def methods(seconds: float, games: int) -> None:
-  """Games won by the agents of some seconds of processor time."""
-  game, default = pyspiel.load_game("cheat"), None
-  for name, settings in SETTINGS.items():
-    solver = PlayedMCCFRSolver(game, **settings)
-    solver.compile(progress=False)
-    used = run(solver, seconds)
-    policy = solver.average_policy()
-    rivals = {**{rival: rival for rival in RIVALS}, **({"the default": default} if default else {})}
-    won = (f"{rival} {interval(*wins(game, policy, who, games))}" for rival, who in rivals.items())
-    print(f"{name}: {used:.0f} s, iteration {solver.iteration:,}; {'; '.join(won)}", flush=True)
-    default = default or policy
 
 
 def agent(options: argparse.Namespace) -> dict:
@@ -245,7 +171,6 @@ def draw_curves(found: dict, path: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
   figure.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
   figure.savefig(path)
-  print(f"drawn: {path}")
 
 
 def draw_behaviour(found: dict, path: str) -> None:
@@ -256,10 +181,24 @@ def draw_behaviour(found: dict, path: str) -> None:
 
   behaviour = Behaviour(**{name: np.array(counts) for name, counts in found.items()})
   cheat_behaviour(behaviour, f"The agent against itself, {SHOWN:,} games").savefig(path)
-  print(f"drawn: {path}")
 
 
 DRAW = {"curves": draw_curves, "agent": draw_behaviour}
+
+
+def main() -> None:
+  options = flags(
+    __doc__, part=("curves", "agent", "pruning", "exact"), seconds=60.0, games=500,
+    methods=[*PRUNINGS, PLAYS],
+    game=None, seeds=8, depth=5, agent=None, plot=None, redraw=False,
+  )  # fmt: skip
+  if options.part == "pruning":
+    return pruning(options)
+  if options.part == "exact":
+    return exact(options.game or SMALL, options.seeds)
+  measure = {"curves": curves, "agent": agent}[options.part]
+  picture(options, lambda: measure(options), DRAW[options.part])
+
 
 if __name__ == "__main__":
   main()

@@ -16,7 +16,7 @@ import numpy as np
 import pyspiel
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, NaiveBot
 
-from benchmarks.machine import add_flags, describe, keep, kept
+from benchmarks.machine import flags, picture
 from ps_cfr_spiel.evaluation.match_results import wilson
 
 MATCHES = {
@@ -34,15 +34,8 @@ DECKS = {
 BARS = 40  # at most, in a histogram
 
 
-def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--games", type=int, default=2000, help="for each seat of the heuristic player")
-  parser.add_argument("--lengths", type=int, default=1000, help="games of two naive players")
-  add_flags(parser, "game lengths")
-  options = parser.parse_args()
-  if options.redraw:
-    return draw(kept(options.plot), options.plot)
-  print(describe())
+def measure(options: argparse.Namespace) -> dict[str, tuple[list[int], int]]:
+  """Prints win rates and lengths; the lengths, and how many games had a winner."""
   for name, text in MATCHES.items():
     print(f"\nheuristic against naive, {name}", flush=True)
     game, total = pyspiel.load_game(text), collections.Counter()
@@ -60,9 +53,7 @@ def main() -> None:
       f"{np.median(turns):,.0f}, longest {max(turns):,}; {ended:,} had a winner",
       flush=True,
     )
-  if options.plot:
-    keep(options.plot, lengths)
-    draw(lengths, options.plot)
+  return lengths
 
 
 def match(game: pyspiel.Game, seat: int, games: int) -> collections.Counter:
@@ -117,7 +108,11 @@ def draw(lengths: Mapping[str, tuple[list[int], int]], path: str) -> None:
     axes.legend(frameon=False, loc="upper right" if ended else "upper left")
     axes.spines[["top", "right"]].set_visible(False)
   figure.savefig(path)
-  print(f"drawn: {path}")
+
+
+def main() -> None:
+  options = flags(__doc__, games=2000, lengths=1000, plot=None, redraw=False)
+  picture(options, lambda: measure(options), draw)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, make_abstraction, measure
 
 LIMIT = (
@@ -135,21 +135,11 @@ def play(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("what", choices=("solve", "play"))
-  parser.add_argument("--game", choices=GAMES, default="royal")
-  parser.add_argument("--ways", nargs="+", default=["distance", "flat", "random", "ranks"])
-  parser.add_argument("--roundings", nargs="+", default=ROUNDINGS)
-  parser.add_argument("--clusters", type=int, default=60)
-  parser.add_argument("--buckets", type=int, default=50)
-  parser.add_argument("--flat", type=int, default=3000)
-  parser.add_argument("--seconds", type=float, default=60)
-  parser.add_argument("--looks", type=int, default=4)
-  parser.add_argument("--batch", type=int, default=16)
-  parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-  parser.add_argument("--folder", type=Path, default=Path("runs/hierarchical"))
-  parser.add_argument("--plot")
-  options = parser.parse_args()
+  options = flags(
+    __doc__, what=("solve", "play"), game="royal", ways=["distance", "flat", "random", "ranks"],
+    roundings=list(ROUNDINGS), clusters=60, buckets=50, flat=3000, seconds=60.0, looks=4, batch=16,
+    seeds=[0], folder=Path("runs/hierarchical"), plot=None,
+  )  # fmt: skip
   print(describe())
   {"solve": solve, "play": play}[options.what](options)
 

@@ -1,14 +1,15 @@
 """Values learned in turns, and how exploitable searches by them are; makes the values that the package ships.
 
-  python -m benchmarks.papers.learned_values [leduc_poker] [--seeds 0 1 2] [--turns 3] [--save FILE]
-  python -m benchmarks.papers.learned_values 'liars_dice(dice_sides=3)' --teacher search --turns 8
-  python -m benchmarks.papers.learned_values glasses --draws 600 --peers
+  python -m benchmarks.papers.learned_values [--seeds 0 1 2] [--turns 3] [--save FILE]
+  python -m benchmarks.papers.learned_values --game 'liars_dice(dice_sides=3)' --teacher search --turns 8
+  python -m benchmarks.papers.learned_values --game glasses --draws 600 --peers
 
 After each turn, for each seed: situations learned from, seconds of the processor for data and training so
 far, loss and error on draws that were held out (`learning.Progress`), and exact exploitability of searches
 with a lookahead of one decision after 10 to 1,000 iterations; with --round by a lookahead of one round too.
 --peers adds searches by 10, 20 and 40 iterations of CFR in place of the network, and by full lookahead
-(Schmid 2021, Fig. 20.12). Exploitability is in float64, searches are in float32.
+(Schmid 2021, Fig. 20.12). --iterations are the teacher's (solve or search), --steps those of training in each
+turn; --save keeps the values of the first seed. Exploitability is in float64, searches are in float32.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Any
 
 import pyspiel
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from benchmarks.papers.resolving_exploitability import draw
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import LearnedValues, self_play
@@ -60,21 +61,10 @@ def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace, curves: 
 
 def main() -> None:
   """Prints a table; saves the values of the first seed."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("game", nargs="?", default="leduc_poker")
-  parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
-  parser.add_argument("--turns", type=int, default=3)
-  parser.add_argument("--draws", type=int, default=2000)
-  parser.add_argument("--chains", type=int, default=120)
-  parser.add_argument("--teacher", default="solve", choices=("solve", "search"))
-  parser.add_argument("--iterations", type=int, default=150, help="of the teacher")
-  parser.add_argument("--steps", type=int, default=5000, help="of training, in each turn")
-  parser.add_argument("--width", type=int, default=192)
-  parser.add_argument("--peers", action="store_true", help="other value functions too")
-  parser.add_argument("--round", action="store_true", help="at the end a lookahead of one round too")
-  parser.add_argument("--plot", help="file to draw the curves to")
-  parser.add_argument("--save", type=Path, help="file for the values of the first seed")
-  options = parser.parse_args()
+  options = flags(
+    __doc__, game="leduc_poker", seeds=[0, 1, 2], turns=3, draws=2000, chains=120, teacher="solve",
+    iterations=150, steps=5000, width=192, peers=False, round=False, plot=None, save=Path,
+  )  # fmt: skip
   game = pyspiel.load_game(options.game)
   print(describe(), f"\n\n{options.game}, iterations:", sep="")
   print(HEAD + "".join(f"{mark:10,}" for mark in MARKS))

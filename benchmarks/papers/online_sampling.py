@@ -10,12 +10,11 @@ chance makes them differ. Coordinated matching pennies is OpenSpiel's `coordinat
 """
 
 import argparse
-import time
 
 import numpy as np
 import pyspiel
 
-from benchmarks.machine import add_flags, describe, keep, kept
+from benchmarks.machine import flags, picture
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability
 from ps_cfr_spiel.evaluation import online_runs
 from ps_cfr_spiel.evaluation.online_runs import OnlineRuns
@@ -110,42 +109,30 @@ def draw(curves: dict[str, dict[str, Curves]], path: str) -> None:
   figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
   figure.suptitle("Medians, and the 5th to 95th percentile of all seeds", fontsize=10, x=0.01, ha="left")
   figure.savefig(path)
-  print(f"drawn: {path}")
+
+
+def measure(options: argparse.Namespace) -> dict[str, dict[str, Curves]]:
+  """Runs both games, plain and favoured, and prints medians."""
+  print(f"{options.seeds} seeds, target {options.target!r}, delta 0.9, exploration 0.4; medians")
+  curves: dict[str, dict[str, Curves]] = {}
+  for name, title in TITLES.items():
+    game, places, curves[name] = pyspiel.load_game(name), favoured(name), {}
+    ways = {"plain": {}, f"favoured by {options.favour:,g}": {"favoured": places, "favour": options.favour}}
+    for way, settings in ways.items():
+      method = OnlineOutcomeSampling(game, target=options.target, **settings)
+      runs = online_runs(method, range(options.seeds), marks(options.iterations))
+      print(f"\n{title}, {way}")
+      print_runs(runs)
+      curves[name][way] = runs.iterations, runs.single, runs.tabularised
+    print(f"the favoured equilibria, each where it is favoured: exploitability {limit(game, places):.4f}")
+  return curves
 
 
 def main() -> None:
-  """Runs both games, plain and favoured; prints medians and draws the figure."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--seeds", type=int, default=20)
-  parser.add_argument("--iterations", type=int, default=1_000_000)
-  parser.add_argument("--target", choices=("infostate", "public"), default="infostate")
-  parser.add_argument("--favour", type=float, default=10_000.0)
-  add_flags(parser, "the figure")
-  options = parser.parse_args()
-  if options.redraw:
-    return draw(kept(options.plot), options.plot)
-  print(describe())
-  print(f"{options.seeds} seeds, target {options.target!r}, delta 0.9, exploration 0.4; medians")
-  results: dict[str, dict[str, OnlineRuns]] = {}
-  for name in TITLES:
-    game, places, results[name] = pyspiel.load_game(name), favoured(name), {}
-    for way, settings in (
-      ("plain", {}),
-      (f"favoured by {options.favour:,g}", {"favoured": places, "favour": options.favour}),
-    ):
-      method = OnlineOutcomeSampling(game, target=options.target, **settings)
-      started = time.perf_counter()
-      results[name][way] = online_runs(method, range(options.seeds), marks(options.iterations))
-      print(f"\n{TITLES[name]}, {way}: {time.perf_counter() - started:.0f} s")
-      print_runs(results[name][way])
-    print(f"the favoured equilibria, each where it is favoured: exploitability {limit(game, places):.4f}")
-  if options.plot:
-    curves = {
-      name: {way: (runs.iterations, runs.single, runs.tabularised) for way, runs in ways.items()}
-      for name, ways in results.items()
-    }
-    keep(options.plot, curves)
-    draw(curves, options.plot)
+  options = flags(
+    __doc__, seeds=20, iterations=1_000_000, target="infostate", favour=10_000.0, plot=None, redraw=False
+  )
+  picture(options, lambda: measure(options), draw)
 
 
 if __name__ == "__main__":

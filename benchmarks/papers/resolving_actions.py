@@ -18,7 +18,6 @@ sets of more than two sizes hold for the first bet, and later bets are P and A; 
 into this pot of two big blinds it is 1/2P.
 """
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
@@ -28,10 +27,10 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm.auto import tqdm
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from benchmarks.papers import river_situations as rivers
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.cfr import RULES, RMPlus, make_rule
+from ps_cfr_spiel.cfr import RMPlus, make_rule
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.subgames import GADGETS
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
@@ -106,19 +105,12 @@ def errors(situation: rivers.Situation, width: int, solving: Solving, options) -
 
 def main() -> None:
   """Prints the table."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--situations", type=int, default=100)
-  parser.add_argument("--iterations", type=int, default=1000)
-  parser.add_argument("--truth", type=int, default=4000, help="iterations of the largest set, as the truth")
-  parser.add_argument("--rule", default="deepstack", choices=[*RULES, "deepstack"])
-  parser.add_argument("--ranges", default="even", choices=rivers.KINDS)
-  parser.add_argument("--pot", type=int, default=200)
-  parser.add_argument("--stack", type=int, default=20_000)
-  parser.add_argument("--seed", type=int, default=0)
-  parser.add_argument("--output", type=Path, help="file of results, a line each; those in it are kept")
-  options = parser.parse_args()
+  options = flags(
+    __doc__, situations=100, iterations=1000, truth=4000, rule="deepstack", ranges="even", pot=200,
+    stack=20_000, seed=0, output=Path,
+  )  # fmt: skip
   if not 1 <= options.iterations < options.truth:
-    parser.error(f"--iterations must be at least 1 and less than --truth, got {options.iterations}")
+    raise SystemExit(f"--iterations must be at least 1 and less than --truth, got {options.iterations}")
   print(describe(), flush=True)
   setting = {k: v for k, v in vars(options).items() if k not in ("output", "situations")}
   found = previous(options.output, setting)[: options.situations]

@@ -12,16 +12,15 @@ itself; here boards, ranges and pots are drawn (`river_situations`).
 
 import argparse
 import dataclasses
-import time
 from typing import NamedTuple
 
 import numpy as np
 import pyspiel
 from tqdm.auto import tqdm
 
-from benchmarks.machine import add_flags, describe, keep, kept
+from benchmarks.machine import flags, picture
 from benchmarks.papers import river_situations as rivers
-from ps_cfr_spiel.cfr import RULES, Rule, make_rule
+from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.subgames import GADGETS, Subgame
 from ps_cfr_spiel.tree import DenseLeaves, PublicTree, ShowdownLeaves
@@ -85,20 +84,8 @@ def interval(values) -> tuple[float, float]:
   return float(np.mean(values)), 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5
 
 
-def main() -> None:
-  """Prints margins by pot and over all situations, draws them."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--situations", type=int, default=24, help=f"shared by the pots {POTS}")
-  parser.add_argument("--buckets", type=int, default=10)
-  parser.add_argument("--iterations", type=int, default=4000)
-  parser.add_argument("--rule", default="nrm+", choices=RULES)
-  parser.add_argument("--ranges", default="even", choices=rivers.KINDS)
-  parser.add_argument("--seed", type=int, default=0)
-  add_flags(parser, "the margins")
-  options = parser.parse_args()
-  if options.redraw:
-    return draw({int(pot): rows for pot, rows in kept(options.plot).items()}, options.plot)
-  print(describe())
+def measure(options: argparse.Namespace) -> dict[int, list[dict[str, float]]]:
+  """Prints margins by pot and over all situations; those of each situation, by pot."""
   situations = rivers.draw(options.seed, options.situations, options.ranges)
   setting = Setting(options.buckets, options.iterations, make_rule(options.rule), rivers.levels(situations))
   print(
@@ -106,15 +93,11 @@ def main() -> None:
     f"buckets, bets {BETS}, stacks of {STACK:,}; {options.iterations:,} iterations of {options.rule}"
   )
   found = {pot: [] for pot in POTS}
-  began = time.perf_counter()
   for k, situation in enumerate(tqdm(situations, unit=" situations", disable=None)):
     pot = POTS[k % len(POTS)]
     found[pot].append(margins(situation, pot, setting))
-  print(f"{time.perf_counter() - began:.0f} s, compilation included")
   report(found)
-  if options.plot:
-    keep(options.plot, found)
-    draw(found, options.plot)
+  return found
 
 
 def report(found: dict[int, list[dict[str, float]]]) -> None:
@@ -133,12 +116,12 @@ def report(found: dict[int, list[dict[str, float]]]) -> None:
     )
 
 
-def draw(found: dict[int, list[dict[str, float]]], path: str) -> None:
+def draw(found: dict[str, list[dict[str, float]]], path: str) -> None:
   """Every situation's margins and their means, a panel for each pot."""
   from ps_cfr_spiel.pictures import figure_with_panels
   from ps_cfr_spiel.pictures.style import INK, LINES
 
-  titles = [f"pot of {pot / 100:g} big blinds ({len(rows)} situations)" for pot, rows in found.items()]
+  titles = [f"pot of {int(pot) / 100:g} big blinds ({len(rows)} situations)" for pot, rows in found.items()]
   figure, places = figure_with_panels(titles, sharey=True)
   for axes, rows in zip(places, found.values(), strict=True):
     for place, (name, color) in enumerate(zip(THESIS, LINES, strict=False)):
@@ -157,7 +140,14 @@ def draw(found: dict[int, list[dict[str, float]]], path: str) -> None:
   figure.axes[0].set_ylabel("margin, chips for each visit (big blind 100)")
   figure.suptitle("Margins of refined river strategies, with means and 95% intervals", fontsize=11)
   figure.savefig(path)
-  print(f"drawn: {path}")
+
+
+def main() -> None:
+  options = flags(
+    __doc__, situations=24, buckets=10, iterations=4000, rule="nrm+", ranges="even", seed=0, plot=None,
+    redraw=False,
+  )  # fmt: skip
+  picture(options, lambda: measure(options), draw)
 
 
 if __name__ == "__main__":

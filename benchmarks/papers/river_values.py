@@ -1,8 +1,8 @@
 """Values of hold'em's rivers: how far off a network is, and searches of a turn by it (thesis, Table 21.5).
 
   ps-cfr-spiel generate --count=3200 --ranges=betting --ratios=0.05,0.15,0.4,0.8,1.2,2,3,4.5,8
-  python -m benchmarks.papers.river_values errors runs/rivers [--seeds 0 1 2] [--save values.npz]
-  python -m benchmarks.papers.river_values turn values.npz [--ranges "..."] [--iterations 100 300]
+  python -m benchmarks.papers.river_values errors --folders runs/rivers [--save values.npz]
+  python -m benchmarks.papers.river_values turn --values values.npz [--iterations 100 300]
 
 errors: trains networks on solved rivers. Of rivers whose boards no training river has, up to suits, it prints
 the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in percent of
@@ -10,7 +10,7 @@ the pot; and the same if betting added nothing.
 turn: a search of the turn by the network, by values that CFR finds anew (10 iterations) and to the end of
 the game: seconds of the first search from the start, of the same again, and of one from a later decision on
 the turn and on the river; with --whole how exploitable it is to search everywhere, in percent of the pot.
-On the river searches go to the end.
+--without leaves rows out. On the river searches go to the end.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import Rivers, RiverValues, train
 from ps_cfr_spiel.learning.training import held_out
@@ -107,29 +107,16 @@ def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: 
   return f"{text}{100 * share:13.3f}"
 
 
+TABLES = {"errors": errors, "turn": turn}
+
+
 def main() -> None:
-  """Prints a table."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  tables = parser.add_subparsers(required=True)
-  learning = tables.add_parser("errors")
-  learning.add_argument("folders", nargs="+")
-  learning.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
-  learning.add_argument("--steps", type=int, default=3000)
-  learning.add_argument("--batch", type=int, default=128)
-  learning.add_argument("--width", type=int, default=192)
-  learning.add_argument("--save", help="file for the values of the first seed")
-  learning.set_defaults(table=errors)
-  searching = tables.add_parser("turn")
-  searching.add_argument("values", help="file of errors --save, or of ps-cfr-spiel learn --rivers")
-  searching.add_argument("--ranges", help="of both players, as in holdem_subgame; all hands by default")
-  searching.add_argument("--stack", type=int, default=1000)
-  searching.add_argument("--iterations", nargs="*", type=int, default=[100, 300])
-  searching.add_argument("--without", nargs="*", default=[], help="rows to leave out")
-  searching.add_argument("--whole", action="store_true", help="exploitability too")
-  searching.set_defaults(table=turn)
-  options = parser.parse_args()
+  options = flags(
+    __doc__, table=tuple(TABLES), folders=["runs/rivers"], seeds=[0, 1, 2], steps=3000, batch=128, width=192,
+    save=None, values="values.npz", ranges=None, stack=1000, iterations=[100, 300], without=[], whole=False,
+  )  # fmt: skip
   print(describe() + "\n")
-  options.table(options)
+  TABLES[options.table](options)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
   python -m benchmarks.papers.strength responses [--iterations 1000]
   python -m benchmarks.papers.strength luck [--games 2000]
-  taskset -c 0 python -m benchmarks.papers.strength speed
 
 responses (Table 18.1 = 21.6): agents on a river with small ranges and four bet sizes, against a local best
 response that may take few or many actions; exact values, in percent of the pot for a game, the mean of both
@@ -13,19 +12,16 @@ and a search by the network that comes with the package.
 luck (Table 21.8): standard deviation of a game's worth in self-play by four estimators, on Leduc exactly (the
 same two agents), by all ways in which a game may go, and on a river and a turn with few hands by games that
 are played, within a seat: that one seat wins from the other is no luck.
-speed: seconds of a local best response on the default river, all hands, both seats: the first with compiling,
-then the median of five.
 """
 
 import argparse
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyspiel
 
-from benchmarks.machine import describe
+from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, matches
 from ps_cfr_spiel.learning import LearnedValues
@@ -179,18 +175,6 @@ def luck(options: argparse.Namespace) -> None:
     print(f"{f'{name}, {options.games:,} games, chips':34}{line}", flush=True)
 
 
-def speed(_) -> None:
-  """Prints how long a local best response takes."""
-  game = pyspiel.load_game("river_subgame")
-  policy, seconds = solved(game, 100), []
-  for _ in range(6):
-    start = time.perf_counter()
-    found = local_best_response(game, policy)
-    seconds.append(time.perf_counter() - start)
-  share = 100 * found.exploitability / game.get_parameters()["pot"]
-  print(f"{game}\nfirst {seconds[0]:.2f} s, then {np.median(seconds[1:]):.3f} s; {share:.3f}% of the pot")
-
-
 def spread(values: np.ndarray, games: list[Played]) -> float:
   """Standard deviation within a seat: what one seat wins from the other on average is no luck."""
   seats = np.array([record.seat for record in games])
@@ -215,16 +199,12 @@ def all_games(game: pyspiel.Game, policy: Any) -> list[tuple[tuple[int, ...], fl
   return found
 
 
-TABLES = {"responses": responses, "luck": luck, "speed": speed}
+TABLES = {"responses": responses, "luck": luck}
 
 
 def main() -> None:
   """Prints a table."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("table", choices=TABLES)
-  parser.add_argument("--iterations", type=int, default=1000)
-  parser.add_argument("--games", type=int, default=2000)
-  options = parser.parse_args()
+  options = flags(__doc__, table=tuple(TABLES), iterations=1000, games=2000)
   print(describe() + "\n")
   TABLES[options.table](options)
 

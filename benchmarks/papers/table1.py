@@ -6,13 +6,12 @@ Each row runs in a process of its own. OpenSpiel's solver works history by histo
 deck, and is extrapolated to 61,000,831 histories in proportion; those figures are marked "~".
 """
 
-import argparse
 import json
 import time
 
 import pyspiel
 
-from benchmarks.machine import PeakMemory, describe, duration, in_process, median_seconds
+from benchmarks.machine import PeakMemory, describe, duration, flags, in_process, median_seconds
 
 HISTORIES = 61_000_831
 # The same betting with a deck of 2 suits and 9 ranks: 13 cards are left for the hands, dealt one by one.
@@ -83,9 +82,7 @@ ROWS = {
 
 def main() -> None:
   """Prints the table."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--row", choices=ROWS, help="measure this row only, as JSON")
-  options = parser.parse_args()
+  options = flags(__doc__, row=None)
   if options.row:
     print(json.dumps(ROWS[options.row]()))
     return

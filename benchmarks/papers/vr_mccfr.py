@@ -9,14 +9,13 @@ Plain MCCFR goes on for --longer times as many iterations, to tell how many of t
 method gives is kept as it ends; --methods runs some of them, beside what was kept of the others.
 """
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
 import pyspiel
 
-from benchmarks.machine import describe, keep, kept
+from benchmarks.machine import describe, flags, keep, kept
 from ps_cfr_spiel import pictures
 from ps_cfr_spiel.evaluation import sampling_runs
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
@@ -59,16 +58,10 @@ def print_factors(results: dict[str, Runs]) -> None:
 
 def main() -> None:
   """Runs all methods, prints medians and factors, draws both figures."""
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--game", default="leduc_poker")
-  parser.add_argument("--runs", type=int, default=100)
-  parser.add_argument("--iterations", type=int, default=1_000_000)
-  parser.add_argument("--longer", type=int, default=10, help="plain MCCFR runs this many times as long")
-  parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS, help="run these only")
-  parser.add_argument("--trajectories", choices=("public", "histories"), default="public")
-  parser.add_argument("--output", type=Path, default=Path("docs"), help="folder for the pictures")
-  parser.add_argument("--redraw", action="store_true", help="run nothing: draw what the last run kept")
-  options = parser.parse_args()
+  options = flags(
+    __doc__, game="leduc_poker", runs=100, iterations=1_000_000, longer=10, methods=list(METHODS),
+    trajectories="public", output=Path("docs"), redraw=False,
+  )  # fmt: skip
   game, name = pyspiel.load_game(options.game), PICTURES[options.trajectories]
   if options.redraw:
     return draw(game, found(name), options.output, name)
