@@ -21,10 +21,10 @@ import pyspiel
 
 from benchmarks.machine import flags, picture
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.tree import PublicTree, evaluate
 
 

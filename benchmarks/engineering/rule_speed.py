@@ -12,8 +12,8 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.machine import describe, flags, median_seconds
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.rules import RULES
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 GAMES = {  # game: iterations of a run
