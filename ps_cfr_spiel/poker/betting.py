@@ -176,6 +176,7 @@ def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicSta
   street the showdown. Once all chips are in the pot cards come one after the other, and no player acts,
   except on the first street, where players without chips check. The sizes of bets and raises follow
   no-limit hold'em:
+
   - A size f calls first and then adds f times the pot after that call, rounded to whole
     chips, half up. All-in adds everything that is left.
   - A bet adds at least one chip, a raise at least as much as the bet or raise before it on this
