@@ -16,7 +16,7 @@ import pathlib as _pathlib
 if not _pathlib.Path(__file__).with_name("games").is_dir():  # in a checkout the games lie beside the package
   __path__.append(str(_pathlib.Path(__file__).parents[1]))
 
-from ps_cfr_spiel import abstractions, batches, games, matches, rules, runtime, values
+from . import abstractions, batches, games, matches, rules, runtime, values  # isort: skip
 from ps_cfr_spiel.compiler import Report, build_tree, check_game
 from ps_cfr_spiel.evaluation import evaluate_policy, exploitability
 from ps_cfr_spiel.poker import holdem, river

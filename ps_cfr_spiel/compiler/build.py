@@ -41,7 +41,7 @@ def build_tree(
     leaves: the leaf evaluator. "dense": chance-weighted utility matrices over types; "showdown": card
       removal instead of matrices, for games with a Bayesian form; "native": the same in C++, on CPUs, where
       the package was installed with a compiler; "sparse": a number for each pair of sequences, for any
-        game; "auto": the fastest for the game, the device and the installation.
+      game; "auto": the fastest for the game, the device and the installation.
     public_states: their source. "closure": common knowledge (see `public_states`); "observer": the game's
       public observer; "none": no public states, for games that have none; the solver does not need them, but
       subgames, searches and views do.

@@ -119,8 +119,8 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
     policy: from `PSCFRSolver.average_policy` or `load_policy`.
     path: moves from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
       abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
-        Hidden moves, such as a deal, are left out; those of a player may be written, without effect.
-        "#12" stands for the public state of that number.
+      Hidden moves, such as a deal, are left out; those of a player may be written, without effect.
+      "#12" stands for the public state of that number.
 
   Raises:
     ValueError: a move of the path is unknown or illegal, no player acts after the last one, or the policy's
