@@ -53,8 +53,8 @@ def _to_rst(app, what, name, obj, options, lines):
 
 
 def _escape(line):
-  """`Link`s, and names such as P_ that are no references."""
-  line = re.sub(r"(`[^`]+`)(?=\w)", r"\1\\ ", line)
+  """Escape the letter after `Link` in `Link`s, and names such as P_ that are not references."""
+  line = re.sub(r"(`[^`]+`)(\w?)", lambda m: rf"{m[1]}\ {m[2]}" if m[2] else m[1], line)
   pieces = re.split(r"(`[^`]*`)", line)
   return "".join(p if p.startswith("`") else re.sub(r"(?<=\w)_(?!\w)", r"\_", p) for p in pieces)
 
