@@ -42,7 +42,7 @@ def pytest_sessionstart(session):
 # --- The quick tests are those that durations.json does not name -------------------------------------------
 
 START = pytest.StashKey[float]()
-spent = {}  # {test function: processor seconds of its dearest parametrisation} in this session
+spent = {}  # {test function: processor seconds} in this session
 
 
 def pytest_addoption(parser):
@@ -75,7 +75,7 @@ def pytest_runtest_makereport(item, call):
 def pytest_runtest_logreport(report):
   if hasattr(report, "processor_seconds"):
     name = durations.function(report.nodeid)
-    spent[name] = max(spent.get(name, 0), report.processor_seconds)
+    spent[name] = spent.get(name, 0) + report.processor_seconds
 
 
 def pytest_sessionfinish(session):

@@ -1,7 +1,7 @@
 """Recorded times of tests: durations.json names the slow ones, `python -m pytest -m "" --record` writes it.
 
-A time is processor time of a test, its fixtures and its children: a busy machine changes that little.
-A test function is slow if its dearest parametrisation is, so the file outlives changes of parameters.
+A time is processor time, fixtures and child processes included: a busy machine changes that little. All
+parametrisations of a test function count together: a law is quick or slow as a whole.
 """
 
 import ast
@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SLOW = 0.5  # seconds
-LONG = 10  # seconds: two workers share the rest evenly if they start with these
+SLOW = 1.0  # seconds
+LONG = 20  # seconds: two workers share the rest evenly if they start with these
 
 
 def processor_time():
