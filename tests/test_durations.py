@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import durations
-import pytest
 
 TESTS = """
 import subprocess, sys, time
@@ -65,9 +64,8 @@ def test_what_is_gone_leaves_the_record(tmp_path):
   }
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_recording_and_selecting(workers, tmp_path):
-  """Children count and parameters count together, waiting does not; the next session leaves out what was slow."""
+def test_recording_and_selecting(tmp_path):
+  """Children and all parameters count, waiting does not, workers report; the default leaves out the slow."""
   for name in ("conftest.py", "durations.py"):
     shutil.copy(durations.FOLDER / name, tmp_path)
   shutil.copy(durations.FOLDER.parent / "pyproject.toml", tmp_path)
@@ -75,13 +73,16 @@ def test_recording_and_selecting(workers, tmp_path):
   (tmp_path / "durations.json").write_text("{}")
 
   def pytest_says(*words):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", workers, *words, "test_it.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words, "test_it.py"]
     environment = {**os.environ, "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
-  assert "5 passed" in pytest_says("-m", "", "--record")
-  assert {*durations.recorded(tmp_path)} == SLOW
-  assert "2 passed" in pytest_says()
-  assert "5 passed" in pytest_says("-m", "")
+  for workers in ("0", "2"):
+    assert "5 passed" in pytest_says("-m", "", "--record", "-n", workers)
+    assert {*durations.recorded(tmp_path)} == SLOW
+    (tmp_path / "durations.json").write_text(
+      json.dumps({"test_it.py::test_quick": 3.0, **dict.fromkeys(SLOW, 2.0)})
+    )
+  assert "1 passed, 4 deselected" in pytest_says()
