@@ -43,8 +43,8 @@ def solve(game, rank, iterations=1000):
   u, s, v = np.linalg.svd(tree.leaves.utility, full_matrices=False)
   leaves = LowRankLeaves(u[..., :rank] * s[:, None, :rank], v[:, :rank])
   device = to_device(dataclasses.replace(tree, leaves=leaves), "float32")
-  state = cfr.solve(device, cfr.init(device, RMPlus(), "float32"), iterations, rule=RMPlus())
-  return TreePolicy(game, tree.labels, [cfr.average_strategy(player) for player in state.players])
+  state = cfr.run(device, cfr.init(device, RMPlus(), "float32"), iterations, rule=RMPlus())
+  return TreePolicy(game, tree.labels, cfr.average_strategy(device, state))
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def runner(family: Family, rule: Rule, alternating: bool = True):
     leaves = dataclasses.replace(family.tree.leaves, utility=utility)
     tree = dataclasses.replace(family.tree, leaves=leaves)
     state = cfr.iterate(tree, state, iterations, rule=rule, alternating=alternating)
-    return state, evaluate(tree, tuple(cfr.average_strategy(p) for p in state.players)).exploitability
+    return state, evaluate(tree, cfr.average_strategy(tree, state)).exploitability
 
   batched = jax.jit(jax.vmap(play, in_axes=(0, 0, None)))
 

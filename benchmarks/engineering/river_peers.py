@@ -50,7 +50,7 @@ PEER_LEVELS = (1, 0.1, 0.01)  # % of the pot
 
 def forget_average(solver: ps_cfr_spiel.PSCFRSolver) -> None:
   """The average strategy begins anew."""
-  empty = lambda blocks: tuple(map(jnp.zeros_like, blocks))  # noqa: E731
+  empty = jnp.zeros_like
   players = [p._replace(average=empty(p.average), excess=empty(p.excess)) for p in solver._state.players]
   solver._state = solver._state._replace(players=tuple(players))
 

@@ -28,8 +28,8 @@ def iteration(tree, rule, iterations: int, repetitions: int) -> float:
   """Seconds an iteration."""
   with precision("float32"):
     tree = to_device(tree, "float32")
-    start = cfr.solve(tree, cfr.init(tree, rule, "float32"), 1, rule=rule)
-    step = lambda: jax.block_until_ready(cfr.solve(tree, start, iterations, rule=rule))  # noqa: E731
+    start = cfr.run(tree, cfr.init(tree, rule, "float32"), 1, rule=rule)
+    step = lambda: jax.block_until_ready(cfr.run(tree, start, iterations, rule=rule))  # noqa: E731
     return median_seconds(step, repetitions) / iterations
 
 

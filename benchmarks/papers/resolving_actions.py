@@ -71,8 +71,8 @@ class Solving:
     state = cfr.init(tree, self.rule, "float32")
     skip = int(self.skipped * counts[0])
     for before, count in zip([0, *counts], counts, strict=False):
-      state = cfr.solve(tree, state, count - before, skip, rule=self.rule, alternating=self.alternating)
-      averages = [cfr.average_strategy(player) for player in state.players]
+      state = cfr.run(tree, state, count - before, skip, rule=self.rule, alternating=self.alternating)
+      averages = cfr.average_strategy(tree, state)
       both = [np.asarray(values(tree, averages, player=player), float) for player in (0, 1)]
       yield np.concatenate(both, axis=1)
 

@@ -81,8 +81,8 @@ def solve(tree: PublicTree, iterations: int, rule, alternating: bool = True, ski
   """Average strategies of both players, [A, rows, H] for each block, on the device, in float32."""
   tree = to_device(tree, "float32")
   state = cfr.init(tree, rule, "float32")
-  state = cfr.solve(tree, state, iterations, skip, rule=rule, alternating=alternating)
-  return [cfr.average_strategy(player) for player in state.players]
+  state = cfr.run(tree, state, iterations, skip, rule=rule, alternating=alternating)
+  return cfr.average_strategy(tree, state)
 
 
 def response_values(tree: PublicTree, player: int, strategy) -> np.ndarray:

@@ -26,7 +26,7 @@ from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, witho
 from ps_cfr_spiel.arguments import check_count, check_flag, check_number
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.tree import PublicTree, Sets, bucket_shapes
+from ps_cfr_spiel.tree import PublicTree, Sets, bucket_shapes, column_of, tables_of
 
 RULE = RMPlus()
 
@@ -55,8 +55,8 @@ class Refinement:
     check_flag("relative", self.relative)
 
 
-class Run(NamedTuple):
-  """All that a run remembers.
+class IRAState(NamedTuple):
+  """The state of a run.
 
   Attributes:
     iteration: int32[], rounds of both players done.
@@ -71,6 +71,11 @@ class Run(NamedTuple):
   parts: tuple[Partition, Partition]
   tracked: Any
   summed: Any
+
+  @property
+  def tables(self) -> SolverState:
+    """The part of the state that CFR knows."""
+    return SolverState(self.iteration, self.players)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,14 +124,14 @@ def device_sets(setting: Setting, parts: Sequence[Partition]) -> tuple[Sets, Set
   return to_device((first, second), setting.dtype)
 
 
-def begin(setting: Setting, parts: tuple[Partition, Partition]) -> Run:
+def init(setting: Setting, parts: tuple[Partition, Partition]) -> IRAState:
   """The state before the first iteration, on the device; call it within `precision`."""
   first, second = (_blank(setting, i, p) for i, p in enumerate(parts))
   most, width = setting.refinement.bound, max(a.max(initial=0) for a in setting.actions)
-  run = Run(
+  state = IRAState(
     np.zeros((), np.int32), (first, second), parts, np.full((most, 2), -1, np.int32), np.zeros((most, width))
   )
-  return to_device(run, setting.dtype)
+  return to_device(state, setting.dtype)
 
 
 def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
@@ -135,47 +140,46 @@ def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
   sizes = room(setting.tree.players[player], parts)
   tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
   strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
-  average, excess = (tuple(x.copy() for x in tables) for _ in range(2))
+  average, excess = (column_of(tables, setting.tree.players[player].types) for _ in range(2))
   return PlayerState(tuple(strategy), average, excess, tuple(regrets))
 
 
 _turn = jit(static_argnames=("player", "rule"))(cfr.take_turn)
 
 
-def iterate(setting: Setting, run: Run, iterations: int) -> Run:
+def run(setting: Setting, state: IRAState, iterations: int) -> IRAState:
   """The state some rounds later; call it within `precision`."""
-  run = run._replace(parts=jax.tree.map(np.asarray, run.parts))
-  sets = device_sets(setting, run.parts)
+  state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
+  sets = device_sets(setting, state.parts)
   for _ in range(iterations):
     for player in (0, 1):
-      before = run.parts
-      run = _take_turn(setting, run, sets, player)
-      if run.parts is not before:
-        sets = device_sets(setting, run.parts)
-    run = run._replace(iteration=run.iteration + 1)
-  return run
+      before = state.parts
+      state = _take_turn(setting, state, sets, player)
+      if state.parts is not before:
+        sets = device_sets(setting, state.parts)
+    state = state._replace(iteration=state.iteration + 1)
+  return state
 
 
-def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int) -> Run:
+def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player: int) -> IRAState:
   """One player's turn and the splits that follow it (Algorithm 6, one pass of the loop)."""
-  how, turn = setting.refinement, 2 * int(run.iteration) + player + 1
+  how, turn = setting.refinement, 2 * int(state.iteration) + player + 1
   since = 1 << (turn.bit_length() - 1)  # when what is tracked was sampled
   rng = np.random.default_rng((setting.seed, turn))
-  tracked, summed = np.array(run.tracked), np.array(run.summed)
-  (hot,) = sample(rng, run.parts[player : player + 1], how.heuristic)
+  tracked, summed = np.array(state.tracked), np.array(state.summed)
+  (hot,) = sample(rng, state.parts[player : player + 1], how.heuristic)
   if how.bound and turn == since:
-    chosen = sample(rng, run.parts, how.bound)
+    chosen = sample(rng, state.parts, how.bound)
     pairs = np.concatenate([np.stack([np.full(len(cells), i), cells], 1) for i, cells in enumerate(chosen)])
     tracked[:], summed[:] = -1, 0
     tracked[: len(pairs)] = pairs
-  state = SolverState(run.iteration, run.players)
-  players, regrets = _turn(setting.device, state, setting.skip, sets, player=player, rule=RULE)
+  players, regrets = _turn(setting.device, state.tables, setting.skip, sets, player=player, rule=RULE)
   regrets = [np.asarray(x) for x in regrets]
   own = tracked[:, 0] == player
   watched = entries(regrets, tracked[own, 1], 0.0)
   summed[own, : watched.shape[1]] += watched
 
-  parts, players = list(run.parts), list(players)
+  parts, players = list(state.parts), list(players)
   if len(hot):
     found, time = entries(regrets, hot, -np.inf), (turn + 1) // 2
     scale = largest(found.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
@@ -189,9 +193,9 @@ def _take_turn(setting: Setting, run: Run, sets: tuple[Sets, Sets], player: int)
       cells = cells[parts[i].sizes[parts[i].sets[cells]] > 1]
       _part(setting, parts, players, i, cells, np.arange(len(cells)))
       tracked[bad] = -1
-  same = all(new is old for new, old in zip(parts, run.parts, strict=True))
-  refined = run.parts if same else (parts[0], parts[1])
-  return Run(run.iteration, (players[0], players[1]), refined, tracked, summed)
+  same = all(new is old for new, old in zip(parts, state.parts, strict=True))
+  refined = state.parts if same else (parts[0], parts[1])
+  return IRAState(state.iteration, (players[0], players[1]), refined, tracked, summed)
 
 
 def _too_slow(setting: Setting, player: int, cells: np.ndarray, summed: np.ndarray, turn: int, since: int):
@@ -212,17 +216,27 @@ def _part(setting: Setting, parts: list, players: list, player: int, cells: np.n
 
 def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition, moves: np.ndarray):
   """A player's tables after splits: those of new sets are blank, all others stay."""
-  blank, new = _blank(setting, player, parts), moves[:, 1]
+  blank, new, types = _blank(setting, player, parts), moves[:, 1], setting.tree.players[player].types
 
-  def settle(bucket, table, empty):
-    target = parts.column[new[parts.bucket[new] == bucket]]
-    whole = empty.copy()
-    whole[:, : table.shape[1]] = table
-    whole[:, target] = empty[:, target]
-    return whole
+  def settled(tables, blanks):
+    found = []
+    for bucket, (table, empty) in enumerate(zip(tables, blanks, strict=True)):
+      whole, target = np.array(empty), parts.column[new[parts.bucket[new] == bucket]]
+      whole[:, : table.shape[1]] = table
+      whole[:, target] = empty[:, target]
+      found.append(whole)
+    return tuple(found)
 
-  tables = [
-    tuple(settle(n, np.asarray(x), empty) for n, (x, empty) in enumerate(zip(field, bare, strict=True)))
-    for field, bare in zip(state[:4], blank[:4], strict=True)
-  ]
-  return PlayerState(*tables)
+  def column(sums, blanks):
+    before, after = (
+      tables_of(np.asarray(x), [table.shape for table in own.strategy])
+      for x, own in ((sums, state), (blanks, blank))
+    )
+    return column_of(settled(before, after), types)
+
+  return PlayerState(
+    settled(state.strategy, blank.strategy),
+    column(state.average, blank.average),
+    column(state.excess, blank.excess),
+    settled(state.rule, blank.rule),
+  )

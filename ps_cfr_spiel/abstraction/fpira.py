@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
-from ps_cfr_spiel.cfr import Blocks, of_infostates, respond, row_reach
+from ps_cfr_spiel.cfr import Blocks, in_blocks, respond, row_reach
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
@@ -38,8 +38,8 @@ from ps_cfr_spiel.tree import (
 ZERO = 1e-9  # of the game's range of utilities: a smaller difference is rounding
 
 
-class Run(NamedTuple):
-  """All that a run remembers.
+class FPIRAState(NamedTuple):
+  """The state of a run.
 
   Attributes:
     iteration: int32[], rounds of both players done.
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 class Update(NamedTuple):
-  """What a turn finds out on the device.
+  """The results of a turn on the device.
 
   Attributes:
     merged: [A, K, 1] for each bucket, the average of the sets.
@@ -67,7 +67,7 @@ class Update(NamedTuple):
   difference: Array
 
 
-def begin(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> Run:
+def init(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> FPIRAState:
   """The state in which each player has played the first actions once; call it within `precision`."""
   averages = []
   for own, p in zip(tree.players, parts, strict=True):
@@ -76,7 +76,7 @@ def begin(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> R
     for x in tables:
       x[0] = 1
     averages.append(tuple(tables))
-  return to_device(Run(np.zeros((), np.int32), (averages[0], averages[1]), parts), dtype)
+  return to_device(FPIRAState(np.zeros((), np.int32), (averages[0], averages[1]), parts), dtype)
 
 
 def device_sets(tree: PublicTree, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
@@ -85,31 +85,33 @@ def device_sets(tree: PublicTree, parts: Sequence[Partition]) -> tuple[Sets, Set
   return first, second
 
 
-def iterate(tree: PublicTree, device: PublicTree, run: Run, iterations: int, scale: float) -> Run:
-  """The state some rounds later; call it within `precision`.
+def run(tree: PublicTree, device: PublicTree, state: FPIRAState, iterations: int, scale: float) -> FPIRAState:
+  """The state after further rounds; call it within `precision`.
 
   Args:
     tree: on the host.
     device: the same on the device.
-    run: from `begin` or an earlier call.
-    iterations: how many.
+    state: from `init` or an earlier call.
+    iterations: number of further rounds.
     scale: the range of the game's utilities.
   """
-  run = run._replace(parts=jax.tree.map(np.asarray, run.parts))
+  state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
   for _ in range(iterations):
     for player in (0, 1):
-      run = _take_turn(tree, device, run, player, scale)
-    run = run._replace(iteration=run.iteration + 1)
-  return run
+      state = _take_turn(tree, device, state, player, scale)
+    state = state._replace(iteration=state.iteration + 1)
+  return state
 
 
-def _take_turn(tree: PublicTree, device: PublicTree, run: Run, player: int, scale: float) -> Run:
+def _take_turn(
+  tree: PublicTree, device: PublicTree, state: FPIRAState, player: int, scale: float
+) -> FPIRAState:
   """One pass of Algorithm 1's loop; nothing for a player who never acts."""
   if not tree.players[player].block_shapes:
-    return run
-  sets = device_sets(tree, run.parts)
-  best = _best(device, sets, run.averages, 1e-12 * scale, player=player)
-  parts, average = run.parts[player], run.averages[player]
+    return state
+  sets = device_sets(tree, state.parts)
+  best = _best(device, sets, state.averages, 1e-12 * scale, player=player)
+  parts, average = state.parts[player], state.averages[player]
   acting = np.concatenate([np.zeros(0, bool), *(np.asarray(x).ravel() for x in best.acts)])
   cells = np.flatnonzero(acting)
   action = entries([np.asarray(x) for x in best.choice], cells, 0.0).argmax(1)
@@ -120,7 +122,7 @@ def _take_turn(tree: PublicTree, device: PublicTree, run: Run, player: int, scal
   several = (low < high)[parts.sets[cells]]
   parts, average = _part(tree, player, parts, average, cells[several], action[several])
   own = as_sets(tree.players[player], parts, [x.shape[1] for x in average])
-  weight = 1 / (int(run.iteration) + 2)  # the first strategies count as one update
+  weight = 1 / (int(state.iteration) + 2)  # the first strategies count as one update
   found = _update(device, own, average, best, weight, player=player)
   if float(found.difference) > ZERO * scale:  # Algorithm 4
     shared = parts.sizes[parts.sets[cells]] > 1
@@ -129,9 +131,9 @@ def _take_turn(tree: PublicTree, device: PublicTree, run: Run, player: int, scal
     average = _with(parts, average, cells, entries([np.asarray(x) for x in found.exact], cells, 0.0))
   else:
     average = tuple(found.merged)
-  both, averages = list(run.parts), list(run.averages)
+  both, averages = list(state.parts), list(state.averages)
   both[player], averages[player] = parts, average
-  return Run(run.iteration, (averages[0], averages[1]), (both[0], both[1]))
+  return FPIRAState(state.iteration, (averages[0], averages[1]), (both[0], both[1]))
 
 
 def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Array], cells, groups):
@@ -163,7 +165,7 @@ def _with(parts: Partition, average: Sequence[Array], cells: np.ndarray, strateg
 @jit(static_argnames=("player",))
 def _best(tree, sets, averages, tolerance, *, player):
   """`respond` to the opponent's average, with tables of buckets."""
-  opponent = of_infostates(tree, sets, averages)[1 - player]
+  opponent = in_blocks(tree, averages, sets)[1 - player]
   best = respond(tree, player, opponent, tolerance)
   return type(best)(*(tree.players[player].join(x) for x in best))
 

@@ -94,7 +94,7 @@ def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, r
   for k, game in items:
     tree = build_tree(game, leaves)
     first, second = tree.players
-    padded = pad_types(tree)
+    padded = pad_types(tree).tree
     alike[_structure(padded)].append((k, (first.types, second.types), padded))
   return [_stack(members, dtype, room) for members in alike.values()]
 

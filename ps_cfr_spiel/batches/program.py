@@ -127,16 +127,12 @@ def _solve(players, start, skip, every, spot, *, rule, alternating):
     state, _ = carry
     steps = jnp.minimum(every, spot.iterations - state.iteration)
     state = cfr.iterate(tree, state, steps, skip, rule=rule, alternating=alternating)
-    return state, _evaluate(tree, spot.weights, _averages(state))
+    return state, _evaluate(tree, spot.weights, cfr.average_strategy(tree, state))
 
-  shapes = jax.eval_shape(_evaluate, tree, spot.weights, _averages(start))
+  shapes = jax.eval_shape(_evaluate, tree, spot.weights, cfr.average_strategy(tree, start))
   result = jax.tree.map(lambda x: jnp.full(x.shape, jnp.inf, x.dtype), shapes)
   state, result = jax.lax.while_loop(goes_on, advance, (start, result))
-  return result, state.iteration, _averages(state)
-
-
-def _averages(state: SolverState) -> list[cfr.Blocks]:
-  return [cfr.average_strategy(player) for player in state.players]
+  return result, state.iteration, cfr.average_strategy(tree, state)
 
 
 def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:

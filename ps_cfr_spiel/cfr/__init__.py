@@ -6,7 +6,7 @@ May use: tree and what is below it (not compiler). A new rule goes into `rules`;
 
 from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
-from ps_cfr_spiel.cfr.loop import advance, iterate, run, solve, take_turn
+from ps_cfr_spiel.cfr.loop import iterate, run, take_turn
 from ps_cfr_spiel.cfr.rules import (
   ALIASES,
   DCFR,
@@ -31,15 +31,10 @@ from ps_cfr_spiel.cfr.state import (
   SolverState,
   average_record,
   average_strategy,
-  in_tables,
+  current_strategy,
+  in_blocks,
   init,
-  join,
   num_tables,
-  of_infostates,
-  regroup,
-  split,
-  with_dead,
-  without_dead,
 )
 
 __all__ = [
@@ -59,27 +54,20 @@ __all__ = [
   "Response",
   "Rule",
   "SolverState",
-  "advance",
   "average_record",
   "average_strategy",
+  "current_strategy",
   "fictitious_play",
-  "in_tables",
+  "in_blocks",
   "init",
   "iterate",
-  "join",
   "make_rule",
   "normalise",
   "num_tables",
-  "of_infostates",
   "positive_part",
-  "regroup",
   "respond",
   "row_reach",
   "rule_header",
   "run",
-  "solve",
-  "split",
   "take_turn",
-  "with_dead",
-  "without_dead",
 ]

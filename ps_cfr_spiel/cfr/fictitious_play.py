@@ -2,9 +2,9 @@
 
 Source: Brown (1951), and for extensive games, where strategies are averaged by reach, Heinrich, Lanctot and
 Silver (2015, Lemma 6) and Čermák, Lisý and Bošanský (2020, Lemma 1). The first strategies are the first
-actions. A best response says what to play only where both the player's own choices and the opponent may lead
+actions. A best response prescribes a move only where both the player's own choices and the opponent may lead
 (ibid., Algorithm 2); elsewhere the player goes on as in the average. That is a choice among best responses:
-what is played where the opponent does not come wins nothing now, but it counts once the opponent comes.
+moves where the opponent does not come win nothing now, but they count once the opponent comes.
 
 Trees are of one type, with one number for each pair of sequences (`leaves="sparse"`).
 """
@@ -31,7 +31,7 @@ from ps_cfr_spiel.tree import (
 
 
 class PlayState(NamedTuple):
-  """All that fictitious play remembers.
+  """The state of fictitious play.
 
   Attributes:
     iteration: int32[], rounds of both players done.
@@ -47,7 +47,7 @@ class Response(NamedTuple):
 
   Attributes:
     choice: [A, rows, 1], 1 for the action chosen and 0 for the others.
-    acts: bool[1, rows, 1], where it says what to play.
+    acts: bool[1, rows, 1], where it prescribes a move.
     reach: [1, rows, 1], the player's own reach of the infostates.
   """
 
@@ -56,7 +56,7 @@ class Response(NamedTuple):
   reach: list[Array]
 
 
-def begin(tree: PublicTree, dtype: str) -> PlayState:
+def init(tree: PublicTree, dtype: str) -> PlayState:
   """The state in which each player has played the first actions once."""
   sums = []
   for own in tree.players:
@@ -71,7 +71,7 @@ def begin(tree: PublicTree, dtype: str) -> PlayState:
 _reach = jit()(sequence_reach)
 
 
-@jax.jit  # plain: a player without infostates does not tell that this is inside a trace
+@jax.jit  # plain: for a player without infostates no argument shows that this is inside a trace
 def average_of(sums: Sequence[Array]) -> Blocks:
   """The average strategy from sums of reaches, for each block; the first action if all are 0."""
   shown = []
@@ -93,9 +93,9 @@ def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance:
 
   Args:
     tree: on the device.
-    player: 0 or 1, who responds.
+    player: 0 or 1, the one who responds.
     opponent: the opponent's strategy, [A, rows, 1] for each block.
-    tolerance: by how much values may differ and count as equal, so that rounding decides nothing.
+    tolerance: difference up to which values count as equal, so that rounding decides nothing.
   """
   own, other = tree.players[player], tree.players[1 - player]
   values, _ = best_response_values(tree, player, opponent)
@@ -112,17 +112,17 @@ def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance:
 
 
 def played(best: Response, average: Sequence[Array]) -> list[Array]:
-  """A whole strategy, [A, rows, 1] for each block: a best response, and the average where it says nothing."""
+  """A whole strategy, [A, rows, 1] for each block: a best response, and the average where that acts not."""
   return [jnp.where(a, c, b) for a, c, b in zip(best.acts, best.choice, average, strict=True)]
 
 
-def play(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance: Array) -> PlayState:
-  """Some more rounds, player 1 answering player 0's newest average.
+def iterate(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance: Array) -> PlayState:
+  """Further rounds, player 1 answering player 0's newest average; `run` is the same, jitted.
 
   Args:
     tree: on the device.
-    state: from `begin` or an earlier call.
-    iterations: how many.
+    state: from `init` or an earlier call.
+    iterations: number of further rounds.
     tolerance: as in `respond`.
   """
 
@@ -138,4 +138,4 @@ def play(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance:
   return PlayState(t, sums)
 
 
-solve_by_play = jit()(play)
+run = jit()(iterate)

@@ -3,20 +3,18 @@
 PS-CFR (Kovařík et al. 2021, Algorithms 1 and 3): reach down the player's own decisions, leaf
 values from the opponent's reach, values up, regrets to the rule.
 
-`iterate` takes and gives a state as it is elsewhere; `advance` is the loop itself, on one that is joined
-(`state`). Under an abstraction a turn expands the strategy to all infostates, and what comes back is added up
-in the sets.
+`iterate` is the loop, for use inside a trace, and `run` the same, jitted. Under an abstraction a turn expands
+the strategy to all infostates, and adds the regrets up in the sets.
 """
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.rules import Rule
-from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState, join, split
+from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree import (
   Array,
@@ -34,25 +32,25 @@ from ps_cfr_spiel.tree import (
 
 
 class _Game(NamedTuple):
-  """What the loop goes through: the leaves, and for each player the walk and the sets, if any."""
+  """The parts of the game that the loop visits: the leaves, and each player's walk and sets, if any."""
 
   leaves: LeafEvaluator
   walks: tuple[Walk, Walk]
   sets: Abstraction
 
   def reach(self, player: int, state: PlayerState) -> tuple[Array, list[Array]]:
-    """Of the sequences in a column, and of the leaves; see `Walk.down`."""
+    """Reach of the sequences, as a column, and of the leaves; see `Walk.down`."""
     return self.walks[player].down(expand(self.sets[player], state.strategy))
 
   def collapsed(self, player: int, column: Array) -> Array:
-    """A column of all infostates as one of the player's sets, if there are any."""
+    """A column of all infostates, added up in the player's sets, if there are any."""
     own, sets = self.walks[player].tree, self.sets[player]
     if sets is None:
       return column
     return column_of(collapse(sets, tables_of(column, bucket_shapes(own))), own.types)
 
   def regrets(self, player: int, state: PlayerState, reach) -> tuple[list[Array], tuple[Array, ...]]:
-    """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and what the leaves record."""
+    """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and the leaves' record."""
     strategy = expand(self.sets[player], state.strategy)
     leaf_values = self.leaves(player, reach[1 - player][1], reach[player][1])
     values, _ = self.walks[player].up(strategy, leaf_values)
@@ -60,29 +58,28 @@ class _Game(NamedTuple):
     return regrets, record_of(self.leaves, player, leaf_values)
 
 
-def _advance(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
-  """Puts the current strategy, whose reach is a column, into the average and asks the rule for the next.
+def _learn(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
+  """Adds the current strategy, whose reach is a column, to the average and asks the rule for the next.
 
-  Iterations up to `skip` are left out of the average (Schmid 2021, Section 21.1). What the leaves record is
+  Iterations up to `skip` are left out of the average (Schmid 2021, Section 21.1). The leaves' record is
   kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too.
   """
   regrets, record = step
-  (excess,) = state.excess
-  dtype = excess.dtype
+  dtype = state.excess.dtype
   counts = (t > skip).astype(dtype)
-  excess = excess - counts * averages.weight(t, rule.gamma, dtype) * reach
+  excess = state.excess - counts * averages.weight(t, rule.gamma, dtype) * reach
   steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
   faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
   terms = (*record, jnp.ones((), dtype)) if record else ()
   recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
-  return PlayerState(tuple(strategy), state.average, (excess,), tuple(rules), recorded)
+  return PlayerState(tuple(strategy), state.average, excess, tuple(rules), recorded)
 
 
 def _folded(state: PlayerState, rule: Rule, t: Array) -> PlayerState:
   """The player before iteration t, with the average as `averages.fold` leaves it."""
-  average, excess = averages.fold(state.average[0], state.excess[0], t, rule.gamma)
-  return state._replace(average=(average,), excess=(excess,))
+  average, excess = averages.fold(state.average, state.excess, t, rule.gamma)
+  return state._replace(average=average, excess=excess)
 
 
 def _play(game: _Game, players, reach, turn, t, skip, rule):
@@ -95,7 +92,7 @@ def _play(game: _Game, players, reach, turn, t, skip, rule):
   for i in turn:
     regrets, record = steps[i]
     folded = collapse(game.sets[i], regrets), record
-    players[i] = _advance(players[i], game.collapsed(i, reach[i][0]), folded, rule, t, skip)
+    players[i] = _learn(players[i], game.collapsed(i, reach[i][0]), folded, rule, t, skip)
     reach[i] = game.reach(i, players[i])
   return tuple(players), tuple(reach), {i: regrets for i, (regrets, _) in steps.items()}
 
@@ -110,14 +107,12 @@ def iterate(
   rule: Rule,
   alternating: bool = True,
 ) -> SolverState:
-  """Runs CFR for some iterations.
-
-  For use inside a traced function; `solve` is the same, jitted.
+  """Runs CFR for some iterations, inside a trace; `run` is the same, jitted.
 
   Args:
     tree: on the device.
     state: from `init` or an earlier call; a run in two calls equals a run in one, bit by bit.
-    iterations: how many more.
+    iterations: number of further iterations.
     skip: the average leaves out iterations 1..skip.
     sets: the players' abstractions, as in `init`.
     rule: how regrets become strategies.
@@ -126,41 +121,6 @@ def iterate(
   Returns:
     The state `iterations` later.
   """
-  state = join(tree, state, sets)
-  return split(tree, advance(tree, state, iterations, skip, sets, rule=rule, alternating=alternating), sets)
-
-
-def solve(
-  tree: PublicTree,
-  state: SolverState,
-  iterations: Array | int,
-  skip: Array | int = 0,
-  sets: Abstraction = WHOLE,
-  *,
-  rule: Rule,
-  alternating: bool = True,
-) -> SolverState:
-  """`iterate`, jitted; blocks are joined and split on the host, since each would be code to compile."""
-  state = join(tree, _on_host(state), sets)
-  state = run(tree, state, iterations, skip, sets, rule=rule, alternating=alternating)
-  return split(tree, _on_host(state), sets)
-
-
-def _on_host(state: SolverState) -> SolverState:
-  return state._replace(players=jax.tree.map(np.asarray, state.players))
-
-
-def advance(
-  tree: PublicTree,
-  state: SolverState,
-  iterations: Array | int,
-  skip: Array | int = 0,
-  sets: Abstraction = WHOLE,
-  *,
-  rule: Rule,
-  alternating: bool = True,
-) -> SolverState:
-  """`iterate` on tables that are joined, and stay so; `run` is the same, jitted."""
   turns = ((0,), (1,)) if alternating else ((0, 1),)
   game, reach = _begin(tree, sets, state.players)
   end = state.iteration + iterations
@@ -184,11 +144,11 @@ def advance(
   return SolverState(t, players)
 
 
-run = jit(static_argnames=("rule", "alternating"))(advance)
+run = jit(static_argnames=("rule", "alternating"))(iterate)
 
 
 def _begin(tree, sets, players):
-  """What the loop goes through, and both players' reach, from joined tables."""
+  """The parts of the game, and both players' reach."""
   first, second = map(Walk.of, tree.players)
   game = _Game(tree.leaves, (first, second), sets)
   return game, tuple(game.reach(i, player) for i, player in enumerate(players))
@@ -203,15 +163,14 @@ def take_turn(
   player: int,
   rule: Rule,
 ) -> tuple[tuple[PlayerState, PlayerState], list[Array]]:
-  """One player's turn of the next iteration of `iterate`, for what looks at the regrets of every infostate.
+  """One player's turn of the next iteration, for callers that need the regrets of every infostate.
 
   Player 0's turn and then player 1's are an iteration with alternating updates; the caller counts. Arguments
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
   bucket.
   """
-  state = join(tree, state, sets)
   game, reach = _begin(tree, sets, state.players)
   t, players = state.iteration + 1, list(state.players)
   players[player] = _folded(players[player], rule, t)
   players, _, regrets = _play(game, players, reach, (player,), t, skip, rule)
-  return split(tree, state._replace(players=players), sets).players, regrets[player]
+  return players, regrets[player]

@@ -13,4 +13,4 @@ from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
-from ps_cfr_spiel.compiler.suits import FoldedTree, fold_suits
+from ps_cfr_spiel.compiler.suits import fold_suits

@@ -45,8 +45,8 @@ def check_memory(
     memory: maximum bytes; None: all free memory. (JAX knows how much a GPU has.)
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
-    folded: whether a solver folds suits where it may; with locks or an abstraction, and in searches, it
-      does not.
+    folded: whether a solver folds suits where it may; with an abstraction, with locks that tell suits apart,
+      and in searches it does not.
     locked: whether some rows are locked.
     leaves: the leaf evaluator; see `build_tree`.
 
@@ -96,9 +96,12 @@ def memory_needs(
   orbits = orbit_maps(lines) if tables and folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes = np.array(rows)[lines.street]
-  numbers = sum(
-    int(sizes[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
-    for line in np.flatnonzero(form.player >= 0).tolist()
+  numbers, whole = (
+    sum(
+      int(boards[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
+      for line in np.flatnonzero(form.player >= 0).tolist()
+    )
+    for boards in (sizes, lines.sizes)
   )
   ends = np.flatnonzero(form.player == TERMINAL).tolist()
   acting = [lines.last_acting(line) for line in ends]
@@ -116,7 +119,7 @@ def memory_needs(
   return {
     "for strategies, averages and regrets": int(kept),
     "for compiling and iterating": int(max(compiling, running)) * bool(tables),
-    "for locks": (LOCKED * numbers * HOST + values * itemsize) * locked,
+    "for locks": (LOCKED * whole * HOST + values * itemsize) * locked,
     "for the leaves": values * 2 * itemsize + _leaf_tables(lines, leaves_of(lines, leaves), itemsize),
     "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
   }

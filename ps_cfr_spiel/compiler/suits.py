@@ -1,10 +1,9 @@
 """Suit isomorphism: the tree that a solver runs on has one row for all boards that differ in names of suits.
 
-A form with public cards may say which renamings of its cards change nothing (`PublicCardsForm.swaps`). They
-make runouts into one another; of each orbit the first runout stands for the others. Reach goes down to the
-rows that are kept, as ever. Values come up as the sum over the orbit, each member's columns permuted
-(`tree.Orbit`). The tree of the host, and with it labels, policies and files, has all rows;
-`FoldedTree.unfold` leads back.
+A form with public cards may list the renamings of its cards that change nothing (`PublicCardsForm.swaps`).
+They make runouts into one another; of each orbit the first runout stands for the others. Reach goes down to
+the rows that are kept, as ever. Values come up as the sum over the orbit, each member's columns permuted
+(`tree.Orbit`). Locks that tell suits apart leave the renamings under which they stay the same.
 """
 
 import dataclasses
@@ -15,11 +14,20 @@ import numpy as np
 
 from ps_cfr_spiel.compiler.form_labels import Deals, FormLabels
 from ps_cfr_spiel.compiler.forms import Lines
-from ps_cfr_spiel.tree import BoardLeaves, Level, Link, Orbit, PlayerTree, PublicTree, sequence_numbers
+from ps_cfr_spiel.tree import (
+  BoardLeaves,
+  Level,
+  Link,
+  Orbit,
+  PlayerTree,
+  PublicTree,
+  Variant,
+  sequence_numbers,
+)
 
 
 class OrbitMap(NamedTuple):
-  """Which of n rows stand for which.
+  """The row that stands for each of n rows.
 
   Attributes:
     row: int[n], the row that stands for each; a row that is kept stands for itself.
@@ -40,85 +48,128 @@ class OrbitMap(NamedTuple):
     return (np.cumsum(self.kept) - 1)[self.row]
 
 
-def orbit_maps(lines: Lines) -> tuple[OrbitMap, ...] | None:
-  """For each street which runouts stand for which; None if each stands for itself."""
-  swaps = getattr(lines.form, "swaps", None)
+def orbit_maps(lines: Lines, swaps: np.ndarray | None = None) -> tuple[OrbitMap, ...] | None:
+  """For each street the orbits of runouts, under the form's renamings or some; None without renamings."""
+  swaps = getattr(lines.form, "swaps", None) if swaps is None else swaps
   if swaps is None or len(swaps) == 1:
     return None
   found = []
   for runouts in lines.runouts:
-    # A runout as a number, in whose order they are listed; and what each renaming makes of each, int[S, B].
-    digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]
-    images = np.searchsorted(runouts @ digits, swaps[:, runouts] @ digits)
+    images = _images(runouts, swaps)
     first = images.min(0)
     found.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
   return tuple(found)
 
 
-def columns(lines: Lines, player: int) -> np.ndarray:
+def _images(runouts: np.ndarray, swaps: np.ndarray) -> np.ndarray:
+  """int[S, B]: the number of the runout that each renaming makes of each."""
+  digits = (
+    swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]
+  )  # a runout as a number, in whose order all are listed
+  return np.searchsorted(runouts @ digits, swaps[:, runouts] @ digits)
+
+
+def columns(lines: Lines, player: int, swaps: np.ndarray) -> np.ndarray:
   """int32[S, H]: for each renaming the type that becomes each type, and whose column becomes its column."""
-  swaps, cards = lines.form.swaps, lines.form.cards[player]
+  cards = lines.form.cards[player]
   base = (swaps.shape[1], 1)
   codes = np.sort(cards, 1) @ base
   order = np.argsort(codes)
-  images = order[np.searchsorted(codes[order], np.sort(swaps[:, cards], 2) @ base)]  # what each type becomes
+  images = order[
+    np.searchsorted(codes[order], np.sort(swaps[:, cards], 2) @ base)
+  ]  # the type that each becomes
   return np.argsort(images, 1).astype(np.int32)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class FoldedTree:
-  """A tree with the rows that are kept, and the way back.
+def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
+  """The tree with one row for each orbit, if any rows are alike; else the tree itself.
 
-  Attributes:
-    tree: for the device; without labels.
-    rows: for each player and block of the whole tree which of its rows stand for which.
-    columns: for each player int32[S, H]; see `columns`.
+  Args:
+    tree: of a game, with labels.
+    over: a variant of the tree to fold instead, with rows taken out; on its way back it may fill these with
+      locked strategies. Renamings that change a locked strategy are left out.
   """
-
-  tree: PublicTree
-  rows: tuple[tuple[OrbitMap, ...], ...]
-  columns: tuple[np.ndarray, ...]
-
-  def unfold(self, player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """A player's tables of the whole tree, [n, rows, H] for each block, from those of this one."""
-    found = []
-    for table, stand in zip(tables, self.rows[player], strict=True):
-      rows = np.asarray(table)[:, stand.number]
-      found.append(np.take_along_axis(rows, self.columns[player][stand.swap][None], 2))
-    return found
-
-  def fold(self, player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The inverse of `unfold`: what the rows that are kept have."""
-    return [np.asarray(x)[:, stand.kept] for x, stand in zip(tables, self.rows[player], strict=True)]
-
-
-def fold_suits(tree: PublicTree) -> FoldedTree | None:
-  """The tree with one row for each orbit; None if no two rows are alike, or the tree is of another kind."""
-  labels, leaves = tree.names, tree.leaves
+  over, labels, leaves = Variant.of(tree) if over is None else over, tree.names, tree.leaves
   if not (isinstance(labels, FormLabels) and isinstance(leaves, BoardLeaves)):
-    return None
+    return over
   assert isinstance(labels.source, Deals)
   lines = labels.source.lines
-  boards = orbit_maps(lines)
+  swaps = _symmetries(lines, tree, labels.places, over)
+  boards = orbit_maps(lines, swaps)
   if boards is None:
-    return None
-  counts = zip(boards, leaves.leaves, strict=True)
-  parts = [_leaves(board, count) for board, both in counts for count in both]
-  rows = tuple(_rows(lines, boards, player, places) for player, places in enumerate(labels.places))
-  swaps = columns(lines, 0), columns(lines, 1)
-  first, second = (_forest(tree.players[i], rows[i], parts, swaps[i]) for i in (0, 1))
-  kept = leaves.on_boards([np.flatnonzero(board.kept) for board in boards])
-  return FoldedTree(PublicTree((first, second), kept), rows, swaps)
+    return over
+  parts = [_leaves(board, count) for board, both in zip(boards, leaves.leaves, strict=True) for count in both]
+  whole = [_rows(lines, boards, player, places) for player, places in enumerate(labels.places)]
+  rows = [_rows_in(own, tree.players[i], over, i) for i, own in enumerate(whole)]
+  permuted = columns(lines, 0, swaps), columns(lines, 1, swaps)
+  first, second = (_forest(over.tree.players[i], rows[i], parts, permuted[i]) for i in (0, 1))
+  on_boards = over.tree.leaves.on_boards  # pyright: ignore[reportAttributeAccessIssue]
+  smaller = PublicTree((first, second), on_boards([np.flatnonzero(board.kept) for board in boards]))
+
+  def there(player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [x[:, stand.kept] for x, stand in zip(tables, rows[player], strict=True)]
+
+  def back(player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [
+      np.take_along_axis(x[:, stand.number], permuted[player][stand.swap][None], 2)
+      for x, stand in zip(tables, rows[player], strict=True)
+    ]
+
+  return over.then(Variant(smaller, there, back))
+
+
+def _symmetries(
+  lines: Lines, tree: PublicTree, places: Sequence[np.ndarray], over: Variant
+) -> np.ndarray | None:
+  """The renamings, int[S, cards], that change no strategy which the way back from a variant fills in."""
+  swaps = getattr(lines.form, "swaps", None)
+  if swaps is None or over.tree is tree:
+    return swaps
+  images, same = [_images(runouts, swaps) for runouts in lines.runouts], np.ones(len(swaps), bool)
+  for player in (0, 1):
+    nothing = [np.full(shape, np.nan) for shape in over.tree.players[player].block_shapes]
+    tables, permuted = over.back(player, nothing), columns(lines, player, swaps)
+    start = 0
+    for street in lines.street[lines.form.player == player].tolist():
+      here = places[player][
+        start : start + lines.boards[street]
+      ]  # of one line on all boards: rows of one block
+      start += lines.boards[street]
+      locked = tables[here[0, 0]][:, here[:, 1]]
+      for s in np.flatnonzero(same) if not np.isnan(locked).all() else ():
+        same[s] = np.array_equal(locked[:, images[street][s]], locked[:, :, permuted[s]], equal_nan=True)
+  return swaps[same]
+
+
+def _rows_in(
+  whole: Sequence[OrbitMap], forest: PlayerTree, over: Variant, player: int
+) -> tuple[OrbitMap, ...]:
+  """The orbits of rows of a game's blocks as those of a variant's, whose rows come in whole orbits."""
+  if over.tree.players[player] is forest:
+    return tuple(whole)
+  starts = np.cumsum([0, *(len(stand.row) for stand in whole)])
+  row = np.concatenate([start + stand.row for start, stand in zip(starts, whole, strict=False)])
+  swap = np.concatenate([stand.swap for stand in whole])
+  numbers = [
+    np.broadcast_to(start + np.arange(count)[:, None], (actions, count, 1))
+    for start, (actions, count, _) in zip(starts, forest.block_shapes, strict=False)
+  ]
+  found = []
+  for block in over.there(player, numbers):
+    own = block[0, :, 0].astype(int)
+    order = np.argsort(own)
+    found.append(OrbitMap(order[np.searchsorted(own[order], row[own])], swap[own]))
+  return tuple(found)
 
 
 def _leaves(board: OrbitMap, count: int) -> OrbitMap:
-  """Of a part of the leaves, which has `count` of each board, board by board."""
+  """The orbits of a part of the leaves, which has `count` of each board, board by board."""
   row = board.row[:, None] * count + np.arange(count)
   return OrbitMap(row.ravel(), np.repeat(board.swap, count))
 
 
 def _rows(lines: Lines, boards: Sequence[OrbitMap], player: int, places: np.ndarray) -> tuple[OrbitMap, ...]:
-  """For each block which rows stand for which; `places` is int[R, 2], (block, row in block)."""
+  """The orbits of the rows of each block; `places` is int[R, 2], (block, row in block)."""
   streets = lines.street[lines.form.player == player].tolist()
   starts = np.cumsum([0, *(lines.boards[street] for street in streets)])
   empty = [np.zeros(0, int)]
@@ -153,7 +204,7 @@ def _forest(
 def _sequences(
   shapes: Sequence[tuple[int, int]], rows: Sequence[OrbitMap], roots: int
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[int, ...]]:
-  """Of the sequences of some blocks: which are kept, their new numbers, and how many each block keeps.
+  """The sequences of some blocks: those kept, their new numbers, and the count that each block keeps.
 
   The first two have room for roots in front.
   """
@@ -178,9 +229,9 @@ def _link(
 
   Args:
     link: between all rows.
-    parents: bool, int, of all parent rows: which are kept, and their new numbers.
-    sizes: how many are kept in each part of the parents.
-    children: of each part of the children.
+    parents: bool, int, of all parent rows: whether they are kept, and their new numbers.
+    sizes: the count kept in each part of the parents.
+    children: orbits of each part of the children.
     swaps: the player's `columns`.
   """
   counts = [int(stand.kept.sum()) for stand in children]

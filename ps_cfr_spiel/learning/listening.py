@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count
 from ps_cfr_spiel.cfr import NRMPlus, SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
@@ -111,7 +112,7 @@ class Listener(Searcher):
       state, done = self.iterate(tree, state, mark - done), mark
       if frontier:
         with precision("float32"):
-          strategies = to_device(tuple(p.strategy for p in state.players), "float32")
+          strategies = to_device(tuple(cfr.current_strategy(tree, state)), "float32")
           first, second = (np.asarray(x, float) for x in _asked(asked, strategies))
         found.append((first, second))
     if frontier:

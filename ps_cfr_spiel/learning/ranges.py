@@ -87,11 +87,11 @@ class _ReachSampler:
       tree = to_device(self.frontier.subgames.tree, "float32")
       state, done = cfr.init(tree, rule, "float32"), 0
       for mark in ITERATIONS:
-        state = cfr.solve(tree, state, mark - done, rule=rule)
+        state = cfr.run(tree, state, mark - done, rule=rule)
         done = mark
-        for i, player in enumerate(state.players):
-          found[i].append([np.asarray(block) for block in player.strategy])
-          found[i].append([np.asarray(block) for block in cfr.average_strategy(player)])
+        for strategies in (cfr.current_strategy(tree, state), cfr.average_strategy(tree, state)):
+          for i, blocks in enumerate(strategies):
+            found[i].append([np.asarray(block) for block in blocks])
     return found
 
   def _reach(self, player: int, random: np.random.Generator) -> np.ndarray:

@@ -115,7 +115,7 @@ class Promises:
     subgame = self.subgames.cut(public_states, search.frontier, self.actions, pad_to)
     frontier = self._frozen(search, subgame) if subgame.limited else None
     tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier)
-    strategy = subgame.gather(player, search.tables[player])
+    strategy = subgame.there(player, search.tables[player])
     with precision(self.dtype):
       tree, strategy = to_device((tree, strategy), self.dtype)
       values = np.asarray(_best_response(tree, strategy, player=opponent), float)

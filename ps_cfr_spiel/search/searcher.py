@@ -114,7 +114,8 @@ class Searcher:
     with precision(settings.dtype):
       tree = to_device(gadget(subgame, player, ranges, promises, beyond), settings.dtype)
       state = self.run(subgame, tree)
-      average = [[np.asarray(block, float) for block in cfr.average_strategy(p)] for p in state.players]
+      strategies = cfr.average_strategy(tree, state)
+      average = [[np.asarray(block, float) for block in own] for own in strategies]
       values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
     promised = dict(last.promised)
     if subgame.limited:
@@ -141,7 +142,7 @@ class Searcher:
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
     """Run further iterations of a search."""
     settings = self.settings
-    return cfr.solve(
+    return cfr.run(
       tree, state, iterations, settings.skip, rule=settings.rule, alternating=settings.alternating
     )
 
@@ -149,14 +150,12 @@ class Searcher:
     self, last: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget
   ) -> tuple[Table, Table]:
     """`Search.tables` after another search, from its average strategies."""
-    tables = (list(last.tables[0]), list(last.tables[1]))
+    tables = []
     for i in (0, 1):
-      for k in {int(k) for source, _ in subgame.rows[i] for k in source[:, 0]}:
-        tables[i][k] = tables[i][k].copy()  # searches share the rest
       shapes = subgame.tree.players[i].block_shapes
       inner = average[i][len(average[i]) - len(shapes) :]  # the blocks before are the gadget's
       blocks = [block.reshape(shape) for block, shape in zip(inner, shapes, strict=True)]
-      subgame.scatter(i, blocks, tables[i])
+      tables.append(subgame.back(i, blocks, last.tables[i]))  # other rows are shared between searches
     if gadget is not unsafe:
       # The gadget distorts the opponent's strategy, so the earlier prediction stays wherever a search has
       # already looked.
@@ -164,7 +163,7 @@ class Searcher:
       for k, passed in enumerate(self._passed[opponent]):
         seen = passed <= last.horizon
         tables[opponent][k][:, seen] = last.tables[opponent][k][:, seen]
-    return tables
+    return tables[0], tables[1]
 
   def _value_function(self, subgame: Subgame, pad_to: PadTo) -> BoundValues | None:
     """The value function, bound to the frontier of a subgame; ValueError if the result is not a pytree."""

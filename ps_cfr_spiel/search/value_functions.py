@@ -103,7 +103,7 @@ class BoundCFR:
     tree = dataclasses.replace(self.tree, leaves=leaves)
     state = cfr.init(tree, self.rule, str(ranges[0].dtype))
     state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
-    return tree, [cfr.average_strategy(p) for p in state.players]
+    return tree, cfr.average_strategy(tree, state)
 
   def _of(self, player: int, tree: PublicTree, average: Sequence[Sequence[Array]]) -> Array:
     """A player's values at the roots under the averages; see `CFRValues.values`."""
@@ -150,7 +150,7 @@ class SolvedValues:
     if given != shapes:
       raise ValueError(f"strategies must have the blocks {shapes} of {subgames.labels.game}, got {given}.")
     subgame = subgames.cut(public_states, pad_to=pad_to)
-    first, second = (subgame.gather(i, self.strategies[i]) for i in (0, 1))
+    first, second = (subgame.there(i, self.strategies[i]) for i in (0, 1))
     return BoundStrategies(subgame.tree, subgame.leaf_roots, (first, second))
 
 

@@ -86,7 +86,7 @@ class CFRPlusIRASolver(SplittingSolver):
       self._state = self._begin_on(bind(self.tree, self._start))
 
   def _begin_on(self, parts):
-    return cfr_ira.begin(self._setting, parts)
+    return cfr_ira.init(self._setting, parts)
 
   @property
   def name(self):
@@ -94,12 +94,11 @@ class CFRPlusIRASolver(SplittingSolver):
     return f"CFR+IRA B{self.refinement.bound}H{self.refinement.heuristic}"
 
   def _step(self, state, iterations):
-    return cfr_ira.iterate(self._setting, state, iterations)
+    return cfr_ira.run(self._setting, state, iterations)
 
   def _strategies(self, average):
-    players = self._state.players
-    tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    return cfr.of_infostates(self._tree, cfr_ira.device_sets(self._setting, self._parts()), tables)
+    read = cfr.average_strategy if average else cfr.current_strategy
+    return read(self._tree, self._state.tables, cfr_ira.device_sets(self._setting, self._parts()))
 
   def _obstacle(self):
     infostates = [set(np.flatnonzero(own.sets >= 0).tolist()) for own in self._parts()]

@@ -55,14 +55,14 @@ class FictitiousPlaySolver(TreeSolver):
     self._scale = game.max_utility() - game.min_utility()
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
-      self._state = self._begin()
+      self._state = self._first()
 
-  def _begin(self):
-    return fictitious_play.begin(self._tree, self.dtype)
+  def _first(self):
+    return fictitious_play.init(self._tree, self.dtype)
 
   def _step(self, state, iterations):
     tolerance = np.asarray(1e-12 * self._scale, self.dtype)
-    return fictitious_play.solve_by_play(self._tree, state, iterations, tolerance)
+    return fictitious_play.run(self._tree, state, iterations, tolerance)
 
   def _strategies(self, average):
     return [fictitious_play.average_of(sums) for sums in self._state.sums]
@@ -106,16 +106,16 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
     self._wanted = "initial" if abstraction is None else abstraction
     super().__init__(game, dtype, public_states, limit, progress, memory)
 
-  def _begin(self):
+  def _first(self):
     self._start = abstract_tree(self.tree, self.game, self._wanted)
     return self._begin_on(bind(self.tree, self._start))
 
   def _begin_on(self, parts):
-    return fpira.begin(self.tree, parts, self.dtype)
+    return fpira.init(self.tree, parts, self.dtype)
 
   def _step(self, state, iterations):
-    return fpira.iterate(self.tree, self._tree, state, iterations, self._scale)
+    return fpira.run(self.tree, self._tree, state, iterations, self._scale)
 
   def _strategies(self, average):
     sets = to_device(fpira.device_sets(self.tree, self._parts()), self.dtype)
-    return cfr.of_infostates(self._tree, sets, self._state.averages)
+    return cfr.in_blocks(self._tree, self._state.averages, sets)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import pyspiel
 
@@ -16,7 +15,7 @@ from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree, expand, lock_rows, pad_types
+from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types
 
 
 class PSCFRSolver(TreeSolver):
@@ -30,8 +29,8 @@ class PSCFRSolver(TreeSolver):
     dtype: "float32" or "float64".
     skip: iterations left out of the average at the start.
     leaves, public_states, limit: how the tree was built.
-    abstraction: which infostates play alike; None if each for itself.
-    locks: where a player must play a given strategy; None if nowhere.
+    abstraction: the sets of infostates that play alike; None if each plays for itself.
+    locks: the strategies that players must play in some public states; None if there are none.
     iteration: iterations done.
   """
 
@@ -65,11 +64,12 @@ class PSCFRSolver(TreeSolver):
       limit: most histories to walk.
       progress: show a progress bar while walking; see `build_tree`.
       memory: most bytes to take; see `build_tree`.
-      abstraction: of `abstractions.abstract`, or a key that it takes. The policies are still of the whole
-        game, and so is their exploitability, which an abstraction may keep from falling to zero.
-      locks: what players must play after chosen lines, {"check, bet 200": an OpenSpiel policy, or {"fold": 1}
-        for all hands}; see `policy.read_locks`. Everything else is solved around that, and value and
-        exploitability are of this game: best responses keep to the locks too.
+      abstraction: an abstraction of `abstractions.abstract`, or a key that it takes. The policies are still
+        of the whole game, and so is their exploitability, which an abstraction may keep from falling to zero.
+      locks: the strategies that players must play after chosen lines, {"check, bet 200": an OpenSpiel policy,
+        or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
+        value and exploitability are of this game: best responses keep to the locks too. A locked infostate
+        leaves its set of the abstraction. Locks that tell suits apart take up more memory.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled, or its tables
@@ -81,32 +81,24 @@ class PSCFRSolver(TreeSolver):
     self.alternating = check_flag("alternating", alternating)
     self.skip = check_count("skip", skip, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    itemsize, folded = np.dtype(self.dtype).itemsize, locks is None and abstraction is None
-    tables = cfr.num_tables(self.rule, self.dtype)
-    check_memory(game, memory, tables, itemsize, folded, locks is not None, leaves)
+    itemsize, kept = np.dtype(self.dtype).itemsize, cfr.num_tables(self.rule, self.dtype)
+    check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
-    if abstraction is not None and locks is not None:
-      raise ValueError("An abstraction and locks cannot be had together: sets might join what is locked.")
-    self.locks = (
-      locks if locks is None or isinstance(locks, PartialStrategy) else read_locks(self.tree, game, locks)
-    )
-    self._locked = None if self.locks is None else lock_rows(self.tree, self.locks.rows(self.tree))
-    sets = sets_of(self.tree, self.abstraction)
-    # What is not of the game itself, as dead types, is on the device only; sets are of the game's own tree,
-    # and a lock may tell suits apart.
-    plain = sets is cfr.WHOLE and self._locked is None
-    self._folded = fold_suits(self.tree) if plain else None
-    if self._locked is not None:
-      shown = self._locked.tree
-    elif self._folded is not None:
-      shown = self._folded.tree
-    else:
-      shown = pad_types(self.tree) if plain else self.tree
+    self.locks = locks if locks is None or isinstance(locks, PartialStrategy) else read_locks(self.tree, game, locks)
+    variant = Variant.of(self.tree)
+    if self.locks is not None:
+      variant = lock_rows(self.tree, self.locks.rows(self.tree))
+    if abstraction is None:  # sets are of the game's own rows
+      variant, before = fold_suits(self.tree, variant), variant
+      if self.locks is not None and variant is before:
+        check_memory(game, memory, kept, itemsize, False, True, leaves)
+    self._variant = variant.then(pad_types(variant.tree))
     with precision(self.dtype):
-      self._tree, self._sets = to_device((shown, sets), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, joined=True)
-    trim_heap()  # what building took
+      sets = sets_of(self.tree, self.abstraction, self._variant)
+      self._tree, self._sets = to_device((self._variant.tree, sets), self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets)
+    trim_heap()  # memory of the compiler's own arrays
 
   @property
   def name(self):
@@ -127,31 +119,11 @@ class PSCFRSolver(TreeSolver):
     )
 
   def _strategies(self, average):
-    on_host = jax.tree.map(np.asarray, self._state)
-    players = cfr.in_tables(self._tree, on_host, self._sets).players
-    tables = [cfr.average_strategy(p) for p in players] if average else [p.strategy for p in players]
-    own = zip(self._tree.players, self._sets, tables, strict=True)
-    return [
-      tuple(player.split([np.asarray(table) for table in expand(sets, joined)]))
-      for player, sets, joined in own
-    ]
+    read = cfr.average_strategy if average else cfr.current_strategy
+    return read(self._tree, self._state, self._sets)
 
   def _of_game(self, player, tables):
-    if self._folded is not None:
-      return self._folded.unfold(player, tables)
-    if self._locked is not None:
-      return self._locked.whole(player, [np.asarray(table) for table in tables])
-    return super()._of_game(player, tables)
-
-  def _kept(self):
-    state = cfr.without_dead(self._state, [player.types for player in self.tree.players])
-    state = cfr.split(self._tree, state, self._sets)
-    return state if self._folded is None else cfr.regroup(state, self._folded.unfold)
-
-  def _taken_up(self, kept):
-    if self._folded is not None:
-      kept = cfr.regroup(kept, self._folded.fold)
-    return cfr.with_dead(cfr.join(self._tree, kept, self._sets), self._state)
+    return self._variant.back(player, [np.asarray(table) for table in tables])
 
   def _options(self):
     return {
@@ -163,22 +135,21 @@ class PSCFRSolver(TreeSolver):
 
   def _arrays(self):
     locks = {} if self.locks is None else {"locks": self.locks.probabilities}
-    return locks if self.abstraction is None else to_arrays(self.abstraction)
+    return locks if self.abstraction is None else {**locks, **to_arrays(self.abstraction)}
 
   @classmethod
   def _arguments(cls, file):
     options = super()._arguments(file)
-    if "locks" in options:
-      options["locks"] = locks_from_file(file)
-    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
+    read = {"locks": locks_from_file, "abstraction": from_file}
+    return {**options, **{name: read[name](file) for name in read if name in options}}
 
 
-def sets_of(tree: PublicTree, abstraction: Abstraction | None) -> cfr.Abstraction:
-  """Each player's sets for the loop, on the host, with no room for more; none where nobody has company."""
+def sets_of(tree: PublicTree, abstraction: Abstraction | None, variant: Variant) -> cfr.Abstraction:
+  """Each player's sets for a variant of the game's tree, on the host; `WHOLE` if every set has one member."""
   if abstraction is None or abstraction.count == abstraction.infostates:
     return cfr.WHOLE
-  first, second = (
+  sets = [
     as_sets(own, parts, parts.columns(len(own.buckets)).tolist())
     for own, parts in zip(tree.players, bind(tree, abstraction), strict=True)
-  )
-  return first, second
+  ]
+  return sets[0].of_variant(tree, variant, 0), sets[1].of_variant(tree, variant, 1)

@@ -18,7 +18,7 @@ import numpy as np
 from ps_cfr_spiel.subgames.nodes import RootInfostates
 from ps_cfr_spiel.subgames.priors import Prior
 from ps_cfr_spiel.subgames.shapes import Shape
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import PublicTree, put_rows, take_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,23 +57,10 @@ class Subgame:
     """The public states of the frontier, ascending."""
     return sorted({int(s) for infostates in self.frontier for s in infostates.public})
 
-  def gather(self, player: int, table: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The part of a strategy of the whole game ([A, rows, H] for each block) that belongs to this subgame."""
-    blocks = []
-    for (actions, rows, types), (source, action) in zip(
-      self.tree.players[player].block_shapes, self.rows[player], strict=True
-    ):
-      block = np.full((actions, rows, types), 1 / actions)
-      for k in np.unique(source[:, 0]):
-        here = np.flatnonzero(source[:, 0] == k)
-        block[:, here] = table[k][action[:, here], source[here, 1]]
-      blocks.append(block)
-    return blocks
+  def there(self, player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A strategy of the whole game, [A, rows, H] for each block, in the rows of this subgame."""
+    return take_rows(self.tree.players[player].block_shapes, self.rows[player], tables)
 
-  def scatter(self, player: int, blocks: list[np.ndarray], table: list[np.ndarray]) -> None:
-    """Write a strategy of this subgame into one of the whole game; left-out actions get probability zero."""
-    for block, (source, action) in zip(blocks, self.rows[player], strict=True):
-      for k in np.unique(source[:, 0]):
-        here = np.flatnonzero(source[:, 0] == k)
-        table[k][:, source[here, 1]] = 0
-        table[k][action[:, here], source[here, 1]] = block[:, here]
+  def back(self, player: int, blocks: Sequence[np.ndarray], tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A strategy of the whole game, `tables`, with this subgame's in its rows; left-out actions get 0."""
+    return put_rows(self.rows[player], blocks, tables)

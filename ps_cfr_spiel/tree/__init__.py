@@ -19,7 +19,7 @@ from ps_cfr_spiel.tree.labels import (
 )
 from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
 from ps_cfr_spiel.tree.library import why_unavailable
-from ps_cfr_spiel.tree.locks import Locked, lock_rows
+from ps_cfr_spiel.tree.locks import lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.orbits import Orbit
 from ps_cfr_spiel.tree.padding import pad_types, padded_size
@@ -52,6 +52,7 @@ from ps_cfr_spiel.tree.values import (
   evaluation,
   record_of,
 )
+from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
 from ps_cfr_spiel.tree.walk import Walk, column_of, tables_of
 
 __all__ = [
@@ -70,7 +71,6 @@ __all__ = [
   "LeafEvaluator",
   "Level",
   "Link",
-  "Locked",
   "NativeLeaves",
   "Orbit",
   "Parts",
@@ -82,6 +82,7 @@ __all__ = [
   "ShowdownLeaves",
   "Source",
   "SparseLeaves",
+  "Variant",
   "Walk",
   "action_values",
   "best_response_values",
@@ -103,6 +104,7 @@ __all__ = [
   "max_actions",
   "pad_types",
   "padded_size",
+  "put_rows",
   "ranks",
   "record_of",
   "row_depths",
@@ -115,5 +117,6 @@ __all__ = [
   "split_types",
   "sum_actions",
   "tables_of",
+  "take_rows",
   "why_unavailable",
 ]

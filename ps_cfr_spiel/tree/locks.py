@@ -1,13 +1,13 @@
-"""Locked rows: where a player must play a given strategy, and the tree of what is left to decide.
+"""Locked rows: where a player must play a given strategy, and the tree of the decisions that are left.
 
-A locked row is taken out of its player's forest: what followed it hangs on the player's choice before, and
-the leaves below it count the probability that the player comes through, as they count chance. So solvers,
+A locked row is taken out of its player's forest: whatever followed it hangs on the player's choice before,
+and the leaves below it count the probability that the player comes through, as they count chance. So solvers,
 best responses and exploitability are those of the locked game, and know nothing of locks.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,10 @@ import numpy as np
 
 from ps_cfr_spiel.tree.forest import make_forest
 from ps_cfr_spiel.tree.leaves import pick
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PlayerTree, PublicTree
-from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_choices
+from ps_cfr_spiel.tree.padding import fill
+from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
+from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_choices, sequence_starts
+from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
 
 
 @jax.tree_util.register_dataclass
@@ -51,95 +53,85 @@ class LockedLeaves:
     )
     return LockedLeaves(self.inner.take(leaves), (first, second))
 
+  def widen(self, types: Sequence[int]) -> "LockedLeaves | None":
+    """See `tree.pad_types`."""
+    inner = getattr(self.inner, "widen", lambda types: None)(types)
+    first, second = ([fill(x, n, value=1) for x in own] for own, n in zip(self.through, types, strict=True))
+    return None if inner is None else LockedLeaves(inner, (first, second))
 
-class Locked(NamedTuple):
-  """A tree without its locked rows.
-
-  Attributes:
-    tree: the locked game, without labels.
-    kept: for each player and block of this tree int[rows, 2], (block, row) in the game's tree.
-    tables: for each player a strategy of the game's tree, [A, rows, H] for each block, in which only the
-      locked rows say something.
-  """
-
-  tree: PublicTree
-  kept: tuple[list[np.ndarray], list[np.ndarray]]
-  tables: tuple[list[np.ndarray], list[np.ndarray]]
-
-  def whole(self, player: int, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """A strategy of the locked game as one of the game's tree."""
-    tables = [table.copy() for table in self.tables[player]]
-    for block, rows in zip(blocks, self.kept[player], strict=True):
-      for k in np.unique(rows[:, 0]):
-        here = np.flatnonzero(rows[:, 0] == k)
-        tables[k][:, rows[here, 1]] = block[:, here]
-    return tables
+  def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":
+    """See `BoardLeaves.on_boards`, which the inner evaluator must have."""
+    inner: Any = self.inner
+    counts = [(here, count) for here, both in zip(boards, inner.leaves, strict=True) for count in both]
+    kept = [(here[:, None] * count + np.arange(count)).ravel() for here, count in counts]
+    first, second = ([x[k] for x, k in zip(own, kept, strict=True)] for own in self.through)
+    return LockedLeaves(inner.on_boards(boards), (first, second))
 
 
-def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Locked:
-  """Takes rows out of a tree.
+def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
+  """The tree without its locked rows; on the way back these get the locked strategies.
 
   Args:
     tree: of a whole game, with labels.
     rows: the strategies [A, H] of the locked rows, by their numbers in `Labels.decisions`.
   """
   forests, kept, tables, through = zip(*(_without(tree, player, rows) for player in (0, 1)), strict=True)
-  return Locked(PublicTree(forests, LockedLeaves(tree.leaves, through)), kept, tables)
+  return Variant(
+    PublicTree(forests, LockedLeaves(tree.leaves, through)),
+    lambda player, given: take_rows(forests[player].block_shapes, kept[player], given),
+    lambda player, blocks: put_rows(kept[player], blocks, tables[player]),
+  )
 
 
 def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
-  """One player's forest without the locked rows, and their parts of `Locked` and `LockedLeaves`."""
+  """One player's forest without the locked rows.
+
+  Returns:
+    The forest; its rows as `take_rows` wants them; the locked strategies, [A, rows, H] for each block of the
+    game's tree, uniform elsewhere; and `LockedLeaves.through`.
+  """
   forest, decisions = tree.players[player], list(tree.names.decisions)
   own = np.array([n for n, d in enumerate(decisions) if d.player == player], int)
-  place = np.array([(decisions[n].block, decisions[n].row) for n in own], int).reshape(-1, 2)
+  place = [(decisions[n].block, decisions[n].row) for n in own]
   actions = np.array([len(decisions[n].legal_actions) for n in own], int)
   locked = np.isin(own, list(rows))
 
   # Each sequence leads back to the last one on its way that is not of a locked row; parents come first.
-  links = [link + start for link, start in _links(forest)]
-  above = np.concatenate([np.zeros(0, int), *links])[_row_numbers(forest, place)]
+  ends = np.cumsum([rows for _, rows, _ in forest.block_shapes])
+  over = np.split(np.concatenate([np.zeros(0, int), *forest.above()]), ends[:-1])
+  above = np.array([over[k][row] for k, row in place], int)
   sequences, choices = decision_sequences(tree)[own], sequence_choices(tree, player)
   free = np.arange(len(choices))
   for k in np.flatnonzero(locked)[np.argsort(above[locked])]:
     free[sequences[k, : actions[k]]] = free[above[k]]
 
-  # What is left, numbered anew; -1 is the root.
+  # The rows that are left, numbered anew; -1 is the root.
   number = np.full(len(decisions) + 1, -1)
   number[own[~locked]] = np.arange((~locked).sum())
   choices = choices[free]
   choices[:, 0] = number[choices[:, 0]]
   leaves = np.split(choices[forest.leaf.index], np.cumsum(forest.leaf.children)[:-1])
   smaller, places = make_forest(choices[above[~locked]], actions[~locked], leaves, forest.types)
-  kept = [place[~locked][places[:, 0] == k] for k in range(len(smaller.block_shapes))]
+  left = np.array(place, int).reshape(-1, 2)[~locked]
+  kept = []
+  for block, (count, *_) in enumerate(smaller.block_shapes):
+    source = left[places[:, 0] == block]
+    kept.append((source, np.repeat(np.arange(count)[:, None], len(source), 1)))
 
   table = [np.full(shape, 1 / shape[0]) for shape in forest.block_shapes]
   factors = [np.ones(shape) for shape in forest.block_shapes]
-  for n, (k, row) in zip(own[locked], place[locked].tolist(), strict=True):
+  for n, (k, row) in zip(own[locked], np.array(place, int).reshape(-1, 2)[locked].tolist(), strict=True):
     table[k][:, row] = factors[k][:, row] = rows[int(n)]
-  return smaller, kept, table, _through(forest, factors)
 
-
-def _links(forest: PlayerTree) -> list[tuple[np.ndarray, int]]:
-  """For each level its link, and the number of the sequence from which that counts."""
-  starts = np.cumsum([forest.roots, *(sum(a * n for a, n in level.shapes) for level in forest.levels)])
-  return [(level.link.index, start) for level, start in zip(forest.levels, [0, *starts[:-2]], strict=False)]
-
-
-def _row_numbers(forest: PlayerTree, place: np.ndarray) -> np.ndarray:
-  """int[n]: the numbers of rows, given as (block, row), counted through all blocks."""
-  rows = np.cumsum([0, *(n for _, n, _ in forest.block_shapes)])
-  return rows[place[:, 0]] + place[:, 1]
-
-
-def _through(forest: PlayerTree, factors: Sequence[np.ndarray]) -> list[np.ndarray]:
-  """`LockedLeaves.through` of a player: `sequence_reach` of the factors at the leaves, on the host."""
-  above = [np.ones((forest.roots, forest.types))]
-  reach, blocks = list(above), iter(factors)
-  for level in forest.levels:
-    rows = np.split(np.concatenate(above)[level.link.index], np.cumsum(level.link.children)[:-1])
-    above = [(r[None] * next(blocks)).reshape(-1, forest.types) for r in rows]
-    reach += above
-  return np.split(np.concatenate(reach)[forest.leaf.index], np.cumsum(forest.leaf.children)[:-1])
+  # `sequence_reach` of the factors, on the host.
+  starts = sequence_starts(forest.block_shapes, forest.roots)
+  reach = np.ones((starts[-1], forest.types))
+  for start, factor, rows_above in zip(starts, factors, over, strict=False):
+    reach[start : start + rows_above.size * len(factor)] = (factor * reach[rows_above]).reshape(
+      -1, forest.types
+    )
+  through = np.split(reach[forest.leaf.index], np.cumsum(forest.leaf.children)[:-1])
+  return smaller, kept, table, through
 
 
 def _times(parts: Parts, factors: Parts) -> list[Array]:

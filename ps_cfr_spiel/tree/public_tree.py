@@ -150,6 +150,14 @@ class PlayerTree:
     actions = [a for a, _, _ in self.block_shapes]
     return [[k for k, a in enumerate(actions) if a == bucket] for bucket in sorted(set(actions))]
 
+  def above(self) -> list[Array]:
+    """For each level int[rows]: the number of the sequence above each row, counted as in `sequences`."""
+    sizes = [sum(a * n for a, n in level.shapes) for level in self.levels]
+    starts = np.cumsum(
+      [0, self.roots, *sizes]
+    ).tolist()  # of the sequences that each level's link counts from
+    return [level.link.index + start for level, start in zip(self.levels, starts, strict=False)]
+
   def join(self, blocks: Sequence[Array]) -> list[Array]:
     """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
 

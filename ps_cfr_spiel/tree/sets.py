@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
+from ps_cfr_spiel.tree.public_tree import Array, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.variants import Variant
 
 
 @jax.tree_util.register_dataclass
@@ -45,6 +46,13 @@ class Sets:
         raise ValueError(f"Sets of a bucket must be numbered 0..{k - 1}, got {x.min()}..{x.max()}.")
     tables = tuple((a, int(k), 1) for (a, _, _), k in zip(shapes, columns, strict=True))
     return cls(tuple(np.asarray(x, np.int32) for x in cells), tables)
+
+  def of_variant(self, game: PublicTree, variant: Variant, player: int) -> "Sets":
+    """One player's sets in a variant of the game's tree; columns of sets without members there stay idle."""
+    own, seen, columns = game.players[player], variant.tree.players[player], {a: k for a, k, _ in self.shapes}
+    cells = [np.broadcast_to(x, (a, *x.shape)) for x, (a, _, _) in zip(self.cells, self.shapes, strict=True)]
+    there = [x[0] for x in seen.join(variant.there(player, own.split(cells)))]
+    return Sets.create(seen, there, [columns[a] for a, _, _ in bucket_shapes(seen)])
 
 
 def bucket_shapes(tree: PlayerTree, sets: Sets | None = None) -> list[tuple[int, int, int]]:

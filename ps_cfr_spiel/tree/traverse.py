@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
 from ps_cfr_spiel.tree.sets import Sets
@@ -99,14 +100,18 @@ def sequence_values(
 
 
 def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Copies tables of sets to the members: [A, K, 1] for each bucket to [A, rows, H]; as they are without."""
+  """Copies tables of sets to the members, [A, K, 1] for each bucket to [A, rows, H].
+
+  Returned unchanged if `sets` is None. On the host NumPy's stay NumPy's.
+  """
   if sets is None:
     return list(tables)
-  return [jnp.take(x[:, :, 0], cells, axis=1) for x, cells in zip(tables, sets.cells, strict=True)]
+  take = np.take if all(isinstance(x, np.ndarray) for x in tables) else jnp.take
+  return [take(x[:, :, 0], cells, axis=1) for x, cells in zip(tables, sets.cells, strict=True)]
 
 
 def collapse(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Adds members up in their sets: [n, rows, H] for each bucket to [n, K, 1]; the transpose of `expand`."""
+  """Adds members up in their sets, [n, rows, H] for each bucket to [n, K, 1]: the transpose of `expand`."""
   if sets is None:
     return list(tables)
   sums = []

@@ -44,12 +44,7 @@ class Walk:
   @classmethod
   def of(cls, tree: PlayerTree) -> "Walk":
     """The walk over a player's decisions, for jitted functions."""
-    number, shapes = jnp.asarray(_numbers(tree)), tree.block_shapes
-    starts = [0, tree.roots, *(tree.roots + np.cumsum([a * n for a, n, _ in shapes])).tolist()]
-    above, block, start = [jnp.zeros(0, jnp.int32)], 0, 0
-    for level in tree.levels:  # links count from the first sequence of the level above, which is `start`
-      above.append(level.link.index + start)
-      start, block = starts[block + 1], block + len(level.actions)
+    number, above = jnp.asarray(_numbers(tree)), [jnp.zeros(0, jnp.int32), *tree.above()]
     links = [tree.leaf, *(level.link for level in tree.levels)]
     native = not why_unavailable() and all(link.orbit is None for link in links)
     return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], native)

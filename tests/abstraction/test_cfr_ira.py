@@ -121,7 +121,7 @@ def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
     for t in range(8):
       for i in (0, 1):
         sets = cfr_ira.device_sets(setting, run.parts)
-        strategies = cfr.of_infostates(tree, sets, [p.strategy for p in run.players])
+        strategies = cfr.current_strategy(tree, run.tables, sets)
         values, mean, leaf = played(tree, strategies, player=i)
         gained[i] += float(mean.sum())
         regrets = [q - (p * q).sum(0, keepdims=True) for p, q in zip(strategies[i], values, strict=True)]
@@ -171,7 +171,7 @@ def test_table_1(bound, worth, sets):
       tables[t % 2] = 1
       run = run._replace(players=(run.players[0], run.players[1]._replace(strategy=(tables,))))
       device = cfr_ira.device_sets(setting, run.parts)
-      strategy = cfr.of_infostates(solver._tree, device, [p.strategy for p in run.players])[0][0]
+      strategy = cfr.current_strategy(solver._tree, run.tables, device)[0][0]
       won.append(float((np.asarray(strategy)[:, :, 0].T * payoff[:, :, t % 2]).sum() / 2))
       for i in (0, 1):
         device = cfr_ira.device_sets(setting, run.parts)

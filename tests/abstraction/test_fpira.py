@@ -86,7 +86,7 @@ def test_equal_to_fictitious_play_with_the_same_best_responses(game, iterations)
   tree, now = solver._tree, solver._strategies(True)
   tolerance = 1e-12 * (game.max_utility() - game.min_utility())
   with precision("float64"):
-    sums = [list(x) for x in fictitious_play.begin(tree, "float64").sums]
+    sums = [list(x) for x in fictitious_play.init(tree, "float64").sums]
     for _ in range(iterations):
       before = now
       solver.run(1)
@@ -155,12 +155,12 @@ def test_example_2():
 
 def best_difference(solver):
   """What player 2 could make of it if player 1's next average were kept in the sets as they are."""
-  tree, run = solver._tree, solver._state
+  tree, averages = solver._tree, solver._state.averages
   with precision("float64"):
     sets = fpira.device_sets(solver.tree, solver._parts())
-    best = fpira._best(tree, sets, run.averages, 0.0, player=0)
+    best = fpira._best(tree, sets, averages, 0.0, player=0)
     weight = 1 / (solver.iteration + 2)
-    return float(fpira._update(tree, sets[0], run.averages[0], best, weight, player=0).difference)
+    return float(fpira._update(tree, sets[0], averages[0], best, weight, player=0).difference)
 
 
 @pytest.mark.parametrize(

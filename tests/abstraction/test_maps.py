@@ -123,9 +123,8 @@ def test_sets_of_one_play_as_infostates_do(rule):
     device = to_device(tree, "float64")
     for joined in (cfr.WHOLE, to_device(tuple(sets), "float64")):
       state = cfr.init(device, rule, "float64", joined)
-      state = cfr.solve(device, state, 60, 0, joined, rule=rule, alternating=True)
-      tables = [cfr.average_strategy(p) for p in state.players]
-      strategies.append(cfr.of_infostates(device, joined, tables))
+      state = cfr.run(device, state, 60, 0, joined, rule=rule, alternating=True)
+      strategies.append(cfr.average_strategy(device, state, joined))
   for one, other in zip(*map(jax.tree.leaves, strategies), strict=True):
     np.testing.assert_allclose(one, other, atol=1e-12)
 

@@ -67,7 +67,7 @@ def player(rows, columns, rule, alternating):
     leaves = dataclasses.replace(tree.leaves, utility=utility)
     game = dataclasses.replace(tree, leaves=leaves)
     state = cfr.iterate(game, state, iterations, rule=rule, alternating=alternating)
-    return state, evaluate(game, tuple(cfr.average_strategy(p) for p in state.players)).exploitability
+    return state, evaluate(game, cfr.average_strategy(game, state)).exploitability
 
   start = functools.partial(cfr.init, tree, rule)
   optimized = {

@@ -10,6 +10,7 @@ import pytest
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.tree import PublicTree, make_forest
 
 REACH = np.random.default_rng(0).random((7, 40)) ** 4  # of iteration t: row t % 7
 
@@ -98,8 +99,13 @@ def test_an_average_strategy_is_the_same_on_the_host_and_on_the_device(actions, 
     rng = np.random.default_rng(actions)
     average = rng.random((actions, 4, 5)).astype(dtype) * np.asarray([1e-30, 1, 1e30, 0], dtype)[:, None]
     average[0, 1, 0], average[0, 1, 1] = np.nan, np.inf
-    state = cfr.PlayerState((), (average,), (np.asarray(-0.25 * average, dtype),), ())
-    (host,), (device,) = cfr.average_strategy(state), cfr.average_strategy(jax.tree.map(jnp.asarray, state))
+    choices = np.full((4, 2), -1)
+    forest, _ = make_forest(choices, np.full(4, actions), [choices], 5)
+    tree, column = PublicTree((forest, forest), None), average.reshape(-1, 5)
+    player = cfr.PlayerState((average,), column, np.asarray(-0.25 * column, dtype), ((),))
+    state = cfr.SolverState(np.int32(1), (player, player))
+    read = functools.partial(cfr.average_strategy, tree)
+    (host,), (device,) = read(state)[0], jax.jit(read)(state)[0]
   assert (
     isinstance(host, np.ndarray) and isinstance(device, jax.Array) and host.dtype == device.dtype == dtype
   )

@@ -1,17 +1,19 @@
 """Suit isomorphism: with it and without it values are the same, and so are policies and files."""
 
+import math
+import re
+
 import jax
 import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver
+from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver, storage
 from ps_cfr_spiel.compiler import fold_suits
 from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.compiler.suits import orbit_maps
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.solvers import ps_cfr
-from ps_cfr_spiel.tree import action_values, evaluate, evaluation, sequence_reach
+from ps_cfr_spiel.tree import action_values, evaluate, evaluation, lock_rows, sequence_reach
 
 RANGES = "6c6d 6c6h 5d4d 5h4h 5d4h:0.5 5h4d:0.5 6d6h;6d3d 6h3h 3d2d 3h2h 6c2d:2 6c2h:2"
 GAMES = {
@@ -62,19 +64,18 @@ def test_on_is_off(game_string):
   game = pyspiel.load_game(game_string)
   solver = PSCFRSolver(game, "rm+", dtype="float64")
   solver.run(5)
-  folded, whole = solver._folded, solver.tree
-  assert folded is not None
+  folded, whole = solver._variant, solver.tree
   sizes = [sum(player.leaf.index.size for player in tree.players) for tree in (folded.tree, whole)]
   assert sizes[0] < sizes[1]
   strategies = solver.average_policy().strategies
-  smaller = [folded.fold(player, blocks) for player, blocks in enumerate(strategies)]
+  smaller = [folded.there(player, blocks) for player, blocks in enumerate(strategies)]
   found = []
   for tree, tables in ((folded.tree, smaller), (whole, strategies)):
     with precision("float64"):
       found.append(worth(*to_device((tree, tables), "float64")))
   jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-10), found[0][0], found[1][0])
   for player in (0, 1):
-    on, off = folded.unfold(player, found[0][1][player]), found[1][1][player]
+    on, off = folded.back(player, [np.asarray(x) for x in found[0][1][player]]), found[1][1][player]
     for first, second in zip(on, off, strict=True):
       np.testing.assert_allclose(first, second, rtol=0, atol=1e-10)
 
@@ -87,23 +88,70 @@ def test_openspiel_finds_the_same_exploitability():
   assert theirs == pytest.approx(solver.exploitability(), abs=1e-9)
 
 
-def test_a_file_is_of_the_whole_game(tmp_path, monkeypatch):
-  """Written with isomorphism it goes on with it as if it had never stopped, and opens without it too."""
+def test_a_file_is_of_the_folded_game(tmp_path):
+  """A run goes on from it as if it had never stopped; its tables have one row for each orbit."""
   game = pyspiel.load_game(GAMES["turn"])
   solver = PSCFRSolver(game, dtype="float64")
   solver.run(5)
   solver.save(tmp_path / "run.npz")
-  monkeypatch.setattr(ps_cfr, "fold_suits", lambda tree: None)
-  without = PSCFRSolver.load(tmp_path / "run.npz")
-  monkeypatch.undo()
-  assert without._folded is None
-  np.testing.assert_allclose(
-    jax.tree.leaves(without.evaluation()), jax.tree.leaves(solver.evaluation()), rtol=0, atol=1e-9
-  )
+  sums = [np.zeros(shape).size for player in solver._tree.players for shape in player.block_shapes]
+  whole = [np.zeros(shape).size for player in solver.tree.players for shape in player.block_shapes]
+  saved = [math.prod(shape) for shape, _ in storage.read(tmp_path / "run.npz").shapes.values()]
+  assert sum(whole) > sum(sums) and sum(saved) < 5 * sum(sums)
   solver.run(5)
   again = load_solver(tmp_path / "run.npz")
   again.run(5)
-  jax.tree.map(np.testing.assert_array_equal, again._kept(), solver._kept())
+  jax.tree.map(np.testing.assert_array_equal, again._state, solver._state)
+  assert again.exploitability() == solver.exploitability()
+
+
+def rows_of(tree):
+  """The number of rows of both players' forests."""
+  return sum(rows for player in tree.players for _, rows, _ in player.block_shapes)
+
+
+@pytest.mark.parametrize(
+  ("name", "chosen", "less"),
+  [
+    ("turn", lambda d, cards: d.player == 1 and len(d.legal_actions) == 2, False),
+    ("flop", lambda d, cards: d.player == 0 and len(cards) == 1, False),
+    ("turn", lambda d, cards: "5h" in cards and d.player == 0, None),
+    ("four suits", lambda d, cards: d.player == 0 and cards[:1] == ["5d"], True),
+    ("four suits", lambda d, cards: d.player == 1 and len(cards) == 1, False),
+  ],
+  ids=["answers", "turns", "one river", "one suit", "all suits"],
+)
+def test_locks_fold_as_far_as_they_keep_suits_alike(name, chosen, less):
+  """A locked tree is worth the same folded; a lock of one suit of three leaves the other two to fold."""
+  game = pyspiel.load_game(GAMES[name])
+  solver = PSCFRSolver(game, "rm+", dtype="float64")
+  solver.run(3)
+  tree, fixed = solver.tree, solver.average_policy()
+  solver.run(5)
+  strategies = solver.average_policy().strategies
+  decisions = list(tree.names.decisions)
+  named = {(d.player, d.block, d.row): name.split(" | ")[2:] for d, _, name in tree.names.infostates()}
+  dealt = [[w for w in named[d.player, d.block, d.row] if re.fullmatch(r"\d[cdhs]", w)] for d in decisions]
+  pairs = enumerate(zip(decisions, dealt, strict=True))
+  rows = {n: fixed.table(d) for n, (d, cards) in pairs if chosen(d, cards)}
+  assert 0 < len(rows) < len(decisions)
+  locked = lock_rows(tree, rows)
+  folded, plain = fold_suits(tree, locked), fold_suits(tree)
+  assert (folded is locked) == (less is None)
+  if less is not None:
+    share = rows_of(folded.tree) / rows_of(locked.tree)
+    assert share < 1 and (share > rows_of(plain.tree) / rows_of(tree)) == less
+  found = []
+  for variant in (locked, folded):
+    tables = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
+    with precision("float64"):
+      values, actions = worth(*to_device((variant.tree, tables), "float64"))
+    back = [variant.back(i, [np.asarray(x) for x in blocks]) for i, blocks in enumerate(actions)]
+    found.append((values, back))
+    for player, blocks in enumerate(tables):
+      for whole, block in zip(variant.back(player, blocks), strategies[player], strict=True):
+        assert whole.shape == block.shape
+  jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-10), *found)
 
 
 def test_alike_hands_play_alike():
@@ -125,8 +173,7 @@ def test_alike_hands_play_alike():
 )
 def test_off_by_itself(parameters):
   solver = PSCFRSolver(pyspiel.load_game(f"holdem_subgame(deck=5x3,stack=300,{parameters})"))
-  assert solver._folded is None
-  assert fold_suits(solver.tree) is None
+  assert fold_suits(solver.tree).tree is solver.tree
 
 
 def test_one_bet_on_the_river_takes_its_share():
@@ -148,10 +195,9 @@ def test_one_bet_on_the_river_takes_its_share():
     table = mixed.get((decision.player, legal), check)
     strategies[decision.player][decision.block][:, decision.row] = np.array(table)[:, None]
   folded = fold_suits(tree)
-  assert folded is not None
   for whole, tables in (
     (tree, strategies),
-    (folded.tree, [folded.fold(player, blocks) for player, blocks in enumerate(strategies)]),
+    (folded.tree, [folded.there(player, blocks) for player, blocks in enumerate(strategies)]),
   ):
     with precision("float64"):
       value = float(evaluate(*to_device((whole, tables), "float64")).value)

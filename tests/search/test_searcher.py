@@ -56,8 +56,8 @@ def cuts(monkeypatch):
 def given(monkeypatch):
   """Every tree that the solver gets; strategies stay uniform."""
   found = []
-  monkeypatch.setattr(searcher.cfr, "solve", lambda tree, state, *_, **__: found.append(tree) or state)
-  monkeypatch.setattr(searcher.cfr, "average_strategy", lambda state: state.strategy)
+  monkeypatch.setattr(searcher.cfr, "run", lambda tree, state, *_, **__: found.append(tree) or state)
+  monkeypatch.setattr(searcher.cfr, "average_strategy", searcher.cfr.current_strategy)
   monkeypatch.setattr(searcher.cfr, "average_record", lambda state: [np.zeros(state.recorded[0].shape)])
   return found
 

@@ -144,7 +144,7 @@ def test_solved_values_of_an_equilibrium_are_its_own():
   "name, rule, skip", [("kuhn_poker", RM(), 0), ("kuhn_poker", LCFR(), 1), (CHASE, RM(), 0)]
 )
 def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
-  """What `cfr.solve` keeps is the mean of what is found at each iteration, weighted as strategies."""
+  """What `cfr.run` keeps is the mean of what is found at each iteration, weighted as strategies."""
   _, subgames, _, tables, _ = load(name)
   frontier = levels(subgames, 0)[1]
   subgame = subgames.cut([0], frontier)
@@ -154,8 +154,8 @@ def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
     tree = to_device(unsafe(subgame, 0, ones, None, bound), "float64")
     state, found = cfr.init(tree, rule, "float64"), []
     for _ in range(4):
-      found.append([np.asarray(v) for v in _at_the_frontier(tree, [s.strategy for s in state.players])])
-      state = cfr.solve(tree, state, 1, skip, rule=rule, alternating=False)
+      found.append([np.asarray(v) for v in _at_the_frontier(tree, cfr.current_strategy(tree, state))])
+      state = cfr.run(tree, state, 1, skip, rule=rule, alternating=False)
     for i in (0, 1):
       weights = [t**rule.gamma if t > skip else 0 for t in range(1, 5)]
       expected = np.average([f[i] for f in found], 0, weights)

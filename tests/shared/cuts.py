@@ -139,7 +139,7 @@ def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
     best: best responses to the tables instead.
   """
   tree = unsafe(subgame, 0, ranges, None, frontier)
-  strategies = [subgame.gather(i, tables[i]) for i in (0, 1)]
+  strategies = [subgame.there(i, tables[i]) for i in (0, 1)]
   with precision("float64"):
     found = (_responses if best else _values)(*to_device((tree, strategies), "float64"))
     return [np.asarray(v)[: len(s.knowledge)] for v, s in zip(found, subgame.roots, strict=True)]

@@ -11,8 +11,10 @@ from reference import sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, load_policy, load_solver
+from ps_cfr_spiel.solvers import ps_cfr
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+ALIKE = "holdem_subgame(deck=5x2,board=2c2d3c3d,stack=300,ranges=5c4c 5d4d 6c5c 6d5d;6c4c 6d4d 5c4d 5d4c)"
 LOCKS = {
   "kuhn_poker": ["", "pass", "pass, bet"],
   "leduc_poker": ["", "raise", "call, raise, call, 2"],
@@ -74,6 +76,88 @@ def test_everything_of_a_player_locked():
   assert solver.value() == pytest.approx(value, abs=1e-3)
 
 
+def test_a_lock_that_keeps_suits_alike_is_solved_with_one_row_for_them(monkeypatch):
+  """The value is the linear program's, as without isomorphism; a lock on one suit alone takes more rows."""
+  game = load(ALIKE)
+  short = PSCFRSolver(game)
+  short.run(5)
+  policy, lines = short.average_policy(), ["check", "check, check, 6c, check", "check, check, 6d, check"]
+  solver, one = locked(ALIKE, lines, policy), PSCFRSolver(game, locks={lines[1]: policy})
+  monkeypatch.setattr(ps_cfr, "fold_suits", lambda tree, variant: variant)
+  whole = locked(ALIKE, lines, policy)
+  rows_of = [
+    sum(rows for p in s._tree.players for _, rows, _ in p.block_shapes) for s in (solver, whole, one)
+  ]
+  assert rows_of[0] < rows_of[1] < rows_of[2]
+  forced = {key: policy.table(d)[:, h] for key, (d, h) in rows(solver).items()}
+  value = sequence_form_value(game, forced)
+  for found in (solver, whole):
+    assert found.value() == pytest.approx(value, abs=4e-3 * game.max_utility())
+    assert 0 <= found.exploitability() < 2e-3 * game.max_utility()
+
+
+@pytest.mark.parametrize(
+  ("name", "key"),
+  [
+    ("kuhn_poker", "initial"),
+    ("leduc_poker", "observation"),
+    ("leduc_poker", "initial"),
+    (RIVER, lambda name, player: name.split("|", 1)[1]),  # all hands are one
+  ],
+  ids=["kuhn, initial", "leduc, observation", "leduc, initial", "river, hands"],
+)
+def test_a_lock_under_an_abstraction(name, key):
+  """The lock is played to the letter, other members of its sets still play alike, and best responses keep to
+  it.
+
+  These are found by linear programs: the value where all of the opponent is forced, and the player's locks.
+  """
+  game, policy = load(name), random_policy(name)
+  solver = PSCFRSolver(
+    game, "rm+", dtype="float64", abstraction=key, locks=dict.fromkeys(LOCKS[name], policy)
+  )
+  solver.run(100)
+  found, forced = solver.average_policy(), rows(solver)
+  locked_rows = {key: policy.table(d)[:, h] for key, (d, h) in forced.items()}
+  for (player, infostate), column in locked_rows.items():
+    np.testing.assert_allclose(list(found.at(player, infostate).values()), column, atol=1e-12)
+  played = {(d.player, n): list(found.at(d.player, n).values()) for d, _, n in solver.tree.names.infostates()}
+  alike = {}
+  for player in (0, 1):
+    names = sorted(n for i, n in played if i == player)
+    for infostate, number in zip(names, solver.abstraction.sets[player].tolist(), strict=True):
+      if (player, infostate) not in forced:
+        alike.setdefault((player, number), []).append(played[player, infostate])
+  assert max(map(len, alike.values())) > 1
+  for members in alike.values():
+    np.testing.assert_allclose(members, [members[0]] * len(members), atol=1e-12)
+  best = []
+  for player in (0, 1):
+    others = {place: column for place, column in played.items() if place[0] != player}
+    best.append((1 - 2 * player) * sequence_form_value(game, {**others, **locked_rows}))
+  np.testing.assert_allclose(solver.evaluation().best_response, best, atol=1e-7 * game.max_utility())
+
+
+def test_an_abstraction_that_joins_nothing_changes_nothing_under_a_lock():
+  policy = random_policy("leduc_poker")
+  plain, same = (
+    PSCFRSolver(load("leduc_poker"), locks={"raise": policy}, abstraction=key) for key in (None, "identity")
+  )
+  for solver in (plain, same):
+    solver.run(20)
+  assert plain.exploitability() == same.exploitability()
+
+
+def test_files_keep_locks_and_sets(tmp_path):
+  solver = PSCFRSolver(load("leduc_poker"), abstraction="observation", locks={"raise": {"raise": 1}})
+  solver.run(10)
+  solver.save(tmp_path / "run.npz")
+  again = load_solver(tmp_path / "run.npz")
+  for one in (solver, again):
+    one.run(10)
+  assert again.exploitability() == solver.exploitability()
+
+
 def test_files_keep_locks(tmp_path):
   solver = locked("leduc_poker", LOCKS["leduc_poker"], random_policy("leduc_poker"))
   solver.save(tmp_path / "run.npz")
@@ -110,5 +194,3 @@ def test_locks_of_a_wrong_kind():
     PSCFRSolver(load("kuhn_poker"), locks="pass")
   with pytest.raises(ValueError, match="compiled without public states"):
     PSCFRSolver(load("kuhn_poker"), public_states="none", locks={"pass": {"bet": 1}})
-  with pytest.raises(ValueError, match="cannot be had together"):
-    PSCFRSolver(load("kuhn_poker"), abstraction="identity", locks={"pass": {"bet": 1}})

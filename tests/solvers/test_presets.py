@@ -34,8 +34,8 @@ def test_the_hybrid_averages_the_second_half_evenly():
   tables, tree, rule = search.start(0).tables, search.tree, search.settings.rule
   state, strategies = cfr.init(tree, rule, "float64"), []
   for _ in range(6):
-    strategies.append([np.asarray(block) for block in state.players[0].strategy])
-    state = cfr.solve(tree, state, 1, rule=rule, alternating=False)
+    strategies.append(cfr.current_strategy(tree, state)[0])
+    state = cfr.run(tree, state, 1, rule=rule, alternating=False)
   mean = np.mean([s[0] for s in strategies[3:]], axis=0)  # of the first decision: reach is one
   np.testing.assert_allclose(tables[0][0], mean, atol=1e-12)
 

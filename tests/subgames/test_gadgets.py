@@ -65,7 +65,7 @@ def judge(tree, strategies, range_):
 @jit()
 def _solve(tree, range_, iterations):
   state = cfr.iterate(tree, cfr.init(tree, RMPlus(), "float64"), iterations, rule=RMPlus())
-  average = [cfr.average_strategy(p) for p in state.players]
+  average = cfr.average_strategy(tree, state)
   return average, judge(tree, average, range_) if isinstance(tree.leaves, GadgetLeaves) else (0, 0)
 
 
@@ -115,7 +115,7 @@ def test_promises_are_kept_at_every_public_state(name, player, gadget):
       tree = GADGETS[gadget](subgame, player, ranges, promises)
       average, gap, _ = solve(tree, ranges[player], 300)
       tables = tables_of(subgames.tree, profile)
-      subgame.scatter(player, average[player], tables[player])
+      tables[player] = subgame.back(player, average[player], tables[player])
       after = game.responses(profile_of(subgames.tree, tables), opponent)
       found = at_roots(game, subgames, opponent, subgame.roots[opponent], after)
       excess, allowed = found - promises[: len(found)], gap
@@ -174,15 +174,15 @@ def test_many_roots_at_once(name, gadget):
   profile = game.random(5)
   for player in (0, 1):
     states = levels(subgames, player)[-1][:6]
-    together = tables_of(subgames.tree, profile)[player]
-    alone = [block.copy() for block in together]
+    before = tables_of(subgames.tree, profile)[player]
+    found = {True: before, False: before}  # together, alone
     shape = rounded(common_shape(subgames, [[s] for s in states])(None))
-    for group, table in ((states, together), *(([s], alone) for s in states)):
-      pad_to = None if table is together else lambda own, shape=shape: shape
+    for group, together in ((states, True), *(([s], False) for s in states)):
+      pad_to = None if together else lambda own, shape=shape: shape
       subgame, ranges, promises = prepare(name, profile, group, player, pad_to)
       average = solve(GADGETS[gadget](subgame, player, ranges, promises), ranges[player], 20)[0]
-      subgame.scatter(player, average[player], table)
-    for a, b in zip(together, alone, strict=True):
+      found[together] = subgame.back(player, average[player], found[together])
+    for a, b in zip(found[True], found[False], strict=True):
       np.testing.assert_allclose(a, b, rtol=0, atol=1e-7)
 
 
@@ -226,14 +226,14 @@ def test_unsafe_solving_takes_any_answer_to_rock_paper_scissors():
   np.testing.assert_allclose(promises, 0, atol=1e-12)
   for rock in np.eye(3):
     tables = tables_of(subgames.tree, profile)
-    subgame.scatter(1, [rock[:, None, None]], tables[1])
+    tables[1] = subgame.back(1, [rock[:, None, None]], tables[1])
     opponent = values_at_roots(subgame, tables, ranges, best=True)[0]
     assert sorted(opponent.ravel()) == [-1, 0, 1]
     assert (opponent * ranges[0]).sum() == pytest.approx(0)  # nothing is lost, it seems
     assert game.exploitability(profile_of(subgames.tree, tables)) == pytest.approx(0.5)
   for gadget in (cfr_d, max_margin):
     average, _, _ = solve(gadget(subgame, 1, ranges, promises), ranges[1], 500)
-    subgame.scatter(1, average[1], tables[1])
+    tables[1] = subgame.back(1, average[1], tables[1])
     assert game.exploitability(profile_of(subgames.tree, tables)) < 1e-3
 
 
@@ -257,7 +257,7 @@ def test_gadgets_coordinate_pennies(gadget):
     for s in (first, second):  # each alone, of its own promises only
       subgame, ranges, promises = prepare(PENNIES, equilibrium, [s], 1)
       average, _, _ = solve(gadget(subgame, 1, ranges, promises), ranges[1], 2000)
-      subgame.scatter(1, average[1], tables[1])
+      tables[1] = subgame.back(1, average[1], tables[1])
     assert game.exploitability(profile_of(subgames.tree, tables)) < 1e-3
 
 

@@ -80,15 +80,16 @@ def test_many_roots_at_once(name):
 
 
 @pytest.mark.parametrize("name, leaves", FORMS)
-def test_gather_and_scatter(name, leaves):
+def test_there_and_back(name, leaves):
   """Inverse to each other inside the subgame; outside nothing is touched; all of the game is somewhere."""
   subgames = subgames_of(name, leaves)
   _, tables, _ = played(name, leaves)
   everything = subgames.cut([0])
   for i in (0, 1):
     blank = [np.zeros_like(block) for block in tables[i]]
-    everything.scatter(i, everything.gather(i, tables[i]), blank)
-    for block, copy in zip(tables[i], blank, strict=True):
+    found = everything.back(i, everything.there(i, tables[i]), blank)
+    assert not any(block.any() for block in blank)
+    for block, copy in zip(tables[i], found, strict=True):
       np.testing.assert_array_equal(copy, block)
   rng = np.random.default_rng(0)
   for s in decisions(subgames)[1::5]:
@@ -98,10 +99,9 @@ def test_gather_and_scatter(name, leaves):
       if state.parent in below:
         below.add(t)
     for i in (0, 1):
-      table = [block.copy() for block in tables[i]]
       blocks = [rng.random(shape) for shape in subgame.tree.players[i].block_shapes]
-      subgame.scatter(i, blocks, table)
-      for block, back, (source, _) in zip(blocks, subgame.gather(i, table), subgame.rows[i], strict=True):
+      table = subgame.back(i, blocks, tables[i])
+      for block, back, (source, _) in zip(blocks, subgame.there(i, table), subgame.rows[i], strict=True):
         np.testing.assert_array_equal(back[:, : len(source)], block[:, : len(source)])
       for d in subgames.labels.decisions:
         if d.player == i:
@@ -109,8 +109,8 @@ def test_gather_and_scatter(name, leaves):
           assert same == (d.public_state not in below)
 
 
-def test_gather_follows_infostates():
-  """What is gathered at a row is the strategy of the infostate that stands there."""
+def test_there_follows_infostates():
+  """The strategy at a row of the subgame is the strategy of the infostate that stands there."""
   subgames, game = subgames_of("glasses"), whole("glasses")
   profile, tables, _ = played("glasses")
   labels = subgames.labels
@@ -118,7 +118,7 @@ def test_gather_follows_infostates():
   rows = {(d.block, d.row): d for d in labels.decisions if d.player == 1}
   subgame = subgames.cut([s])
   seen = 0
-  for gathered, (source, action) in zip(subgame.gather(1, tables[1]), subgame.rows[1], strict=True):
+  for gathered, (source, action) in zip(subgame.there(1, tables[1]), subgame.rows[1], strict=True):
     for r, place in enumerate(map(tuple, source.tolist())):
       d = rows[place]
       expected = [profile[1, d.infostates[0]][d.legal_actions[a]] for a in action[:, r]]
@@ -156,8 +156,7 @@ def test_restricted_actions(name, kept):
       for source, action in subgame.rows[i]:
         for r, place in enumerate(map(tuple, source.tolist())):
           assert {rows[place][a] for a in action[:, r]} == set(rows[place]) & kept
-      table = [block.copy() for block in tables[i]]
-      subgame.scatter(i, subgame.gather(i, tables_of(subgames.tree, mixed)[i]), table)
+      table = subgame.back(i, subgame.there(i, tables_of(subgames.tree, mixed)[i]), tables[i])
       for source, action in subgame.rows[i]:
         for r, (k, row) in enumerate(source.tolist()):
           left = np.delete(table[k][:, row], action[:, r], axis=0)

@@ -1,0 +1,83 @@
+"""Trees that stand for another one: a tree, and the way there and back for a player's tables.
+
+A solver may run on another tree than the game's: with dead types (`padding`), without locked rows (`locks`),
+with one row for all boards that differ in names of suits (`compiler.suits`). Each is a `Variant`, and `then`
+composes them left to right. A subgame (`subgames`) has rows of its game's tree too, and shares `take_rows`
+and `put_rows`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.tree.public_tree import PublicTree
+
+Tables = Sequence[np.ndarray]  # of one player [A, rows, n] for each block; n is H in a strategy
+Rows = Sequence[tuple[np.ndarray, np.ndarray]]  # see `take_rows`
+
+
+class Variant(NamedTuple):
+  """A tree that stands for a game's.
+
+  Attributes:
+    tree: the variant, without labels.
+    there: (player, tables of the game's tree) -> tables of the variant's.
+    back: (player, tables of the variant's tree) -> tables of the game's; the inverse, where the variant has
+      rows.
+  """
+
+  tree: PublicTree
+  there: Callable[[int, Tables], list[np.ndarray]]
+  back: Callable[[int, Tables], list[np.ndarray]]
+
+  @classmethod
+  def of(cls, tree: PublicTree) -> "Variant":
+    """The game's own tree."""
+    return cls(tree, lambda _, tables: list(tables), lambda _, tables: list(tables))
+
+  def then(self, following: "Variant") -> "Variant":
+    """A variant of this variant, as one of the game."""
+    return Variant(
+      following.tree,
+      lambda player, tables: following.there(player, self.there(player, tables)),
+      lambda player, tables: self.back(player, following.back(player, tables)),
+    )
+
+
+def take_rows(shapes: Sequence[tuple[int, ...]], rows: Rows, tables: Tables) -> list[np.ndarray]:
+  """Rows of another tree as tables of blocks of these shapes, (A, rows, ...).
+
+  Args:
+    shapes: of the blocks to fill.
+    rows: for each block the (block, row) in the other tree of its first n rows, int[n, 2], and the numbers of
+      their actions there, int[A, n].
+    tables: of the other tree.
+
+  Returns:
+    [A, rows, n] for each block; rows beyond the first n are uniform.
+  """
+  blocks = []
+  for (actions, count, *_), (source, action) in zip(shapes, rows, strict=True):
+    block = np.full((actions, count, tables[0].shape[2]), 1 / actions)
+    for k in np.unique(source[:, 0]):
+      here = np.flatnonzero(source[:, 0] == k)
+      block[:, here] = tables[k][action[:, here], source[here, 1]]
+    blocks.append(block)
+  return blocks
+
+
+def put_rows(rows: Rows, blocks: Tables, tables: Tables) -> list[np.ndarray]:
+  """The tables of another tree with some rows from `blocks`; actions that these do not have get 0.
+
+  Arguments as in `take_rows`. Tables without such rows are not copied.
+  """
+  found = list(tables)
+  for block, (source, action) in zip(blocks, rows, strict=True):
+    for k in np.unique(source[:, 0]):
+      here = np.flatnonzero(source[:, 0] == k)
+      if found[k] is tables[k]:
+        found[k] = tables[k].copy()
+      found[k][:, source[here, 1]] = 0
+      found[k][action[:, here], source[here, 1]] = block[:, here]
+  return found
