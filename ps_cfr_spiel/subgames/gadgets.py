@@ -51,7 +51,7 @@ class Gadget(Protocol):
     promises: np.ndarray | None,
     frontier: BoundValues | None = None,
   ) -> PublicTree:
-    """Make a tree for `cfr.solve`, on the host.
+    """Make a tree for `cfr.run`, on the host.
 
     Args:
       subgame: of `Subgames.cut`.

@@ -121,7 +121,9 @@ def test_the_last_iteration(kind, tmp_path):
   content["state0"] = np.int32(MOST_ITERATIONS - 30)
   np.savez(path, header=np.array(json.dumps(header)), **content)
   solver = kind.load(path)
-  with pytest.raises(ValueError, match="this run has done 1,999,999,970, and a run has at most 2,000,000,000"):
+  with pytest.raises(
+    ValueError, match="this run has done 1,999,999,970, and a run has at most 2,000,000,000"
+  ):
     solver.run(31)
   solver.run(30)
   assert solver.iteration == MOST_ITERATIONS
