@@ -34,7 +34,7 @@ from benchmarks.machine import describe, flags
 from benchmarks.papers.abstraction_games import GAMES, ONE_ACTION, load
 from benchmarks.papers.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction import bind
-from ps_cfr_spiel.tree import PublicTree, bucket_shapes
+from ps_cfr_spiel.tree import PublicTree
 
 LARGE = ("GS6", "GP6", "P224")
 PAPER = {  # sets at NashConv 0.05, in % of all infostates
@@ -92,7 +92,7 @@ def actions_of_sets(solver: Any) -> int:
   if (found := getattr(solver, "abstraction", None)) is None:
     return sum(len(decision.legal_actions) for decision, _, _ in solver.tree.names.infostates())
   parts = getattr(solver._state, "parts", None) or bind(solver.tree, found)
-  actions = [np.array([a for a, _, _ in bucket_shapes(own)]) for own in solver.tree.players]
+  actions = [np.array([a for a, _, _ in own.bucket_shapes]) for own in solver.tree.players]
   return sum(int(a[np.asarray(p.bucket)].sum()) for a, p in zip(actions, parts, strict=True))
 
 

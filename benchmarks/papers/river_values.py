@@ -93,11 +93,11 @@ def turn(options: argparse.Namespace) -> None:
 def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: bool) -> str:
   """Seconds of searches, and exploitability."""
   made = ContinualResolving(game, iterations, **settings)
-  searcher, levels = made.searcher, made.searcher.levels
+  searcher, levels = made.searcher, made.searcher.levels[0]
   begun = [searcher.start(0) for _ in range(2)]  # the second compiles nothing
   columns = [search.seconds for search in begun]
   for street in (0, 1):
-    later = [s for states in levels.passes(0) for s in states if levels.chance[s] == street]
+    later = [s for states in levels.passes() for s in states if levels.chance[s] == street]
     columns.append([searcher.resolve(begun[1], later[:1]).seconds for _ in range(2)][1])
   text = "".join(f"{x:9.2f}" for x in columns)
   if not whole:

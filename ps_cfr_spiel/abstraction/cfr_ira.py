@@ -26,7 +26,7 @@ from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, witho
 from ps_cfr_spiel.arguments import check_count, check_flag, check_number
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.tree import PublicTree, Sets, bucket_shapes, column_of, tables_of
+from ps_cfr_spiel.tree import PublicTree, Sets, column_of, tables_of
 
 RULE = RMPlus()
 
@@ -62,7 +62,7 @@ class IRAState(NamedTuple):
     iteration: int32[], rounds of both players done.
     players: tables of sets.
     parts: each player's sets.
-    tracked: int32[bound, 2], (player, cell) of the infostates that the bound watches; -1 for none.
+    tracked: int32[bound, 2], (player, slot) of the infostates that the bound watches; -1 for none.
     summed: [bound, A], their regrets since they were sampled; A is the most actions of any infostate.
   """
 
@@ -85,7 +85,7 @@ class Setting:
   Attributes:
     tree: the game, on the host.
     device: the same on the device.
-    spread: for each player float64[cells], the range of utilities below each infostate.
+    spread: for each player float64[slots], the range of utilities below each infostate.
   """
 
   tree: PublicTree
@@ -98,21 +98,21 @@ class Setting:
 
   @functools.cached_property
   def actions(self) -> tuple[np.ndarray, np.ndarray]:
-    """For each player int[cells]: number of actions."""
+    """For each player int[slots]: number of actions."""
     first, second = (
       np.repeat(*np.array([(a, rows * types) for a, rows, types in shapes], int).reshape(-1, 2).T)
-      for shapes in map(bucket_shapes, self.tree.players)
+      for shapes in (own.bucket_shapes for own in self.tree.players)
     )
     return first, second
 
 
 def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
-  """For each player float64[cells]: the range of utilities that may follow each infostate."""
+  """For each player float64[slots]: the range of utilities that may follow each infostate."""
   found = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
   for decision, spread in zip(tree.names.decisions, tree.names.spreads(), strict=True):
     found[decision.player][decision.block][decision.row] = spread
   first, second = (
-    np.concatenate([np.zeros(0), *(blocks[k].ravel() for bucket in player.buckets for k in bucket)])
+    np.concatenate([np.zeros(0), *(x.ravel() for x in player.join([block[None] for block in blocks]))])
     for player, blocks in zip(tree.players, found, strict=True)
   )
   return first, second
@@ -136,7 +136,7 @@ def init(setting: Setting, parts: tuple[Partition, Partition]) -> IRAState:
 
 def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
   """A player's tables before anything was played, on the host."""
-  actions = [a for a, _, _ in bucket_shapes(setting.tree.players[player])]
+  actions = [a for a, _, _ in setting.tree.players[player].bucket_shapes]
   sizes = room(setting.tree.players[player], parts)
   tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
   strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
@@ -170,7 +170,7 @@ def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], playe
   (hot,) = sample(rng, state.parts[player : player + 1], how.heuristic)
   if how.bound and turn == since:
     chosen = sample(rng, state.parts, how.bound)
-    pairs = np.concatenate([np.stack([np.full(len(cells), i), cells], 1) for i, cells in enumerate(chosen)])
+    pairs = np.concatenate([np.stack([np.full(len(slots), i), slots], 1) for i, slots in enumerate(chosen)])
     tracked[:], summed[:] = -1, 0
     tracked[: len(pairs)] = pairs
   players, regrets = _turn(setting.device, state.tables, setting.skip, sets, player=player, rule=RULE)
@@ -189,27 +189,27 @@ def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], playe
   if turn != since:
     for i in np.unique(tracked[tracked[:, 0] >= 0, 0]).tolist():
       bad = np.flatnonzero((tracked[:, 0] == i) & _too_slow(setting, i, tracked[:, 1], summed, turn, since))
-      cells = tracked[bad, 1]
-      cells = cells[parts[i].sizes[parts[i].sets[cells]] > 1]
-      _part(setting, parts, players, i, cells, np.arange(len(cells)))
+      slots = tracked[bad, 1]
+      slots = slots[parts[i].sizes[parts[i].sets[slots]] > 1]
+      _part(setting, parts, players, i, slots, np.arange(len(slots)))
       tracked[bad] = -1
   same = all(new is old for new, old in zip(parts, state.parts, strict=True))
   refined = state.parts if same else (parts[0], parts[1])
   return IRAState(state.iteration, (players[0], players[1]), refined, tracked, summed)
 
 
-def _too_slow(setting: Setting, player: int, cells: np.ndarray, summed: np.ndarray, turn: int, since: int):
+def _too_slow(setting: Setting, player: int, slots: np.ndarray, summed: np.ndarray, turn: int, since: int):
   """bool[bound]: whose mean regret since they were sampled is above the bound, taken as this player's."""
-  cells = np.clip(cells, 0, len(setting.spread[player]) - 1)
-  low = setting.spread[player][cells] * np.sqrt(setting.actions[player][cells]) / (100 * np.sqrt(turn))
+  slots = np.clip(slots, 0, len(setting.spread[player]) - 1)
+  low = setting.spread[player][slots] * np.sqrt(setting.actions[player][slots]) / (100 * np.sqrt(turn))
   return summed.max(1, initial=0) / (turn - since) > low
 
 
-def _part(setting: Setting, parts: list, players: list, player: int, cells: np.ndarray, groups: np.ndarray):
+def _part(setting: Setting, parts: list, players: list, player: int, slots: np.ndarray, groups: np.ndarray):
   """Splits a player's sets, and clears what the split clears, in the two lists."""
-  if not len(cells):
+  if not len(slots):
     return
-  parts[player], moves = split(parts[player], cells, groups)
+  parts[player], moves = split(parts[player], slots, groups)
   if len(moves):
     players[player] = _settled(setting, player, players[player], parts[player], moves)
 

@@ -27,7 +27,6 @@ from ps_cfr_spiel.tree import (
   Array,
   PublicTree,
   Sets,
-  bucket_shapes,
   collapse,
   expand,
   max_actions,
@@ -72,7 +71,7 @@ def init(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> FP
   averages = []
   for own, p in zip(tree.players, parts, strict=True):
     sizes = room(own, p)
-    tables = [np.zeros((a, k, 1), dtype) for (a, _, _), k in zip(bucket_shapes(own), sizes, strict=True)]
+    tables = [np.zeros((a, k, 1), dtype) for (a, _, _), k in zip(own.bucket_shapes, sizes, strict=True)]
     for x in tables:
       x[0] = 1
     averages.append(tuple(tables))
@@ -113,22 +112,22 @@ def _take_turn(
   best = _best(device, sets, state.averages, 1e-12 * scale, player=player)
   parts, average = state.parts[player], state.averages[player]
   acting = np.concatenate([np.zeros(0, bool), *(np.asarray(x).ravel() for x in best.acts)])
-  cells = np.flatnonzero(acting)
-  action = entries([np.asarray(x) for x in best.choice], cells, 0.0).argmax(1)
+  slots = np.flatnonzero(acting)
+  action = entries([np.asarray(x) for x in best.choice], slots, 0.0).argmax(1)
   # Algorithm 3: what is prescribed must be possible in the abstraction. All parts keep the average.
   low, high = np.full(parts.count, np.inf), np.full(parts.count, -np.inf)
-  np.minimum.at(low, parts.sets[cells], action)
-  np.maximum.at(high, parts.sets[cells], action)
-  several = (low < high)[parts.sets[cells]]
-  parts, average = _part(tree, player, parts, average, cells[several], action[several])
+  np.minimum.at(low, parts.sets[slots], action)
+  np.maximum.at(high, parts.sets[slots], action)
+  several = (low < high)[parts.sets[slots]]
+  parts, average = _part(tree, player, parts, average, slots[several], action[several])
   own = as_sets(tree.players[player], parts, [x.shape[1] for x in average])
   weight = 1 / (int(state.iteration) + 2)  # the first strategies count as one update
   found = _update(device, own, average, best, weight, player=player)
   if float(found.difference) > ZERO * scale:  # Algorithm 4
-    shared = parts.sizes[parts.sets[cells]] > 1
-    parts, average = _part(tree, player, parts, average, cells[shared], np.arange(shared.sum()))
+    shared = parts.sizes[parts.sets[slots]] > 1
+    parts, average = _part(tree, player, parts, average, slots[shared], np.arange(shared.sum()))
     # What is not visited stays as it was.
-    average = _with(parts, average, cells, entries([np.asarray(x) for x in found.exact], cells, 0.0))
+    average = _with(parts, average, slots, entries([np.asarray(x) for x in found.exact], slots, 0.0))
   else:
     average = tuple(found.merged)
   both, averages = list(state.parts), list(state.averages)
@@ -136,11 +135,11 @@ def _take_turn(
   return FPIRAState(state.iteration, (averages[0], averages[1]), (both[0], both[1]))
 
 
-def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Array], cells, groups):
+def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Array], slots, groups):
   """Splits a player's sets; the parts keep the average of the set."""
-  if not len(cells):
+  if not len(slots):
     return parts, tuple(average)
-  parts, moves = split(parts, cells, groups)
+  parts, moves = split(parts, slots, groups)
   sizes, tables = room(tree.players[player], parts), []
   for bucket, (x, size) in enumerate(zip(average, sizes, strict=True)):
     table = np.zeros((x.shape[0], size, 1), x.dtype)
@@ -151,9 +150,9 @@ def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Arr
   return parts, tuple(tables)
 
 
-def _with(parts: Partition, average: Sequence[Array], cells: np.ndarray, strategy: np.ndarray) -> Blocks:
+def _with(parts: Partition, average: Sequence[Array], slots: np.ndarray, strategy: np.ndarray) -> Blocks:
   """The averages with a strategy, [n, most actions], for some infostates, alone in their sets."""
-  of = parts.sets[cells]
+  of = parts.sets[slots]
   tables = []
   for bucket, x in enumerate(average):
     table, here = np.array(x), parts.bucket[of] == bucket

@@ -19,7 +19,7 @@ from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import Stored
-from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, ranks
+from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, ranks, slot_starts
 
 Key = Callable[
   [str, int], Hashable
@@ -191,16 +191,12 @@ def alphabetical(tree: PublicTree, player: int) -> list[tuple[str, Decision, int
   return sorted(found, key=lambda entry: entry[0])
 
 
-def _cells(tree: PublicTree, player: int) -> np.ndarray:
-  """int[I]: the cell of each decision infostate, in alphabetical order; see `partitions`."""
-  forest = tree.players[player]
-  starts, start = {}, 0
-  for bucket in forest.buckets:
-    for k in bucket:
-      starts[k] = start
-      start += forest.block_shapes[k][1] * forest.types
-  cells = [starts[row.block] + row.row * forest.types + h for _, row, h in alphabetical(tree, player)]
-  return np.array(cells, int)
+def _slots(tree: PublicTree, player: int) -> tuple[np.ndarray, np.ndarray]:
+  """int[I] twice: slot (`tree.sequences`) and block of each decision infostate, in alphabetical order."""
+  forest, infostates = tree.players[player], alphabetical(tree, player)
+  block = np.array([row.block for _, row, _ in infostates], int)
+  within = np.array([row.row * forest.types + h for _, row, h in infostates], int)
+  return slot_starts(forest)[block] + within, block
 
 
 def bind(tree: PublicTree, abstraction: Abstraction) -> tuple[Partition, Partition]:
@@ -214,24 +210,20 @@ def bind(tree: PublicTree, abstraction: Abstraction) -> tuple[Partition, Partiti
   if abstraction.game != tree.names.game:
     raise ValueError(f"The abstraction is one of {abstraction.game}, not of {tree.names.game}.")
   first, second = (
-    _bind(forest, _cells(tree, i), abstraction.sets[i], abstraction.origin[i], i)
+    _bind(forest, *_slots(tree, i), abstraction.sets[i], abstraction.origin[i], i)
     for i, forest in enumerate(tree.players)
   )
   return first, second
 
 
 def _bind(
-  forest: PlayerTree, cells: np.ndarray, sets: np.ndarray, origin: np.ndarray, player: int
+  forest: PlayerTree, slots: np.ndarray, blocks: np.ndarray, sets: np.ndarray, origin: np.ndarray, player: int
 ) -> Partition:
   """One player's part of `bind`."""
-  if len(sets) != len(cells):
+  if len(sets) != len(slots):
     raise ValueError(
-      f"Player {player} decides in {len(cells):,} infostates, the abstraction has {len(sets):,}."
+      f"Player {player} decides in {len(slots):,} infostates, the abstraction has {len(sets):,}."
     )
-  blocks = np.repeat(  # of each cell
-    [k for bucket in forest.buckets for k in bucket],
-    [forest.block_shapes[k][1] * forest.types for bucket in forest.buckets for k in bucket],
-  )
   number, first = np.unique(sets), np.unique(origin)
   integers = all(np.issubdtype(x.dtype, np.integer) for x in (number, first))
   if not (integers and _counts_up(number, len(origin)) and _counts_up(first, len(first))):
@@ -240,16 +232,15 @@ def _bind(
       f"were split, 0, 1, ... without a gap."
     )
   block = np.zeros(len(origin), int)
-  block[sets] = blocks[cells]
-  if (block[sets] != blocks[cells]).any():
+  block[sets] = blocks
+  if (block[sets] != blocks).any():
     raise ValueError(
       f"The abstraction of player {player} has sets whose members differ in their number of actions or of "
       f"earlier decisions."
     )
-  table = np.full(len(blocks), -1, np.int32)
-  table[cells] = sets
-  bucket_of = {k: n for n, bucket in enumerate(forest.buckets) for k in bucket}
-  bucket = np.array([bucket_of[k] for k in block.tolist()], np.int32)
+  table = np.full(slot_starts(forest)[-1], -1, np.int32)
+  table[slots] = sets
+  bucket = np.array([forest.places[k][0] for k in block.tolist()], np.int32)
   return Partition(table, bucket, (1 + ranks(bucket)).astype(np.int32), np.asarray(origin, np.int32))
 
 
@@ -260,7 +251,7 @@ def _counts_up(numbers: np.ndarray, count: int) -> bool:
 
 def unbind(tree: PublicTree, parts: Sequence[Partition], key: str) -> Abstraction:
   """The abstraction that `bind` lays out as these partitions; `key` as in `Abstraction`."""
-  first, second = (p.sets[_cells(tree, i)] for i, p in enumerate(parts))
+  first, second = (p.sets[_slots(tree, i)[0]] for i, p in enumerate(parts))
   return Abstraction(tree.names.game, key, (first, second), (parts[0].origin, parts[1].origin))
 
 

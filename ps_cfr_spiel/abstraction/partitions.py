@@ -1,7 +1,6 @@
-"""One player's sets on the host, laid out for a tree: what splits them, and their way to the device.
+"""One player's sets on the host, laid out for a tree, to be split and brought to the device.
 
-A player's *cells* are the entries of the tables of `PlayerTree.join`, bucket after bucket, and in a bucket
-row * H + type. The cells in which the player decides are infostates; the others belong to no set.
+Infostates are named by their slots (`tree.sequences`); slots that are no infostates belong to no set.
 """
 
 import dataclasses
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from ps_cfr_spiel.tree import PlayerTree, Sets, bucket_shapes, ranks
+from ps_cfr_spiel.tree import PlayerTree, Sets, ranks, slot_tables
 
 ROOM = 256  # least columns of a table that may grow
 
@@ -21,9 +20,9 @@ class Partition:
   """One player's sets.
 
   Attributes:
-    sets: int32[cells], the set of each cell, 0, 1, ...; -1 where no set is.
-    bucket: int32[sets], whose tables hold the set.
-    column: int32[sets], where in these tables, 1, 2, ...
+    sets: int32[slots], the set of each slot, 0, 1, ...; -1 where there is none.
+    bucket: int32[sets], the bucket whose tables hold the set.
+    column: int32[sets], its column in these tables, 1, 2, ...
     origin: int32[sets], the set of the first abstraction from which the set was split.
   """
 
@@ -48,62 +47,54 @@ class Partition:
 
 
 def room(tree: PlayerTree, parts: Partition) -> list[int]:
-  """Columns for a player's tables of each bucket, with room for more sets, but for no more than there can be.
+  """Columns for a player's tables of each bucket, with room for more sets, up to the most possible.
 
   Code is compiled for tables of a size, so these are powers of two: few splits compile anew.
   """
-  most = [1 + rows * types for _, rows, types in bucket_shapes(tree)]
+  most = [1 + rows * types for _, rows, types in tree.bucket_shapes]
   needed = parts.columns(len(most))
   return [min(m, max(ROOM, 1 << int(n).bit_length())) for m, n in zip(most, needed, strict=True)]
 
 
 def as_sets(tree: PlayerTree, parts: Partition, columns: Sequence[int]) -> Sets:
   """A partition as arrays for the solver's loop, on the host; `columns` is K of each bucket."""
-  table = np.where(parts.sets >= 0, np.append(parts.column, 0)[parts.sets], 0)
-  return Sets.create(tree, split_cells(tree, table), columns)
+  column = np.where(parts.sets >= 0, np.append(parts.column, 0)[parts.sets], 0)
+  return Sets.create(tree, slot_tables(tree, column), columns)
 
 
-def split_cells(tree: PlayerTree, table: np.ndarray) -> list[np.ndarray]:
-  """Entries for all cells, [cells], as tables [rows, H] for each bucket."""
-  shapes = [shape[1:] for shape in bucket_shapes(tree)]
-  ends = np.cumsum([rows * types for rows, types in shapes])
-  parts = np.split(table, ends[:-1]) if shapes else []
-  return [x.reshape(shape) for x, shape in zip(parts, shapes, strict=True)]
-
-
-def entries(tables: Sequence[np.ndarray], cells: np.ndarray, fill: float) -> np.ndarray:
-  """What tables [A, rows, H] of all buckets say of some cells: float[n, most actions], padded with `fill`."""
+def entries(tables: Sequence[np.ndarray], slots: np.ndarray, fill: float) -> np.ndarray:
+  """Entries at some slots of all buckets' tables [A, rows, H]: float[n, most actions], padded with `fill`."""
   width = max((x.shape[0] for x in tables), default=0)
-  found, start = np.full((len(cells), width), fill), 0
+  found, start = np.full((len(slots), width), fill), 0
   for x in tables:
     flat = np.asarray(x).reshape(x.shape[0], -1)
-    here = (start <= cells) & (cells < start + flat.shape[1])
-    found[here, : x.shape[0]] = flat[:, cells[here] - start].T
+    here = (start <= slots) & (slots < start + flat.shape[1])
+    found[here, : x.shape[0]] = flat[:, slots[here] - start].T
     start += flat.shape[1]
   return found
 
 
-def split(parts: Partition, cells: np.ndarray, groups: np.ndarray) -> tuple[Partition, np.ndarray]:
+def split(parts: Partition, slots: np.ndarray, groups: np.ndarray) -> tuple[Partition, np.ndarray]:
   """Moves infostates out of their sets, those of one set and one group into one new set.
 
   A set all of whose members are to move keeps those of its first group.
 
   Args:
     parts: the sets.
-    cells: int[n], infostates, each at most once.
+    slots: int[n], infostates, each at most once.
     groups: int[n].
 
   Returns:
     The refined sets, and int[new sets, 2]: from which set each was split, and its number.
   """
-  old = parts.sets[cells]
+  old = parts.sets[slots]
   pairs, member = np.unique(np.stack([old, groups]), axis=1, return_inverse=True)
   leaving = np.bincount(old, minlength=parts.count) == parts.sizes
   first = np.diff(pairs[0], prepend=-1) > 0
   stays = first & leaving[pairs[0]]
   number = np.where(stays, pairs[0], parts.count - 1 + np.cumsum(~stays))
   sets = parts.sets.copy()
-  sets[cells] = number[member.reshape(-1)]
+  sets[slots] = number[member.reshape(-1)]
   origin = pairs[0][~stays]  # of each new set, the old one
   bucket, used = parts.bucket[origin], parts.columns(int(parts.bucket.max(initial=0)) + 1)
   refined = Partition(

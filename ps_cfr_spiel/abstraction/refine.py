@@ -7,10 +7,10 @@ import numpy as np
 from ps_cfr_spiel.abstraction.partitions import Partition
 
 
-def without_largest(parts: Partition, cells: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def without_largest(parts: Partition, slots: np.ndarray, groups: np.ndarray) -> np.ndarray:
   """bool[n]: all of some infostates but, in each set, the largest group, which shall stay with the rest."""
   pairs, member, size = np.unique(
-    np.stack([parts.sets[cells], groups]), axis=1, return_inverse=True, return_counts=True
+    np.stack([parts.sets[slots], groups]), axis=1, return_inverse=True, return_counts=True
   )
   order = np.lexsort((-size, pairs[0]))  # by set, the largest group first; of equal ones the first
   largest = np.zeros(len(size), bool)
@@ -29,17 +29,17 @@ def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int) -> l
     most: how many to choose; all, if there are no more.
 
   Returns:
-    For each partition the cells chosen.
+    For each partition the slots chosen.
   """
   shared = [np.flatnonzero((p.sets >= 0) & (np.append(p.sizes, 0)[p.sets] > 1)) for p in parts]
   starts = np.cumsum([0, *(p.count for p in parts)])
   number = np.concatenate([p.sets[s] + n for p, s, n in zip(parts, shared, starts, strict=False)])
-  cells, of = np.concatenate(shared), np.repeat(np.arange(len(parts)), [len(s) for s in shared])
-  if len(cells) > most:
-    rank = rng.random(len(cells)) + rng.permutation(starts[-1])[number]
+  slots, of = np.concatenate(shared), np.repeat(np.arange(len(parts)), [len(s) for s in shared])
+  if len(slots) > most:
+    rank = rng.random(len(slots)) + rng.permutation(starts[-1])[number]
     chosen = np.sort(np.argpartition(rank, most)[:most]) if most else np.zeros(0, int)
-    cells, of = cells[chosen], of[chosen]
-  return [cells[of == n] for n in range(len(parts))]
+    slots, of = slots[chosen], of[chosen]
+  return [slots[of == n] for n in range(len(parts))]
 
 
 def disagreement(regrets: np.ndarray, tolerance: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ from ps_cfr_spiel.tree import (
   LeafEvaluator,
   PublicTree,
   Walk,
-  bucket_shapes,
   collapse,
   column_of,
   expand,
@@ -47,7 +46,7 @@ class _Game(NamedTuple):
     own, sets = self.walks[player].tree, self.sets[player]
     if sets is None:
       return column
-    return column_of(collapse(sets, tables_of(column, bucket_shapes(own))), own.types)
+    return column_of(collapse(sets, tables_of(column, own.bucket_shapes)), own.types)
 
   def regrets(self, player: int, state: PlayerState, reach) -> tuple[list[Array], tuple[Array, ...]]:
     """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and the leaves' record."""

@@ -23,7 +23,6 @@ from ps_cfr_spiel.tree import (
   Array,
   PublicTree,
   Sets,
-  bucket_shapes,
   expand,
   record_of,
   tables_of,
@@ -80,7 +79,8 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) ->
   """
 
   def player_state(i, player):
-    shapes = bucket_shapes(player, sets[i])
+    own = sets[i]
+    shapes = player.bucket_shapes if own is None else own.shapes
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
@@ -128,12 +128,9 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
     sets: as in `init`.
   """
   players, sets = _at_hand((state.players, sets))
+  tables = [tables_of(own.average - own.excess, [x.shape for x in own.strategy]) for own in players]
   with np.errstate(all="ignore"):  # infinities and NaN stay, for whoever checks the strategy
-    tables = [
-      tuple(normalise(x) for x in tables_of(own.average - own.excess, [x.shape for x in own.strategy]))
-      for own in players
-    ]
-  return in_blocks(tree, tables, sets)
+    return [tuple(map(normalise, blocks)) for blocks in in_blocks(tree, tables, sets)]
 
 
 def current_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> list[Blocks]:

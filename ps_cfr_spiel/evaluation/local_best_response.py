@@ -106,6 +106,6 @@ class LocalBestResponseBot(SolvingBot):
     for d in asked:
       self._strategy[d.block][:, d.row] = answers[d.block][:, d.row]
       self._known.add((d.block, d.row))
-    level = int(search.levels.level[player][decision.public_state])
+    level = int(search.levels[player].level[decision.public_state])
     choice = search.choices(player, self._strategy, level)[decision.block][:, decision.row, h]
     return dict(zip(decision.legal_actions, choice.tolist(), strict=True))

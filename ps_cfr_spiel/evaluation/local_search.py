@@ -48,7 +48,7 @@ class LocalSearch:
 
   Attributes:
     tree: the compiled game.
-    levels: its public states, by decisions of each player above.
+    levels: for each player its public states, by own decisions above.
     depth: own decisions that a search looks at; more than there are if there is no limit.
     allowed: for each player bool[A, rows, 1] for each block, what the searcher may do.
     rollout: for each player [A, rows, H] for each block.
@@ -58,7 +58,7 @@ class LocalSearch:
   """
 
   tree: PublicTree
-  levels: Levels
+  levels: tuple[Levels, Levels]
   depth: int
   allowed: Tables
   rollout: Tables
@@ -83,12 +83,12 @@ class LocalSearch:
   @functools.cached_property
   def _above(self) -> list[Tables]:
     """[player][other]: int[rows] for each block, how many decisions of `other` are above a player's row."""
-    return [_pair(by_row(self.tree, i, self.levels.level[j]) for j in (0, 1)) for i in (0, 1)]
+    return [_pair(by_row(self.tree, i, self.levels[j].level) for j in (0, 1)) for i in (0, 1)]
 
   def response(self, player: int, opponent: Sequence[np.ndarray]) -> Table:
     """The whole strategy of a searcher against a strategy of the opponent, [A, rows, H] for each block."""
     table = [np.zeros(shape) for shape in self.tree.players[player].block_shapes]
-    for level in range(self.levels.count(player)):
+    for level in range(self.levels[player].count()):
       found = self.choices(player, opponent, level)
       for k, above in enumerate(self._above[player][player]):
         table[k][:, above == level] = found[k][:, above == level]
@@ -129,7 +129,7 @@ class LocalSearch:
 
   def asked(self, decision: Decision) -> list[Decision]:
     """The opponent's rows that a search from one of the searcher's needs: on the way to it, and answers."""
-    labels, above = self.tree.names, self.levels.level[decision.player]
+    labels, above = self.tree.names, self.levels[decision.player].level
     states, here, last = (
       labels.public_states,
       decision.public_state,

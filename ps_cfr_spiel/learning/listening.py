@@ -62,7 +62,7 @@ class _SearchSampler:
     searcher.heard, share = {}, random.choice(NOISE)
     for player in (0, 1):
       search = searcher.start(player)
-      for states in searcher.levels.passes(player):
+      for states in searcher.levels[player].passes():
         search = searcher.resolve(_perturbed(search, share, random), states)
     return [[self._at(g, k) for g in range(len(self.frontier.groups))] for k in range(len(marks))]
 

@@ -17,8 +17,8 @@ from ps_cfr_spiel.subgames import Subgame, Subgames
 
 def frontier_groups(subgames: Subgames) -> list[list[int]]:
   """The public states where the lookahead of a search may end, in groups that do not overlap."""
-  levels = Levels.of(subgames.labels, None)
-  groups = [levels.states(i, level) for i in (0, 1) for level in range(1, levels.count(i))]
+  players = Levels.of(subgames.labels, None)
+  groups = [levels.states(level) for levels in players for level in range(1, levels.count())]
   return [list(group) for group in groups if group]
 
 

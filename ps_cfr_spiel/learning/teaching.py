@@ -49,11 +49,9 @@ class OneAhead:
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
     """See `search.ValueFunction`; the public states are of one level (`Levels`)."""
-    levels, state = Levels.of(subgames.labels, 1), public_states[0]
-    player = int(levels.player[state])
-    subgame = subgames.cut(
-      public_states, levels.frontier(player, levels.horizon(player, state)), pad_to=pad_to
-    )
+    state = public_states[0]
+    levels = Levels.of(subgames.labels, 1)[subgames.labels.public_states[state].player]
+    subgame = subgames.cut(public_states, levels.frontier(levels.horizon(state)), pad_to=pad_to)
     tree = subgame.tree
     if subgame.limited:
       types = [p.types for p in tree.players]

@@ -54,7 +54,9 @@ class Promises:
     dtype: "float32" or "float64".
   """
 
-  def __init__(self, subgames: Subgames, levels: Levels, actions: frozenset[int] | None, dtype: str):
+  def __init__(
+    self, subgames: Subgames, levels: tuple[Levels, Levels], actions: frozenset[int] | None, dtype: str
+  ):
     """See the class; ValueError if some actions cannot be left out, or searches cannot end there."""
     self.subgames, self.actions, self.dtype = subgames, actions, dtype
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
@@ -170,14 +172,14 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
   return anchors
 
 
-def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
+def find_ends(labels: Labels, levels: tuple[Levels, Levels]) -> dict[int, int]:
   """The end of the search before, for public states where a search begins below it.
 
   Raises:
     ValueError: more than one move lies between, or a move may lead to several public states, so the value at
       the end bounds nothing.
   """
-  found = {s: int(levels.behind[i][s]) for i in (0, 1) for s in levels.overtaken(i).tolist()}
+  found = {s: int(own.last_stop[s]) for own in levels for s in own.beyond_stop().tolist()}
   below: dict[int, list[int]] = {
     end: [labels.public_states[s].action for s in labels.children[end]] for end in set(found.values())
   }
@@ -186,7 +188,7 @@ def find_ends(labels: Labels, levels: Levels) -> dict[int, int]:
     unclear = state.action < 0 or below[end].count(state.action) > 1
     if state.parent != end or (unclear and len(below[end]) > 1):
       raise ValueError(
-        f"lookahead={levels.lookahead!r}: in {labels.game} a search would begin in public state {s} and the "
-        f"one before end in {end}. Only one move, to one public state, may lie between; give a number."
+        f"lookahead={levels[0].lookahead!r}: in {labels.game} a search would begin in public state {s} and "
+        f"the one before end in {end}. Only one move, to one public state, may lie between; give a number."
       )
   return found

@@ -58,7 +58,7 @@ class Searcher:
   Attributes:
     subgames: of the game.
     settings: of each search.
-    levels: the public states where searches begin and end.
+    levels: for each player the public states where searches begin and end.
     promises: ranges and promises for the next search.
     paddings: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
   """
@@ -68,15 +68,17 @@ class Searcher:
     self.subgames, self.settings = subgames, settings
     self.levels = Levels.of(subgames.labels, settings.lookahead)
     self.promises = Promises(subgames, self.levels, settings.actions, settings.dtype)
-    self.paddings = {kind: self._padding(kind[0], states) for kind, states in self.levels.kinds().items()}
-    passed = [own + here for own, here in zip(self.levels.passed, self.levels.station, strict=True)]
-    first, second = (by_row(subgames.tree, i, passed[1 - i]) for i in (0, 1))
-    self._passed = (first, second)  # stations of the other player above, or there
+    self.paddings = {
+      kind: self._padding(own, states) for own in self.levels for kind, states in own.kinds().items()
+    }
+    stops = [own.stops_above + own.stop for own in self.levels]
+    first, second = (by_row(subgames.tree, i, stops[1 - i]) for i in (0, 1))
+    self._stops = (first, second)  # stops of the other player above or there
 
-  def _padding(self, player: int, states: Sequence[int]) -> LevelPadding:
+  def _padding(self, levels: Levels, states: Sequence[int]) -> LevelPadding:
     """The shapes for all public states of a kind: no search's shape depends on earlier searches."""
     asked = [states for states, _ in self.promises.asked(states)]
-    return level_padding(self.subgames, self.levels, player, states, asked, self.settings.actions)
+    return level_padding(self.subgames, levels, states, asked, self.settings.actions)
 
   def start(self, player: int) -> Search:
     """Solve the game from its start, as far as the player's lookahead goes."""
@@ -96,17 +98,18 @@ class Searcher:
       search: the last search, or the union of several that ended alike where these begin.
       public_states: the roots, one or several of a group in `Levels.passes`.
     """
-    began, before = time.perf_counter(), self.levels.horizon_before(search.player, public_states[0])
-    search = search._replace(horizon=before, frontier=self.levels.frontier(search.player, before))
-    padding = self.paddings[self.levels.kind(public_states[0])] if len(public_states) == 1 else OWN
+    began, levels = time.perf_counter(), self.levels[search.player]
+    before = levels.horizon_before(public_states[0])
+    search = search._replace(horizon=before, frontier=levels.frontier(before))
+    padding = self.paddings[levels.kind(public_states[0])] if len(public_states) == 1 else OWN
     search = self._solve(search, public_states, self.settings.gadget, padding)
     return search._replace(seconds=time.perf_counter() - began)
 
   def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, padding: LevelPadding) -> Search:
     """One search, without its `seconds`."""
     player, settings = last.player, self.settings
-    horizon = self.levels.horizon(player, roots[0])
-    frontier = self.levels.frontier(player, horizon)
+    horizon = self.levels[player].horizon(roots[0])
+    frontier = self.levels[player].frontier(horizon)
     subgame = self.subgames.cut(roots, frontier, settings.actions, padding.search)
     promises = None if gadget is unsafe else self.promises.values(last, subgame, padding.promises)
     beyond = self._value_function(subgame, padding.beyond)
@@ -160,8 +163,8 @@ class Searcher:
       # The gadget distorts the opponent's strategy, so the earlier prediction stays wherever a search has
       # already looked.
       opponent = 1 - last.player
-      for k, passed in enumerate(self._passed[opponent]):
-        seen = passed <= last.horizon
+      for k, stops in enumerate(self._stops[opponent]):
+        seen = stops <= last.horizon
         tables[opponent][k][:, seen] = last.tables[opponent][k][:, seen]
     return tables[0], tables[1]
 

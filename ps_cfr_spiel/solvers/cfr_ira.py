@@ -102,9 +102,9 @@ class CFRPlusIRASolver(SplittingSolver):
 
   def _obstacle(self):
     infostates = [set(np.flatnonzero(own.sets >= 0).tolist()) for own in self._parts()]
-    for player, cell in np.asarray(self._state.tracked).tolist():
-      if (player, cell) != (-1, -1) and not (player in (0, 1) and cell in infostates[player]):
-        return f"it watches cell {cell} of player {player}, which is no infostate"
+    for player, slot in np.asarray(self._state.tracked).tolist():
+      if (player, slot) != (-1, -1) and not (player in (0, 1) and slot in infostates[player]):
+        return f"it watches slot {slot} of player {player}, which is no infostate"
     return None
 
   def _options(self):

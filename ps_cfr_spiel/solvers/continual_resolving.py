@@ -163,7 +163,7 @@ class ContinualResolving:
       way.append(states[way[-1]].parent)
     search = self.start(player)
     for s in reversed(way):
-      if states[s].player == player and self.searcher.levels.decided[s]:
+      if states[s].player == player and self.searcher.levels[player].decided[s]:
         search = self._search(search, s)
     return search
 
@@ -216,14 +216,14 @@ class ContinualResolving:
     Args:
       progress: show a progress bar; None shows it to people who wait for more than two seconds.
     """
-    levels = self.searcher.levels
+    passes = [levels.passes() for levels in self.searcher.levels]
     tables = []
-    total = sum(len(levels.passes(player)) + 1 for player in (0, 1))
+    total = sum(len(own) + 1 for own in passes)
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player, progress)
         bar.update()
-        for states in levels.passes(player):
+        for states in passes[player]:
           with waiting("Searching", progress):
             search = self.searcher.resolve(search, states)
           self.seconds.append(search.seconds)

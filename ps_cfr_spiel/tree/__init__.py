@@ -32,9 +32,11 @@ from ps_cfr_spiel.tree.sequences import (
   sequence_choices,
   sequence_numbers,
   sequence_starts,
+  slot_starts,
+  slot_tables,
   split_types,
 )
-from ps_cfr_spiel.tree.sets import Sets, bucket_shapes
+from ps_cfr_spiel.tree.sets import Sets
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
 from ps_cfr_spiel.tree.traverse import (
   collapse,
@@ -87,7 +89,6 @@ __all__ = [
   "action_values",
   "best_response_values",
   "block_sizes",
-  "bucket_shapes",
   "cell_starts",
   "children",
   "collapse",
@@ -114,6 +115,8 @@ __all__ = [
   "sequence_starts",
   "sequence_values",
   "shares_card",
+  "slot_starts",
+  "slot_tables",
   "split_types",
   "sum_actions",
   "tables_of",

@@ -158,6 +158,22 @@ class PlayerTree:
     ).tolist()  # of the sequences that each level's link counts from
     return [level.link.index + start for level, start in zip(self.levels, starts, strict=False)]
 
+  @property
+  def bucket_shapes(self) -> list[tuple[int, int, int]]:
+    """(A, rows, H) of each bucket's table; see `join`."""
+    blocks = self.block_shapes
+    return [(blocks[b[0]][0], sum(blocks[k][1] for k in b), self.types) for b in self.buckets]
+
+  @property
+  def places(self) -> list[tuple[int, int]]:
+    """For each block its bucket, and its first row in the bucket's table."""
+    places, filled = [], [0] * len(self.buckets)
+    bucket_of = {k: n for n, blocks in enumerate(self.buckets) for k in blocks}
+    for k, (_, rows, _) in enumerate(self.block_shapes):
+      places.append((bucket_of[k], filled[bucket_of[k]]))
+      filled[bucket_of[k]] += rows
+    return places
+
   def join(self, blocks: Sequence[Array]) -> list[Array]:
     """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
 
@@ -171,13 +187,8 @@ class PlayerTree:
 
   def split(self, tables: Sequence[Array]) -> list[Array]:
     """The tables of all buckets as one for each block; the inverse of `join`."""
-    shapes = self.block_shapes
-    blocks: dict[int, Array] = {}
-    for bucket, table in zip(self.buckets, tables, strict=True):
-      starts = np.cumsum([0, *(shapes[k][1] for k in bucket)]).tolist()
-      for k, start in zip(bucket, starts[:-1], strict=True):
-        blocks[k] = table[:, start : start + shapes[k][1]]
-    return [blocks[k] for k in range(len(shapes))]
+    own = zip(self.places, self.block_shapes, strict=True)
+    return [tables[bucket][:, row : row + rows] for (bucket, row), (_, rows, _) in own]
 
 
 class LeafEvaluator(Protocol):

@@ -12,6 +12,10 @@ inside a block row by row, so that a block is a slice [A, rows * H] of a table [
 
   number(block, row, type) = cells of all blocks before + row * H + type.
 
+*Slots* are the same entries of one player alone in the order of buckets (`PlayerTree.join`): bucket by
+bucket, and inside a bucket row by row, so that a bucket is a slice [A, rows * H] of a table [A, slots]. A
+slot where the player cannot be, as a type that no deal leaves, is no infostate.
+
 Functions take the *shapes* of blocks, (A, rows) or (A, rows, H) of each, as `PlayerTree.block_shapes` gives
 them, or a `PublicTree` with labels, and return NumPy arrays; D is the number of `Labels.decisions`.
 """
@@ -20,7 +24,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.tree.public_tree import PublicTree
+from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 
 Shapes = Sequence[tuple[int, ...]]  # of each block (A, rows, ...)
 
@@ -87,6 +91,21 @@ def first_cells(tree: PublicTree) -> list[int]:
   """The cell of type 0 in each of the D decisions; the other types follow it."""
   starts = cell_starts([player.block_shapes for player in tree.players])
   return [int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.names.decisions]
+
+
+def slot_starts(forest: PlayerTree) -> np.ndarray:
+  """int[blocks + 1]: the number of each block's first slot, and the number of slots."""
+  tables = np.cumsum([0, *(rows * types for _, rows, types in forest.bucket_shapes)])
+  starts = [tables[bucket] + row * forest.types for bucket, row in forest.places]
+  return np.array([*starts, tables[-1]], int)
+
+
+def slot_tables(forest: PlayerTree, values: np.ndarray) -> list[np.ndarray]:
+  """Values of all slots, [slots], as tables [rows, H] of each bucket."""
+  shapes = [shape[1:] for shape in forest.bucket_shapes]
+  ends = np.cumsum([rows * types for rows, types in shapes])
+  parts = np.split(values, ends[:-1]) if shapes else []
+  return [x.reshape(shape) for x, shape in zip(parts, shapes, strict=True)]
 
 
 def ranks(groups: np.ndarray) -> np.ndarray:

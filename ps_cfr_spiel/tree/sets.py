@@ -36,7 +36,7 @@ class Sets:
   @classmethod
   def create(cls, tree: PlayerTree, cells: Sequence[np.ndarray], columns: Sequence[int]) -> "Sets":
     """Sets over host arrays, checked; `columns` is K of each bucket, see the class for the rest."""
-    shapes = bucket_shapes(tree)
+    shapes = tree.bucket_shapes
     if [x.shape for x in cells] != [shape[1:] for shape in shapes]:
       raise ValueError(
         f"Sets need cells of shapes {[s[1:] for s in shapes]}, got {[x.shape for x in cells]}."
@@ -52,12 +52,4 @@ class Sets:
     own, seen, columns = game.players[player], variant.tree.players[player], {a: k for a, k, _ in self.shapes}
     cells = [np.broadcast_to(x, (a, *x.shape)) for x, (a, _, _) in zip(self.cells, self.shapes, strict=True)]
     there = [x[0] for x in seen.join(variant.there(player, own.split(cells)))]
-    return Sets.create(seen, there, [columns[a] for a, _, _ in bucket_shapes(seen)])
-
-
-def bucket_shapes(tree: PlayerTree, sets: Sets | None = None) -> list[tuple[int, int, int]]:
-  """(A, rows, H) of each bucket's tables, see `PlayerTree.join`; with an abstraction those of its sets."""
-  if sets is not None:
-    return list(sets.shapes)
-  blocks = tree.block_shapes
-  return [(blocks[b[0]][0], sum(blocks[k][1] for k in b), tree.types) for b in tree.buckets]
+    return Sets.create(seen, there, [columns[a] for a, _, _ in seen.bucket_shapes])

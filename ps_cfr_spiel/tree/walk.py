@@ -17,7 +17,6 @@ from ps_cfr_spiel.native import handler
 from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.public_tree import Array, Parts, PlayerTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
-from ps_cfr_spiel.tree.sets import bucket_shapes
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
 Tables = Sequence[Array]  # [A, rows, H] for each bucket
@@ -88,11 +87,11 @@ class Walk:
       return self.tree.join(values), roots
     (values,) = self._call("Up", leaf_values[0].dtype, strategy or (), leaf_values, [])
     roots = self.tree.roots
-    return tables_of(values[roots:], bucket_shapes(self.tree)), values[:roots]
+    return tables_of(values[roots:], self.tree.bucket_shapes), values[:roots]
 
   def _call(self, name: str, dtype, tables: Tables, leaf_values: Parts, parts: list) -> list[Array]:
     """The library's `Down` or `Up`: all sequences' [S, H], and what else it returns."""
-    count = sequence_starts(bucket_shapes(self.tree), self.tree.roots)[-1]
+    count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
     returned = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *parts]
     call = jax.ffi.ffi_call(handler(name, dtype), returned, vmap_method="expand_dims")
     arrays = _blocks(self.tree), self.above, self.leaf, *tables, *leaf_values
@@ -117,30 +116,21 @@ def tables_of(column: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
   return [column[i:j].reshape(actions, rows, width) for i, j, (actions, rows, *_) in places]
 
 
-def _places(tree: PlayerTree) -> list[tuple[int, int]]:
-  """For each block its bucket, and its first row in the bucket's table."""
-  shapes, places = tree.block_shapes, {}
-  for bucket, blocks in enumerate(tree.buckets):
-    starts = np.cumsum([0, *(shapes[k][1] for k in blocks)]).tolist()
-    places |= {k: (bucket, start) for k, start in zip(blocks, starts[:-1], strict=True)}
-  return [places[k] for k in range(len(shapes))]
-
-
 def _blocks(tree: PlayerTree) -> np.ndarray:
   """int32[blocks, 6]: what the library knows of each, see `Block` in `walk.cc`."""
-  tables = bucket_shapes(tree)
+  tables = tree.bucket_shapes
   starts = sequence_starts(tables, tree.roots).tolist()
   blocks = [
     (actions, rows, bucket, row, tables[bucket][1], starts[bucket] + row)
-    for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, _places(tree), strict=True)
+    for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, tree.places, strict=True)
   ]
   return np.array(blocks, np.int32).reshape(-1, 6)
 
 
 def _numbers(tree: PlayerTree) -> np.ndarray:
   """int32[S]: the number, among those of buckets, of each of the player's sequences."""
-  tables, numbers = bucket_shapes(tree), [np.arange(tree.roots)]
-  for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, _places(tree), strict=True):
+  tables, numbers = tree.bucket_shapes, [np.arange(tree.roots)]
+  for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, tree.places, strict=True):
     action = np.arange(actions)[:, None]
     numbers.append(sequence_numbers(tables, bucket, row + np.arange(rows), action, tree.roots).ravel())
   return np.concatenate(numbers).astype(np.int32)

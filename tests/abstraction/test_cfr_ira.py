@@ -248,9 +248,14 @@ def test_what_a_split_clears():
   parts = jax.tree.map(np.asarray, solver._state.parts[1])
   moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
   after, new = cfr_ira._settled(solver._setting, 1, before, moved, moves), moved.column[moves[0, 1]]
-  assert before.average[0][:, 1].any() and before.rule[0][:, 1].any()
+  (bucket,) = before.strategy  # the only one; averages are below one another in a column
+  sums = {"average", "excess"}
+  assert before.excess.any() and before.rule[0][:, 1].any()
   for field in ("rule", "average", "excess", "strategy"):
-    old, found = getattr(before, field)[0], getattr(after, field)[0]
+    old, found = (
+      getattr(own, field).reshape(len(bucket), -1, 1) if field in sums else getattr(own, field)[0]
+      for own in (before, after)
+    )
     np.testing.assert_array_equal(found[:, 1], old[:, 1])
     np.testing.assert_array_equal(found[:, new, 0], [0.5, 0.5] if field == "strategy" else [0, 0])
 

@@ -38,7 +38,7 @@ def test_it_hears_the_current_ranges(name, player):
   begun = ears.start(player)
   first = dict(ears.heard)
   ears.heard.clear()
-  again = ears.levels.passes(player)[0]
+  again = ears.levels[player].passes()[0]
   ears.resolve(begun, again)
   for k, mark in enumerate(MARKS):
     settings = dataclasses.replace(ears.settings, iterations=mark + 1, skip=mark)

@@ -71,7 +71,7 @@ def test_no_subgame_is_cut_before_the_first_search(name, options, cuts, given):
   made.start(player)
   ahead = 1 + ("lookahead" in options)
   assert len(cuts) == ahead
-  made.search(made.searcher.levels.states(player, 1)[0])
+  made.search(made.searcher.levels[player].states(1)[0])
   assert len(cuts) <= 2 * ahead + 1
 
 
@@ -88,7 +88,7 @@ def test_every_search_of_a_kind_has_one_shape(name, options, given):
     made.search(s)
     player = made.labels.public_states[s].player
     if given:
-      kind = made.searcher.levels.kind(s)
+      kind = made.searcher.levels[player].kind(s)
       shapes.setdefault(kind, set()).add(str(jax.tree.map(np.shape, given[-1])))
   assert len(shapes) > 1
   assert {len(found) for found in shapes.values()} == {1}
@@ -98,7 +98,7 @@ def test_every_search_of_a_kind_has_one_shape(name, options, given):
 def test_a_search_is_the_same_whatever_came_before(name, options):
   """Bit for bit, in an object that has searched elsewhere and in one that has not."""
   fresh, used = (ContinualResolving(load(name), 3, **options) for _ in range(2))
-  states = fresh.searcher.levels.states(1, 1)
+  states = fresh.searcher.levels[1].states(1)
   for s in (states[-1], states[len(states) // 2]):
     used.search(s)
   assert fresh.searcher.paddings.keys() == used.searcher.paddings.keys()
@@ -120,7 +120,7 @@ def test_levels_are_counted_along_the_longest_history():
   for game in map(pyspiel.load_game, ("kuhn_poker", "leduc_poker")):
     levels = Levels.of(Subgames.of(game).labels, 1)
     for player in (0, 1):
-      assert levels.count(player) == most(game.new_initial_state(), player)
+      assert levels[player].count() == most(game.new_initial_state(), player)
 
 
 def labels_of(*states):
@@ -145,10 +145,10 @@ def test_by_the_round_a_search_ends_where_anybody_acts():
     levels = Levels.of(labels, "round")
     firsts = [
       s for s, state in enumerate(labels.public_states)
-      if state.player == 0 and levels.chance[s] and labels.public_states[state.parent].player == -1
+      if state.player == 0 and levels[0].chance[s] and labels.public_states[state.parent].player == -1
     ]  # fmt: skip
-    for player in (0, 1):
-      assert list(levels.frontier(player, levels.horizon(player, 0))) == firsts
+    for own in levels:
+      assert list(own.frontier(own.horizon(0))) == firsts
     assert set(find_ends(labels, levels).values()) == set(firsts)
 
 

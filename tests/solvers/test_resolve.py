@@ -226,7 +226,7 @@ def test_what_to_expect_of_the_opponent():
   """What the first search that looked so far ahead says of each of their infostates; uniform beyond."""
   made = resolving("leduc_poker", 50, lookahead=1, value_function=CFRValues(10))
   first = made.start(0)
-  (state, *_) = made.searcher.levels.states(0, 1)
+  (state, *_) = made.searcher.levels[0].states(1)
   second = made.search(state)
   new = 0
   for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._passed[1], strict=True):

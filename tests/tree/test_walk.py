@@ -8,7 +8,7 @@ from test_native_leaves import MISSING, needs_library
 
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.native import library
-from ps_cfr_spiel.tree import Walk, bucket_shapes, make_forest, tables_of
+from ps_cfr_spiel.tree import Walk, make_forest, tables_of
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
@@ -74,7 +74,7 @@ def passes(case, tree, strategy, values):
   reach, leaves = walk.down(joined)
   mean, mean_roots = walk.up(joined, values)
   best, best_roots = walk.up(None, values)
-  reach = tree.split(tables_of(reach, bucket_shapes(tree)))
+  reach = tree.split(tables_of(reach, tree.bucket_shapes))
   return reach, leaves, tree.split(mean), mean_roots, tree.split(best), best_roots
 
 
