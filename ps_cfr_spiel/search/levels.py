@@ -17,9 +17,9 @@ ROUND = "round"
 class Levels:
   """Public states by level: the number of one player's decisions above.
 
-  A lookahead ends at a *stop* of the player: with a number, any own decision; by the round, the first decision
-  of either player after chance has moved in the open (a public card), the deal before all decisions not
-  counted.
+  A lookahead ends at a *stop* of the player: with a number, any own decision; by the round, the first
+  decision of either player after chance has moved in the open (a public card), the deal before all decisions
+  not counted.
 
   Attributes:
     lookahead: number of stops that a search looks ahead; "round" for those of the next round, None for all.

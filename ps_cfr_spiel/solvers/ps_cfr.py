@@ -85,7 +85,9 @@ class PSCFRSolver(TreeSolver):
     check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves)
     self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
     self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
-    self.locks = locks if locks is None or isinstance(locks, PartialStrategy) else read_locks(self.tree, game, locks)
+    self.locks = (
+      locks if locks is None or isinstance(locks, PartialStrategy) else read_locks(self.tree, game, locks)
+    )
     variant = Variant.of(self.tree)
     if self.locks is not None:
       variant = lock_rows(self.tree, self.locks.rows(self.tree))
