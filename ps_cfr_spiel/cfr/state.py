@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from ps_cfr_spiel.cfr.rules import Rule, normalise
 from ps_cfr_spiel.device import to_device
@@ -155,5 +156,5 @@ def average_record(state: PlayerState) -> list[np.ndarray]:
 
 def _at_hand(arrays: Any) -> Any:
   """A pytree of arrays on the host, unless it is traced."""
-  traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(arrays))
+  traced = any(isinstance(x, Tracer) for x in jax.tree.leaves(arrays))
   return arrays if traced else jax.device_get(arrays)

@@ -96,7 +96,7 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   lines = labels.source.lines
   swaps = _symmetries(lines, tree, labels.places, over)
   boards = orbit_maps(lines, swaps)
-  if boards is None:
+  if swaps is None or boards is None:
     return over
   parts = [_leaves(board, count) for board, both in zip(boards, leaves.leaves, strict=True) for count in both]
   whole = [_rows(lines, boards, player, places) for player, places in enumerate(labels.places)]
