@@ -75,7 +75,7 @@ def runs(name: str) -> Iterator[tuple[str, Callable[[pyspiel.Game], str]]]:
     yield (
       "VRMCCFRSolver public",
       lambda game: iterated(
-        lambda g: ps_cfr_spiel.VRMCCFRSolver(g, trajectories="public", plus=True, seed=1), game
+        lambda g: ps_cfr_spiel.VRMCCFRSolver(g, trajectories="public", rule="rm+", seed=1), game
       ),
     )
   for gadget in ("unsafe", "cfr-d", "max-margin"):

@@ -7,6 +7,7 @@ import pyspiel
 
 from ps_cfr_spiel import TreePolicy, build_tree, exploitability, mccfr
 from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
+from ps_cfr_spiel.rules import RM
 from ps_cfr_spiel.runtime import to_device
 
 
@@ -15,7 +16,7 @@ class AntitheticSampling(OutcomeSampling):
   """The mean of both estimates of a pair: unbiased, because 1 - u is uniform too."""
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
-    """Updates from the uniform numbers [draws, B]; see `mccfr.Sampler`."""
+    """Updates from the uniform numbers [draws, B]; see `mccfr.TreeSampler`."""
     largest = 1 - jnp.finfo(uniforms.dtype).epsneg  # uniform numbers are below 1
     pairs = jnp.concatenate([uniforms, jnp.minimum(1 - uniforms, largest)], 1)
     updates = super().__call__(tree, regrets, learned, traverser, pairs)
@@ -28,9 +29,8 @@ def solve(game, iterations, seed=0):
   tree, sampler = build_tree(game), AntitheticSampling(ZeroBaseline())
   device = to_device(build_sampling_tree(game, tree), "float32")
   state = mccfr.init(device, sampler, seed, "float32")
-  state = mccfr.solve(device, state, iterations, sampler=sampler)
-  strategies = mccfr.average_strategy(device, state, sampler=sampler, batch=1, plus=False)
-  return TreePolicy(game, tree.labels, strategies)
+  state = mccfr.run(device, state, iterations, sampler=sampler, rule=RM())
+  return TreePolicy(game, tree.labels, mccfr.strategies(device, state.tables.average.total))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import pyspiel
 from benchmarks.machine import PeakMemory, describe, flags, in_process
 from benchmarks.papers.hierarchical import GAMES
 from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical
-from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory, sampled
+from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory
 from ps_cfr_spiel.poker.dealt import dealt_form
 
 
@@ -76,8 +76,8 @@ def measured(row: Row) -> tuple[float, float]:
   if row.what == "run":
     solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=row.batch)
     solver.run(2, progress=False)
-    parts, boards = sampled(dealt, abstraction), hierarchical.boards_of(dealt, abstraction, 1)
-    needs |= hierarchical.run_needs(parts, boards, hierarchical.all_devices(), row.batch, solver.dtype)
+    tree = hierarchical.dealt_tree(dealt, abstraction)
+    needs |= hierarchical.run_needs(tree, hierarchical.all_devices(), row.batch, solver.dtype)
   return used(), sum(needs.values()) / 2**20
 
 

@@ -75,6 +75,7 @@ def checksum(path: Path) -> str:
 
 
 def main() -> None:
+  import jax
   import pyspiel
 
   import ps_cfr_spiel
@@ -88,8 +89,9 @@ def main() -> None:
     pyspiel.load_game(name), clusters, buckets if buckets == "lossless" else int(buckets)
   )
   solver.save(first)
-  state, lines = solver._kept(), len(solver._sampled.leaving)
-  small = sum(x.nbytes for x in (state.iteration, state.key, state.head_regrets, state.head_average))
+  state, lines = solver._kept(), len(solver._tree.leaving)
+  clusters_own = jax.tree.leaves(state.tables.clusters)
+  small = sum(x.nbytes for x in jax.tree.leaves((state.iteration, state.key, state.tables.head)))
   print(
     f"{'processes':>9}{'checksum':>18}{'bytes of tables':>17}{'formula':>10}{'bytes a turn':>14}"
     f"{'packets':>9}{'less frames':>13}{'formula':>10}{'ms an iteration':>17}"
@@ -98,7 +100,7 @@ def main() -> None:
     output = folder / f"{count}.npz"
     most, seconds, carried, packets = shared(first, output, options.iterations, count)
     padded = clusters + -clusters % count
-    each = 2 * state.regrets[0].nbytes
+    each = sum(x[0].nbytes for x in clusters_own)
     expected = small + padded // count * each
     gathered = 4 * lines * solver.batch * padded * (count - 1)
     print(

@@ -25,8 +25,8 @@ RACES = {
   "VR-MCCFR, B = 16": (VRMCCFRSolver, {"batch": 16}),
   "VR-MCCFR, B = 256": (VRMCCFRSolver, {"batch": 256}),
   "external sampling, B = 16": (ExternalSamplingSolver, {"batch": 16}),
-  "VR-MCCFR+, public moves, B = 1": (VRMCCFRSolver, {"trajectories": "public", "plus": True}),
-  "VR-MCCFR+, public moves, B = 4": (VRMCCFRSolver, {"trajectories": "public", "plus": True, "batch": 4}),
+  "VR-MCCFR+, public moves, B = 1": (VRMCCFRSolver, {"trajectories": "public", "rule": "rm+"}),
+  "VR-MCCFR+, public moves, B = 4": (VRMCCFRSolver, {"trajectories": "public", "rule": "rm+", "batch": 4}),
 }
 
 

@@ -22,10 +22,10 @@ from ps_cfr_spiel.evaluation.sampling_runs import Runs
 
 METHODS = {
   "MCCFR": {"baseline": "zero"},
-  "MCCFR+": {"baseline": "zero", "plus": True},
+  "MCCFR+": {"baseline": "zero", "rule": "rm+"},
   "VR-MCCFR": {},
-  "VR-MCCFR+": {"plus": True},
-  "VR-MCCFR+, oracle": {"baseline": "oracle", "plus": True},
+  "VR-MCCFR+": {"rule": "rm+"},
+  "VR-MCCFR+, oracle": {"baseline": "oracle", "rule": "rm+"},
 }
 PICTURES = {"public": "vr_mccfr", "histories": "vr_mccfr_histories"}  # names by trajectories
 PLAIN, FAST = "MCCFR", "VR-MCCFR+"

@@ -22,6 +22,7 @@ def traverse(
   rules: Rules,
   keys: Keys,
   tables: tuple[jax.Array, ...],
+  average: jax.Array,
   fixed: jax.Array | None,
   hands: jax.Array,
   first: jax.Array,
@@ -36,7 +37,9 @@ def traverse(
   Args:
     rules: the game's.
     keys: likewise.
-    tables: five [S]: regrets, average, values, visits and skipped moves.
+    tables: five [S]: regrets, excess of the average, values, visits and skipped moves, the last two [0] for
+      plays.
+    average: [S], the average before the excess is taken away.
     fixed: [S], the opponent's strategy, for plays alone; None: the strategy from the regrets.
     hands: int32[2, R, B], dealt.
     first: int32[B], the first discarders.
@@ -60,6 +63,7 @@ def traverse(
   )
   found = call(
     *tables,
+    average,
     jnp.zeros(0, dtype) if fixed is None else fixed,
     *(keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs, cards),
     rows.sum(1, dtype=np.int32),

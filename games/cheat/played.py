@@ -1,6 +1,6 @@
 """Cheat for two as a game that is simulated, not enumerated: the rules of `arrays` over the keys of `keys`.
 
-It has the methods that the room `simulated` asks of such a game (`PlayedGame` there is the contract).
+It has the methods that the room `simulated` asks of such a game (`SimulatedGame` there is the contract).
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from .rules import Rules
 
 @jax.tree_util.register_pytree_node_class
 class PlayedCheat:
-  """A game of Cheat for two; see `PlayedGame`.
+  """A game of Cheat for two; see `SimulatedGame`.
 
   Attributes:
     rules: the parameters.
@@ -41,7 +41,7 @@ class PlayedCheat:
 
   @property
   def cells(self) -> int:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return self.keys.cells
 
   @property
@@ -51,15 +51,15 @@ class PlayedCheat:
 
   @property
   def longest(self) -> int:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return 2 * self.rules.max_turns
 
   def deal(self, key: Any, batch: int) -> arrays.Games:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return arrays.deal(self.rules, key, batch)
 
   def actor(self, state: arrays.Games) -> jax.Array:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return arrays.mover(self.rules, state)
 
   def chance(self, state: arrays.Games, uniform: jax.Array) -> jax.Array:
@@ -67,7 +67,7 @@ class PlayedCheat:
     return jnp.zeros_like(state.turn)
 
   def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     code, own, other = self._hand(state)
     discards, count = self.keys.discard(code, jnp.maximum(other, 1))
     answers = self.keys.answer(code, own, state.laid.sum(0, dtype=jnp.int32), other)
@@ -75,13 +75,13 @@ class PlayedCheat:
     return jnp.where(lays, discards, answers), jnp.where(lays, count, keys.ANSWERS)
 
   def step(self, state: arrays.Games, move: jax.Array) -> arrays.Games:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     code, _, _ = self._hand(state)
     discard = self.keys.action(code, arrays.rank(self.rules, state), move)
     return arrays.step(self.rules, state, jnp.where(state.asked == 0, discard, move))
 
   def utility(self, state: arrays.Games) -> jax.Array:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return arrays.returns(self.rules, state)[0]
 
   def full(self, state: arrays.Games) -> jax.Array:
@@ -104,6 +104,7 @@ class PlayedCheat:
   def traverse(
     self,
     tables: tuple[jax.Array, ...],
+    average: jax.Array,
     fixed: jax.Array | None,
     traverser: jax.Array,
     weight: jax.Array,
@@ -117,7 +118,7 @@ class PlayedCheat:
     games = arrays.deal(self.rules, deal, batch)
     seed = jax.random.key_data(plays)
     given = games.hands, games.discarder, traverser, seed, weight, decay
-    return native.traverse(self.rules, self.keys, tables, fixed, *given, options)
+    return native.traverse(self.rules, self.keys, tables, average, fixed, *given, options)
 
   def shared(self, other: "PlayedCheat") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """See `keys.shared`."""

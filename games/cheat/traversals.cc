@@ -2,8 +2,8 @@
 //
 // All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
 // game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
-// follows one move. Regrets stand still during a traversal and are brought up to date after it, or after every
-// decision.
+// follows one move. Regrets stand still for some decisions, or during a whole traversal, and are then brought up to
+// date.
 
 #include <algorithm>
 #include <array>
@@ -18,6 +18,7 @@
 namespace {
 
 enum Sampling : int64_t { kExternal, kPlays };
+enum Estimate : int64_t { kLearned, kCorrected };
 enum Pruning : int64_t { kNone, kRegret, kBestResponse };
 constexpr int kAnswers = 2, kChallenge = 1;
 constexpr int kBest = 1;  // the winner's utility
@@ -96,11 +97,12 @@ struct Random {
   double uniform() { return double(bits() >> 11) * 0x1p-53; }
 };
 
-// Tables by cell; see `simulated.traversals.Tables`. The opponent plays by `fixed`, if that is there.
+// Tables by cell; see `simulated.KeyTables`. The sum of policies is `average` - `excess` (`cfr.averages`). The
+// opponent plays by `fixed`, if that is there.
 template <typename T>
 struct Tables {
-  T *regrets, *average, *values, *visits, *skipped;
-  const T* fixed;
+  T *regrets, *excess, *values, *visits, *skipped;
+  const T *average, *fixed;
 };
 
 // What one traversal found out about a cell.
@@ -111,8 +113,8 @@ struct Lesson {
 
 template <typename T>
 struct Options {
-  int64_t sampling, pruning, at_once, depth, corrected;
-  T weight, exploration, decay, most_weight;  // of the average, and as in `simulated.Traversals`
+  int64_t sampling, pruning, estimate, depth, decisions;  // as in `simulated.Traversals`
+  T weight, exploration, decay, most_weight, floor;       // of this iteration; as in its samplers; least regret
 };
 
 template <typename T>
@@ -162,6 +164,14 @@ struct Traversal {
     return last;
   }
 
+  // The shares in the average.
+  void averaged(const Key& key, T* shares) const {
+    for (int32_t a = 0; a < key.count; ++a) {
+      shares[a] = tables.average[key.first + a] - tables.excess[key.first + a];
+    }
+    policy(shares, key.count, shares);
+  }
+
   // A move by the current policy. What `counts` is the opponent's: its policy goes into the average, for skipped
   // visits too (`debt`), and if there were any the move is by the average.
   int sampled(const Key& key, bool counts, T debt) {
@@ -169,9 +179,9 @@ struct Traversal {
     stack.resize(base + key.count);
     policy(tables.regrets + key.first, key.count, &stack[base]);
     if (counts) {
-      T* const average = tables.average + key.first;
-      for (int32_t a = 0; a < key.count; ++a) average[a] += (options.weight + debt) * stack[base + a];
-      if (debt > 0) policy(average, key.count, &stack[base]);
+      T* const excess = tables.excess + key.first;
+      for (int32_t a = 0; a < key.count; ++a) excess[a] -= (options.weight + debt) * stack[base + a];
+      if (debt > 0) averaged(key, &stack[base]);
     }
     const int move = sample(&stack[base], key.count);
     stack.resize(base);
@@ -219,7 +229,7 @@ struct Traversal {
       }
     }
     stack.resize(base);
-    if (options.at_once) learn();
+    if (int64_t(visited.size()) >= options.decisions) learn();
     return mean;
   }
 
@@ -263,17 +273,18 @@ struct Traversal {
       const T surprise = (own ? value : -value) - values[move];
       const T learned = values[move] + options.decay * surprise;
       // For regrets the value moves as far as it is learned, or so far that the estimate is unbiased.
-      values[move] += options.corrected ? surprise / (own ? chosen_with(shares[move], key.count) : shares[move])
-                                        : options.decay * surprise;
+      const bool corrected = options.estimate == kCorrected;
+      values[move] += corrected ? surprise / (own ? chosen_with(shares[move], key.count) : shares[move])
+                                : options.decay * surprise;
       T mean = 0;
-      for (int32_t a = 0; a < key.count && (own || options.corrected); ++a) mean += shares[a] * values[a];
-      const T averaged = !own ? weight : tables.fixed ? reach : T(0);
+      for (int32_t a = 0; a < key.count && (own || corrected); ++a) mean += shares[a] * values[a];
+      const T counts = !own ? weight : tables.fixed ? reach : T(0);
       for (int32_t a = 0; a < key.count; ++a) {
-        if (own) regrets[a] = std::max(regrets[a] + weight * (values[a] - mean), T(0));
-        if (averaged > 0) tables.average[key.first + a] += options.weight * averaged * shares[a];
+        if (own) regrets[a] = std::max(regrets[a] + weight * (values[a] - mean), options.floor);
+        if (counts > 0) tables.excess[key.first + a] -= options.weight * counts * shares[a];
       }
       values[move] = learned;
-      if (options.corrected) value = own ? mean : -mean;
+      if (corrected) value = own ? mean : -mean;
     }
     return end;
   }
@@ -308,20 +319,21 @@ struct Traversal {
 };
 
 template <ffi::DataType type>
-ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi::Buffer<type> values,
-                      ffi::Buffer<type> visits, ffi::Buffer<type> skipped, ffi::Buffer<type> fixed,
+ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> excess, ffi::Buffer<type> values,
+                      ffi::Buffer<type> visits, ffi::Buffer<type> skipped, ffi::Buffer<type> average,
+                      ffi::Buffer<type> fixed,
                       ffi::Buffer<ffi::S32> discards, ffi::Buffer<ffi::S32> count, ffi::Buffer<ffi::S32> at,
                       ffi::Buffer<ffi::S32> turned, ffi::Buffer<ffi::S32> answers, ffi::Buffer<ffi::S32> pairs,
                       ffi::Buffer<ffi::S32> cards,
                       ffi::Buffer<ffi::S32> claims, ffi::Buffer<ffi::S32> hands, ffi::Buffer<ffi::S32> first,
                       ffi::Buffer<ffi::S32> traverser, ffi::Buffer<ffi::U32> seed, ffi::Buffer<type> weight,
                       ffi::Buffer<type> decay,
-                      ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_average,
+                      ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_excess,
                       ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
                       ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
                       ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
-                      int64_t pruning, int64_t at_once, int64_t depth, int64_t corrected, int64_t most_nodes,
-                      double exploration, double most_weight) {
+                      int64_t pruning, int64_t estimate, int64_t depth, int64_t decisions, int64_t most_nodes,
+                      double exploration, double most_weight, double floor) {
   using T = ffi::NativeType<type>;
   const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
   Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
@@ -330,18 +342,18 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> average, ffi:
   const Index index{discards.typed_data(), count.typed_data(),   at.typed_data(),
                     turned.typed_data(),   answers.typed_data(), pairs.typed_data(),
                     cards.typed_data(),    claims.typed_data(),  pairs.dimensions()[1]};
-  const std::array from{&regrets, &average, &values, &visits, &skipped};
-  const std::array to{&new_regrets, &new_average, &new_values, &new_visits, &new_skipped};
+  const std::array from{&regrets, &excess, &values, &visits, &skipped};
+  const std::array to{&new_regrets, &new_excess, &new_values, &new_visits, &new_skipped};
   for (size_t k = 0; k < from.size(); ++k) {
     const T* data = from[k]->typed_data();
-    if (data != (**to[k]).typed_data()) std::copy_n(data, size, (**to[k]).typed_data());
+    if (data != (**to[k]).typed_data()) std::copy_n(data, from[k]->element_count(), (**to[k]).typed_data());
   }
   const std::unique_ptr<void, decltype(&std::free)> lessons(std::calloc(size, sizeof(Lesson<T>)), &std::free);
   if (!lessons) return ffi::Error::Internal("no memory for the lessons of a traversal");
-  const Options<T> options{sampling,  pruning, at_once, depth, corrected, weight.typed_data()[0],
-                           T(exploration), decay.typed_data()[0], T(most_weight)};
-  const Tables<T> tables{new_regrets->typed_data(), new_average->typed_data(), new_values->typed_data(),
-                         new_visits->typed_data(), new_skipped->typed_data(),
+  const Options<T> options{sampling,  pruning, estimate, depth, decisions, weight.typed_data()[0],
+                           T(exploration), decay.typed_data()[0], T(most_weight), T(floor)};
+  const Tables<T> tables{new_regrets->typed_data(), new_excess->typed_data(), new_values->typed_data(),
+                         new_visits->typed_data(), new_skipped->typed_data(), average.typed_data(),
                          fixed.element_count() > 0 ? fixed.typed_data() : nullptr};
   Traversal<T> traversal{rules, index, options, tables, static_cast<Lesson<T>*>(lessons.get())};
   traversal.traverser = traverser.typed_data()[0];
@@ -379,18 +391,18 @@ auto bind() {
   using Integers = ffi::Buffer<ffi::S32>;
   return ffi::Ffi::Bind()
       .template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>()
-      .template Arg<Numbers>().template Arg<Numbers>().template Arg<Integers>().template Arg<Integers>()
+      .template Arg<Numbers>().template Arg<Numbers>().template Arg<Numbers>()
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
       .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
-      .template Arg<Integers>().template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>()
-      .template Arg<Numbers>()
+      .template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
+      .template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>().template Arg<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Integers>()
       .template Attr<int64_t>("suits").template Attr<int64_t>("turns").template Attr<int64_t>("sampling")
-      .template Attr<int64_t>("pruning").template Attr<int64_t>("at_once")
-      .template Attr<int64_t>("depth").template Attr<int64_t>("corrected")
+      .template Attr<int64_t>("pruning").template Attr<int64_t>("estimate")
+      .template Attr<int64_t>("depth").template Attr<int64_t>("decisions")
       .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
-      .template Attr<double>("most_weight");
+      .template Attr<double>("most_weight").template Attr<double>("floor");
 }
 
 }  // namespace

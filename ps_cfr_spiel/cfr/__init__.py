@@ -4,7 +4,7 @@ May use: tree and what is below it (not compiler). A new rule goes into `rules`;
 `fictitious_play` is the other way to a solution, by best responses.
 """
 
-from ps_cfr_spiel.cfr import fictitious_play
+from ps_cfr_spiel.cfr import averages, fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import iterate, run, take_turn
 from ps_cfr_spiel.cfr.rules import (
@@ -56,6 +56,7 @@ __all__ = [
   "SolverState",
   "average_record",
   "average_strategy",
+  "averages",
   "current_strategy",
   "fictitious_play",
   "in_blocks",

@@ -8,8 +8,11 @@ array, once.
 
 Weights are (t / p) ** gamma, p the greatest power of two up to t, and the pair is scaled by 2 ** -gamma when
 p doubles. So sums do not grow with t ** gamma, and are scaled a few times in a run, not in every iteration,
-each of which would round. At every power of two a block begins, and from `LENGTH` on at its multiples.
+each of which would round. At every power of two a block begins, and from `LENGTH` on at its multiples; Monte
+Carlo CFR, whose iterations touch few entries, has longer blocks (`mccfr.loop`).
 """
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +22,22 @@ from ps_cfr_spiel.tree import Array
 LENGTH = 16  # iterations of a block, and a power of two; those before are shorter
 
 
+class Sum(NamedTuple):
+  """A pair as at the top of this file.
+
+  Attributes:
+    average, excess: of one shape.
+  """
+
+  average: Array
+  excess: Array
+
+  @property
+  def total(self) -> Array:
+    """The sum itself, up to a factor common to the whole array."""
+    return self.average - self.excess
+
+
 def weight(t: Array, gamma: float, dtype) -> Array:
   """How much iteration t, int32[], counts, from 1 to 2 ** gamma."""
   return (t.astype(dtype) / _power(t).astype(dtype)) ** gamma
@@ -26,14 +45,31 @@ def weight(t: Array, gamma: float, dtype) -> Array:
 
 def last_of_block(t: Array) -> Array:
   """The last iteration, int32[], of the block that iteration t is in."""
-  return jnp.where(t < LENGTH, 2 * _power(t), t - t % LENGTH + LENGTH) - 1
+  return jnp.where(t < LENGTH, before_doubling(t), t - t % LENGTH + LENGTH - 1)
+
+
+def before_doubling(t: Array) -> Array:
+  """The last iteration, int32[], before t's power of two doubles."""
+  return _power(t) - 1 + _power(t)
 
 
 def fold(average: Array, excess: Array, t: Array, gamma: float) -> tuple[Array, Array]:
   """The pair before iteration t, int32[], is added: as it is, or where a block begins with that, folded."""
-  first = _power(t) == t
-  begins = first | (t % LENGTH == 0)
-  scale = jnp.where(first, jnp.asarray(2, average.dtype) ** -gamma, 1)
+  return fold_where(doubles(t) | (t % LENGTH == 0), average, excess, scale(t, gamma))
+
+
+def doubles(t: Array) -> Array:
+  """Whether iteration t, int32[], is a power of two."""
+  return _power(t) == t
+
+
+def scale(t: Array, gamma: float) -> Array:
+  """The factor of all that was summed before iteration t, int32[]: 2 ** -gamma at powers of two, else 1."""
+  return jnp.where(doubles(t), 2.0**-gamma, 1.0)
+
+
+def fold_where(begins: Array, average: Array, excess: Array, scale: Array | float) -> tuple[Array, Array]:
+  """The pair, scaled and with `excess` brought into `average`, where bool[] `begins`; else as it is."""
   total = average - excess
   # What rounding took, whichever of the two is larger (Knuth's TwoSum).
   other = average - total

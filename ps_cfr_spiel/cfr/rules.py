@@ -6,7 +6,7 @@ line offers by name.
 
 import dataclasses
 import math
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -98,8 +98,12 @@ class RM:
   """Regret matching: plain CFR (Zinkevich et al. 2007).
 
   R <- R + x; strategy proportional to max(R, 0).
+
+  Attributes:
+    floor: the least regret that is kept; Monte Carlo CFR, which updates few entries, goes by it.
   """
 
+  floor: ClassVar[float] = -math.inf
   gamma: float = 0.0
 
   def __post_init__(self):
@@ -122,6 +126,7 @@ class RMPlus(RM):
   R <- max(R + x, 0).
   """
 
+  floor: ClassVar[float] = 0.0
   gamma: float = 1.0
 
   def update(self, state, regret, t):

@@ -125,8 +125,8 @@ _HELP = {
   "stack": "Instead of GAME: chips that each player began the hand with, half of the pot included.",
   "json": "Print the result as JSON, in one line, and nothing else.",
   "rule": "How regrets turn into the next strategy. nrm+ is this project's own: it needs the fewest "
-  "iterations in poker. The others are published; cfr "
-  "is rm, and cfr+ is rm+.",
+  "iterations in poker. The others are published; cfr is rm, and cfr+ is rm+. Sampling solvers take rm, "
+  "their default, and rm+, that of hierarchical.",
   "leaves": "How the ends of the game are evaluated: dense (matrices over all pairs of hands), showdown "
   "(for poker with many hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
   "public_states": "Where public states come from: closure (common knowledge), the game's observer, or "

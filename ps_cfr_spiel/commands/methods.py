@@ -25,7 +25,7 @@ from ps_cfr_spiel.solvers import (
 )
 
 _WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
-_SAMPLING = ("plus", "batch", "seed")
+_SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
 SHARED_ALONE = " By itself: run in so many processes of this machine, for hierarchical."
@@ -34,9 +34,9 @@ METHODS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are it
   "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
   "fpira": (FPIRASolver, ("abstraction",)),
   "fictitious-play": (FictitiousPlaySolver, ()),
-  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "leaves")),
-  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "leaves")),
-  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "leaves")),
+  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "abstraction", "leaves")),
+  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "abstraction", "leaves")),
+  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "abstraction", "leaves")),
   "hierarchical": (HierarchicalMCCFRSolver, (*_DEALT, *_SHARED)),
 }
 _WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
@@ -59,7 +59,6 @@ def define_methods(values: flags.FlagValues) -> None:
   flags.DEFINE_multi_string("lock", None, _HELP["lock"], **into)
   flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
   flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
-  flags.DEFINE_bool("plus", False, _HELP["plus"], **into)
   flags.DEFINE_integer("batch", 1, _HELP["batch"], lower_bound=1, **into)
   flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
   define_clusters(values)
@@ -79,8 +78,6 @@ _HELP = {
   "lock": "A line after which the player who acts plays as given, LINE=FILE with a saved policy, or "
   "LINE=ACTION for all hands, such as --lock='check, bet 200=fold'; all else is solved around it. May be "
   "given several times.",
-  "plus": "Sampling: regret matching plus, with linear averaging (for hierarchical unless it is switched "
-  "off).",
   "batch": "Sampling: trajectories, or pairs of hands, for one update (for hierarchical 16 unless given).",
   "boards": "Hierarchical: boards that each cluster draws for a pair of hands.",
 }

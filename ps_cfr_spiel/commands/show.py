@@ -173,10 +173,10 @@ def _belief_text(values: flags.FlagValues, policy: TreePolicy) -> str:
 def origin(policy: TreePolicy | HierarchicalPolicy) -> str:
   """How a policy was made, as far as its file knows."""
   info = policy.info
-  maker = info["rule"]["name"] if "rule" in info else info.get("solver")
+  order = info.get("alternating")
+  maker = info.get("solver") if order is None else info["rule"]["name"]
   if maker is None or "iteration" not in info:
     return "policy of unknown origin"
-  order = info.get("alternating")
   updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"
   if "part" in info:
     updates += f"; only {len(info['part']):,} public states, uniform elsewhere"

@@ -12,6 +12,7 @@ from absl import flags
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import check_count, check_seconds
+from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.commands.command import Command
 from ps_cfr_spiel.commands.flags import define_json, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
@@ -140,6 +141,8 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
     raise UserError(f"--method={method} has no {', '.join(foreign)}.")
   with user_errors():
     options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
+    if "gamma" in options:
+      options["rule"] = RMPlus(gamma=options.pop("gamma"))
     if options.get("against") is not None:
       options["against"] = _run(options["against"]).average_policy()
     solver = _METHODS[method](game, **{name: value for name, value in options.items() if value is not None})

@@ -14,7 +14,7 @@ import numpy as np
 from ps_cfr_spiel.arguments import check_count, check_integer, check_list
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
-from ps_cfr_spiel.mccfr import averages
+from ps_cfr_spiel.mccfr import aimed_averages
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import OnlineOutcomeSampling
 from ps_cfr_spiel.tree import evaluation
@@ -81,7 +81,7 @@ def _curves(public_tree, situation, empty, keys, marks, *, sampler):
   cells = jnp.arange(situation.tree.cells)
 
   def run(key, cell):
-    return averages(situation, empty._replace(key=key), cell, marks, sampler=sampler)
+    return aimed_averages(situation, empty._replace(key=key), cell, marks, sampler=sampler)
 
   strategies = jax.vmap(lambda key: jax.vmap(functools.partial(run, key))(cells))(keys)
 

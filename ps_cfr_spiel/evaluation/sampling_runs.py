@@ -76,15 +76,15 @@ def sampling_runs(
   one = solver(game, **{**options, "seed": seeds[0]})
   if with_variance:
     check_variance(one.sampler)
-  tree, _, method = one.loop()
+  tree, method = one.sampling_tree, one.method
   with precision(one.dtype), waiting(f"{len(seeds)} runs of {one.name}"):
     public_tree = to_device(one.tree, one.dtype)
     states = [mccfr.init(tree, one.sampler, seed, one.dtype) for seed in seeds]
     state = jax.tree.map(lambda *x: jax.numpy.stack(x), *states)._replace(iteration=states[0].iteration)
     exploitability, variances = [], []
     for mark in marks:
-      state = _solve_all(tree, state, mark - state.iteration, **method)
-      exploitability.append(_exploitability_all(public_tree, tree, state, **method))
+      state = _run_all(tree, state, mark - state.iteration, **method)
+      exploitability.append(_exploitability_all(public_tree, tree, state))
       check_finite(f"Runs of {one.name} by iteration {mark:,}", exploitability[-1], one.dtype)
       if with_variance:
         variances.append(_variance_all(tree, state, sampler=one.sampler))
@@ -96,23 +96,24 @@ def sampling_runs(
 
 
 # The iteration is common to all runs: a loop over it must not become a loop over a vector.
-_STATES = mccfr.SamplingState(iteration=None, key=0, regrets=0, average=0, recent=0, learned=0)  # pyright: ignore[reportArgumentType]
+_STATES = mccfr.SamplingState(iteration=None, key=0, tables=0)  # pyright: ignore[reportArgumentType]
 
 
-@jit(static_argnames=("sampler", "batch", "plus"))
-def _solve_all(tree, states, iterations, **method):
+@jit(static_argnames=("sampler", "rule", "batch"))
+def _run_all(tree, states, iterations, **method):
   iterate = functools.partial(mccfr.iterate, **method)
   return jax.vmap(iterate, in_axes=(None, _STATES, None), out_axes=_STATES)(tree, states, iterations)
 
 
-@jit(static_argnames=("sampler", "batch", "plus"))
-def _exploitability_all(public_tree, tree, states, **method):
+@jit()
+def _exploitability_all(public_tree, tree, states):
   def of(state):
-    return evaluation(public_tree, mccfr.average_strategy(tree, state, **method)).exploitability
+    return evaluation(public_tree, mccfr.strategies(tree, state.tables.average.total)).exploitability
 
   return jax.vmap(of, in_axes=(_STATES,))(states)
 
 
 @jit(static_argnames=("sampler",))
 def _variance_all(tree, states, *, sampler):
-  return jax.lax.map(lambda tables: variance(tree, sampler, *tables), (states.regrets, states.learned))
+  tables = states.tables.regrets, states.tables.learned
+  return jax.lax.map(lambda both: variance(tree, sampler, *both), tables)

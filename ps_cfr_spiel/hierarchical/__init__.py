@@ -1,15 +1,16 @@
-"""Games of cards too large to walk: dealt, not walked, in public clusters that share nothing but values.
+"""Games of cards too large to enumerate: dealt, in public clusters that share only values.
 
-May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards,
-and `parts` cuts the lines in two; `hierarchy` is the abstraction and `clustering` makes it; `lines` is
-external sampling over lines, `turns` is Algorithm 4 over clusters, and `loop` runs it on all devices;
-`evaluation` tells what a strategy is worth in the whole game, `sizes` how large that game is, and `memory`
-what it would take.
+May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards;
+`hierarchy` is the abstraction and `clustering` makes it; `lines` is external sampling over lines,
+`cluster_sampling` the sampler for the Monte Carlo loop, Algorithm 4 over clusters, and `mesh` runs it on all
+devices; `evaluation` computes the value of a strategy in the whole game, `sizes` the size of that game, and
+`memory` estimates what it would take.
 """
 
+from ps_cfr_spiel.hierarchical.cluster_sampling import ClusterSampling, DealtTables, DealtTree, dealt_tree
 from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.evaluation import Strategy, Tables, evaluate_strategies
+from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import (
   DealtAbstraction,
   from_file,
@@ -17,20 +18,18 @@ from ps_cfr_spiel.hierarchical.hierarchy import (
   save_abstraction,
   to_arrays,
 )
-from ps_cfr_spiel.hierarchical.loop import (
+from ps_cfr_spiel.hierarchical.lines import line_cells
+from ps_cfr_spiel.hierarchical.mesh import (
+  STATE,
   all_devices,
-  boards_of,
   device_game,
   gathered,
   init,
   on_mesh,
-  placed,
+  run,
   run_needs,
-  solve,
 )
-from ps_cfr_spiel.hierarchical.parts import first_cells
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure
-from ps_cfr_spiel.hierarchical.turns import HierarchicalState, Sampled, sampled
 
 __all__ = [
   "AWARE",
@@ -38,29 +37,29 @@ __all__ = [
   "LOSSLESS",
   "POTENTIAL",
   "SPECIAL",
+  "STATE",
+  "ClusterSampling",
   "DealtAbstraction",
   "DealtGame",
-  "HierarchicalState",
-  "Sampled",
+  "DealtTables",
+  "DealtTree",
   "Sizes",
   "Strategy",
-  "Tables",
+  "StrategyTables",
   "all_devices",
-  "boards_of",
+  "dealt_tree",
   "device_game",
   "evaluate_strategies",
-  "first_cells",
   "from_file",
   "gathered",
   "init",
+  "line_cells",
   "load_abstraction",
   "make_abstraction",
   "measure",
   "on_mesh",
-  "placed",
+  "run",
   "run_needs",
-  "sampled",
   "save_abstraction",
-  "solve",
   "to_arrays",
 ]

@@ -1,4 +1,4 @@
-"""What strategies of abstractions are worth in the whole game, exactly: one class of boards after another.
+"""Exact values of strategies of abstractions in the whole game: one class of boards after another.
 
 All hands go down and up the lines side by side. Boards that differ in names of suits are one class, and the
 values on one of them are those on another with the hands renamed: so the sum over all boards is the sum over
@@ -16,16 +16,19 @@ import numpy as np
 from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
-from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, Lines, leaving, make_lines
-from ps_cfr_spiel.hierarchical.parts import first_cells
-from ps_cfr_spiel.mccfr import matched
+from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, line_cells, make_lines
+from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, NativeLeaves, why_unavailable
 
-RUNS = ((0, False), (0, True), (1, True))  # whose value is asked for, and whether a best response plays
+RUNS = (
+  (0, False),
+  (0, True),
+  (1, True),
+)  # the player whose value is computed, and whether that one responds best
 
 
-class Tables(NamedTuple):
+class StrategyTables(NamedTuple):
   """Strategies of both players, as sums that need not be normalised.
 
   Attributes:
@@ -38,15 +41,15 @@ class Tables(NamedTuple):
 
 
 class Strategy(NamedTuple):
-  """How somebody plays in either seat.
+  """A strategy for either seat.
 
   Attributes:
-    abstraction: by whose cells the tables are.
+    abstraction: of the tables' cells.
     tables: the strategies.
   """
 
   abstraction: DealtAbstraction
-  tables: Tables
+  tables: StrategyTables
 
 
 class Round(NamedTuple):
@@ -59,7 +62,7 @@ class Round(NamedTuple):
     ends: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
   """
 
-  lines: Lines
+  lines: BettingLines
   cell: Any
   leaving: Any
   ends: tuple[Any, Any]
@@ -209,7 +212,7 @@ class _Walk:
 
 
 class _Held(NamedTuple):
-  """What both players may have, as `NativeLeaves.create` wants it."""
+  """The hands of both players, as `NativeLeaves.create` takes them."""
 
   strength: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
@@ -219,7 +222,7 @@ class _Held(NamedTuple):
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the head and of what follows it."""
   form, first = game.form, strategies[0]
-  cells = [first_cells(game, own.abstraction.sizes) for own in strategies]
+  cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
   before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
   cell = np.where(form.player == 1, before + cells[1], cells[0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
@@ -235,12 +238,12 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
 
 @jit()
 def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
-  """Policies of who acts, [A, N, H], and both players' reach of all lines, [2, N, H]."""
+  """Policies of the actors, [A, N, H], and both players' reach of all lines, [2, N, H]."""
   lines = here.lines
   bucket = board.bucket[jnp.minimum(lines.actor, 1)]
   cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + bucket, 0)
   width = jnp.repeat(lines.count, bucket.shape[1])
-  policy = matched(table[:, cell.ravel()], width)[0].reshape(len(table), *cell.shape)
+  policy = regret_matching(table[:, cell.ravel()], width).reshape(len(table), *cell.shape)
   reach = reach * board.alive[None, None]
   levels = [reach]
   for (start, stop), after in zip(lines.depths[:-1], lines.depths[1:], strict=True):

@@ -1,7 +1,7 @@
-"""External sampling over lines of betting: all of them side by side, with masks for those that are visited.
+"""External sampling over lines of betting, all side by side: masks say which lines a traversal visits.
 
-What the cards are is known before the betting begins, so a node is a line, and the infostate of the player
-who acts there is the line and a bucket of the hand. Betting trees are small, so no frontier is packed.
+The cards are dealt before the betting begins, so a node is a line, and the infostate of the player who acts
+there is the line and a bucket of the hand. Betting trees are small, so no frontier is packed.
 """
 
 import dataclasses
@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.mccfr import Updates, at, join, matched, nothing, row_sum
+from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.mccfr import Updates, at, join, nothing, regret_matching, row_sum
 from ps_cfr_spiel.tree import Array
 
 CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
@@ -20,22 +21,22 @@ CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Lines:
+class BettingLines:
   """N lines sorted by depth, siblings next to each other; depth 0 has one root or several.
 
   Attributes:
     source: int32[N], the line's number in the form.
-    actor: int32[N], the player who acts, `CHANCE_LINE` (one line follows, or none: see `leaving`), or
-      `END_LINE`.
+    actor: int32[N], the player who acts, `CHANCE_LINE` (followed by one line, or by another part's: see
+      `leaving`), or `END_LINE`.
     round: int32[N].
     parent: int32[N], -1 of roots.
-    move: int32[N], which of its parent's actions leads here.
+    move: int32[N], the number of its parent's action that leads here.
     first: int32[N], the first child.
     count: int32[N], number of children.
-    cell: int32[N], the cell of bucket 0, to which the bucket is added; 0 where nobody acts.
+    cell: int32[N], the cell of bucket 0, to which the bucket is added; 0 where no player acts.
     constant, stake: [N], as in `DealtForm`.
     depths: static; (start, stop) of each depth.
-    cells: static; S, how many cells there are.
+    cells: static; S, the number of cells.
     actions: static; A, most actions of any line.
   """
 
@@ -54,14 +55,16 @@ class Lines:
   actions: int = dataclasses.field(metadata={"static": True})
 
 
-def make_lines(form, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]) -> Lines:
+def make_lines(
+  form, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]
+) -> BettingLines:
   """Some lines of a form, on the host.
 
   Args:
     form: a `DealtForm`.
     roots: the first lines.
-    rounds: lines of these rounds and no others follow.
-    buckets: for each round of the form how many buckets hands have.
+    rounds: only lines of these rounds follow.
+    buckets: for each round of the form the number of buckets.
   """
   below: list[list[int]] = [[] for _ in form.parent]
   for line, parent in enumerate(form.parent.tolist()):
@@ -88,12 +91,31 @@ def make_lines(form, roots: Sequence[int] | np.ndarray, rounds: range, buckets: 
   whole = [order, actor, form.round[order], parent, move, first, count, np.cumsum(sizes) - sizes]
   columns = [np.asarray(column, np.int32) for column in whole]
   payoffs = [form.constant[order], form.stake[order]]
-  return Lines(*columns, *payoffs, depths=tuple(depths), cells=int(sizes.sum()), actions=max(count))
+  return BettingLines(*columns, *payoffs, depths=tuple(depths), cells=int(sizes.sum()), actions=max(count))
 
 
-def leaving(lines: Lines) -> np.ndarray:
-  """int32[S], on the host: the lines behind which public cards come, and others go on."""
+def leaving(lines: BettingLines) -> np.ndarray:
+  """int32[S], on the host: the lines behind which public cards come and another part begins."""
   return np.flatnonzero((lines.actor == CHANCE_LINE) & (lines.count == 0)).astype(np.int32)
+
+
+def head_and_child(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLines, BettingLines]:
+  """The *head*, before the special round, and the *child*, the lines that each cluster plays from there on.
+
+  Args:
+    game: the game; the roots of the child are the lines that leave the head.
+    sizes: for each round the number of buckets in a cluster.
+  """
+  head = make_lines(game.form, [0], range(SPECIAL), sizes)
+  return head, make_lines(game.form, head.source[leaving(head)], range(SPECIAL, game.rounds), sizes)
+
+
+def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
+  """int32[N]: for each line of the form the cell of bucket 0 in its part; anything where no player acts."""
+  cell = np.zeros(len(game.form.parent), np.int32)
+  for lines in reversed(head_and_child(game, sizes)):  # lines that leave the head are of both parts
+    cell[lines.source] = lines.cell
+  return cell
 
 
 class Front(NamedTuple):
@@ -102,7 +124,7 @@ class Front(NamedTuple):
   Attributes:
     full: bool[n, B], whether a traversal comes there.
     cell: int32[n, B].
-    policy: [A, n, B], of who acts.
+    policy: [A, n, B], of the actor.
     sampled: int32[n, B], the opponent's action.
   """
 
@@ -113,9 +135,9 @@ class Front(NamedTuple):
 
 
 def descend(
-  lines: Lines, regrets: jax.Array, buckets: jax.Array, traverser: jax.Array, uniforms: jax.Array, full
+  lines: BettingLines, regrets: jax.Array, buckets: jax.Array, traverser: jax.Array, uniforms: jax.Array, full
 ) -> list[Front]:
-  """Goes down B times from the roots for which `full`, bool[n, B], says so.
+  """Goes down B times.
 
   Args:
     lines: on the device.
@@ -123,16 +145,17 @@ def descend(
     buckets: int32[2, rounds, B], of each player's hand.
     traverser: int32[], whose actions are all followed.
     uniforms: [depths, B].
-    full: see above.
+    full: bool[n, B], the roots of each traversal.
   """
   fronts = []
+  buckets = jax.lax.optimization_barrier(buckets)  # see `mccfr.roots`
   for depth, (start, stop) in enumerate(lines.depths):
     actor, count = lines.actor[start:stop], lines.count[start:stop]
     acts = (actor < CHANCE_LINE)[:, None]
     bucket = buckets[jnp.minimum(actor, 1), lines.round[start:stop]]
     cell = jnp.where(acts, lines.cell[start:stop, None] + bucket, 0)
     width = jnp.repeat(count, cell.shape[1])
-    policy = matched(regrets[:, cell.ravel()], width)[0].reshape(lines.actions, *cell.shape)
+    policy = regret_matching(regrets[:, cell.ravel()], width).reshape(lines.actions, *cell.shape)
     sampled = _choose(policy, uniforms[depth])
     fronts.append(Front(full, cell, policy, sampled))
     if depth + 1 < len(lines.depths):
@@ -150,16 +173,16 @@ def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def ascend(
-  lines: Lines, fronts: Sequence[Front], ends: jax.Array, traverser: jax.Array, weight: jax.Array
+  lines: BettingLines, fronts: Sequence[Front], ends: jax.Array, traverser: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, Updates]:
-  """Comes back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
+  """Goes back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
 
   Args:
     lines: see `descend`.
     fronts: of `descend`.
     ends: [N, B], values to the traverser of lines that end or leave; of others anything.
     traverser: see `descend`.
-    weight: [B], what the increments of each traversal are multiplied by.
+    weight: [B], the factor of each traversal's increments.
   """
   values, parts = ends[:0], []
   for front, (start, stop) in reversed(list(zip(fronts, lines.depths, strict=True))):

@@ -1,33 +1,30 @@
 """Monte Carlo CFR: trees to sample from, samplers, baselines, and the one loop.
 
-May use: compiler, cfr and what is below them. `build` makes a `sampling_tree`; `outcome`, `external` and
-`public_lines` are samplers, and a new one is their neighbour; `baselines` and `targeting` plug into them;
-`loop` runs them all, `aimed` towards one decision; `passes` and `variance` measure over the whole tree.
+May use: compiler, cfr and what is below them. `loop` runs any sampler on any game, also those of `simulated`
+and `hierarchical`. `build` makes a `sampling_tree`; `outcome`, `external` and `public_lines` are samplers on
+it, and a new one is their neighbour: `tables` has their contract, `baselines` and `targeting` plug into them.
+`aimed` runs towards one decision; `passes` and `variance` measure over the whole tree.
 """
 
-from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, averages
+from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, aimed_averages
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import at, matched, row_sum, sample_rows
+from ps_cfr_spiel.mccfr.columns import at, regret_matching, row_sum, sample_rows
 from ps_cfr_spiel.mccfr.external import ExternalSampling
-from ps_cfr_spiel.mccfr.loop import (
-  Sampler,
-  SamplingState,
-  add,
-  average_strategy,
-  average_total,
-  block_length,
-  current_strategy,
-  init,
-  iterate,
-  memory_needs,
-  merged,
-  solve,
-)
+from ps_cfr_spiel.mccfr.loop import Sampler, SamplingState, Turn, check_rule, init, iterate, run, start
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
-from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
-from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree, abstracted
+from ps_cfr_spiel.mccfr.tables import (
+  Tables,
+  TreeSampler,
+  Updates,
+  add,
+  join,
+  memory_needs,
+  nothing,
+  strategies,
+)
 from ps_cfr_spiel.mccfr.variance import check_variance, variance
 
 __all__ = [
@@ -42,27 +39,29 @@ __all__ = [
   "SamplingState",
   "SamplingTree",
   "Situation",
+  "Tables",
+  "TreeSampler",
+  "Turn",
   "Updates",
   "ZeroBaseline",
+  "abstracted",
   "add",
+  "aimed_averages",
   "at",
-  "average_strategy",
-  "average_total",
-  "averages",
-  "block_length",
   "build_public_sampling_tree",
   "build_sampling_tree",
+  "check_rule",
   "check_variance",
-  "current_strategy",
   "init",
   "iterate",
   "join",
-  "matched",
   "memory_needs",
-  "merged",
   "nothing",
+  "regret_matching",
   "row_sum",
+  "run",
   "sample_rows",
-  "solve",
+  "start",
+  "strategies",
   "variance",
 ]

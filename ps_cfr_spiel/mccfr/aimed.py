@@ -1,7 +1,7 @@
-"""Runs of outcome sampling on a whole game that are aimed at one infostate of it.
+"""Runs of outcome sampling on a whole game, aimed at one infostate of it.
 
-Pure functions first; `AimedRuns` is a game with everything that runs on it share. What to aim at is an
-argument: however many targets there are, a function is compiled once.
+Pure functions first; `AimedRuns` is a game with all that its runs share. The target is an argument, so that
+a function is compiled once for all targets.
 """
 
 import dataclasses
@@ -10,23 +10,25 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.mccfr import loop as mccfr
-from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.mccfr import loop
+from ps_cfr_spiel.mccfr.columns import regret_matching
+from ps_cfr_spiel.mccfr.loop import SamplingState
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree
 from ps_cfr_spiel.mccfr.targeting import aim
 
 
 class Situation(NamedTuple):
-  """What a run is given, on the device; its target is a cell (infostate), by number.
+  """The input of a run, on the device; its target is a cell (infostate), by number.
 
   Attributes:
     tree: the histories; a row is one infostate.
     group: int32[S], cells of the same number are targeted together.
     delta: [], probability that an iteration is targeted.
     starts: [P, A, S], cumulative regrets with which runs may begin.
-    start: int32[S], with which of them a run aimed at a cell begins.
+    start: int32[S], the number of the one with which a run aimed at a cell begins.
   """
 
   tree: SamplingTree
@@ -36,35 +38,36 @@ class Situation(NamedTuple):
   start: jax.Array
 
 
-def begin(situation: Situation, empty: mccfr.SamplingState, cell: jax.Array) -> mccfr.SamplingState:
+def begin(situation: Situation, empty: SamplingState, cell: jax.Array) -> SamplingState:
   """The first state of a run aimed at a cell, with random numbers of its own."""
   key = jax.random.fold_in(jax.random.wrap_key_data(empty.key, impl="threefry2x32"), cell)
-  return empty._replace(key=jax.random.key_data(key), regrets=situation.starts[situation.start[cell]])
+  tables = empty.tables._replace(regrets=situation.starts[situation.start[cell]])
+  return empty._replace(key=jax.random.key_data(key), tables=tables)
 
 
 def advance(
   situation: Situation,
-  state: mccfr.SamplingState,
+  state: SamplingState,
   cell: jax.Array,
   iterations: jax.Array | int,
   *,
   sampler: OutcomeSampling,
-) -> mccfr.SamplingState:
+) -> SamplingState:
   """Runs outcome sampling aimed at a cell, int32[], for some iterations."""
   tree, group = situation.tree, situation.group
   target = (tree.actor < CHANCE_NODE) & (group[tree.cell] == group[cell])
   aimed = dataclasses.replace(sampler, focus=aim(tree, target, situation.delta))
-  return mccfr.iterate(tree, state, iterations, sampler=aimed)
+  return loop.iterate(tree, state, iterations, sampler=aimed, rule=RM())
 
 
-def average(tree: SamplingTree, state: mccfr.SamplingState, sampler: OutcomeSampling) -> jax.Array:
+def average(tree: SamplingTree, state: SamplingState) -> jax.Array:
   """The average strategies of a run, [A, S]."""
-  return matched(mccfr.average_total(tree, state, sampler=sampler), tree.legal)[0]
+  return regret_matching(state.tables.average.total, tree.legal)
 
 
-def averages(
+def aimed_averages(
   situation: Situation,
-  empty: mccfr.SamplingState,
+  empty: SamplingState,
   cell: jax.Array,
   marks: jax.Array,
   *,
@@ -74,7 +77,7 @@ def averages(
 
   def on(state, mark):
     state = advance(situation, state, cell, mark - state.iteration, sampler=sampler)
-    return state, average(situation.tree, state, sampler)
+    return state, average(situation.tree, state)
 
   return jax.lax.scan(on, begin(situation, empty, cell), marks)[1]
 
@@ -88,24 +91,24 @@ _begin = jit()(begin)
 def _advance(situation, state, cell, iterations, *, sampler):
   """A run some iterations on, and its average strategy in its target, [A]."""
   state = advance(situation, state, cell, iterations, sampler=sampler)
-  return state, average(situation.tree, state, sampler)[:, cell]
+  return state, average(situation.tree, state)[:, cell]
 
 
 @jit(static_argnames="sampler")
 def _single(situation, empty, cell, marks, *, sampler):
   """All average strategies of one run, [M, A, S]."""
-  return averages(situation, empty, cell, marks, sampler=sampler)
+  return aimed_averages(situation, empty, cell, marks, sampler=sampler)
 
 
 @jit(static_argnames="sampler")
 def _each(situation, empty, cells, marks, *, sampler):
   """The average strategies of runs aimed at int32[n] cells, each in its target: [n, M, A]."""
-  return jax.vmap(lambda c: averages(situation, empty, c, marks, sampler=sampler)[:, :, c])(cells)
+  return jax.vmap(lambda c: aimed_averages(situation, empty, c, marks, sampler=sampler)[:, :, c])(cells)
 
 
 @dataclasses.dataclass(frozen=True)
 class AimedRuns:
-  """A game on which runs are made; all its methods are to be called within `precision`.
+  """A game and all that its runs share; call its methods within `precision`.
 
   Attributes:
     situation: on the device.
@@ -117,21 +120,19 @@ class AimedRuns:
   sampler: OutcomeSampling
   dtype: str
 
-  def empty(self, seed: int, match: int | None = None) -> mccfr.SamplingState:
-    """What runs begin with, but for `begin`; the matches of a bot have different random numbers."""
-    state = mccfr.init(self.situation.tree, self.sampler, seed, self.dtype)
+  def empty(self, seed: int, match: int | None = None) -> SamplingState:
+    """The state before `begin`; the matches of a bot have different random numbers."""
+    state = loop.init(self.situation.tree, self.sampler, seed, self.dtype)
     if match is None:
       return state
     key = jax.random.fold_in(jax.random.wrap_key_data(state.key, impl="threefry2x32"), match)
     return state._replace(key=jax.random.key_data(key))
 
-  def begin(self, cell: int, seed: int, match: int) -> mccfr.SamplingState:
+  def begin(self, cell: int, seed: int, match: int) -> SamplingState:
     """The first state of a run in a match."""
     return _begin(self.situation, self.empty(seed, match), jnp.int32(cell))
 
-  def advance(
-    self, state: mccfr.SamplingState, cell: int, iterations: int
-  ) -> tuple[mccfr.SamplingState, jax.Array]:
+  def advance(self, state: SamplingState, cell: int, iterations: int) -> tuple[SamplingState, jax.Array]:
     """A run some iterations on, from now on aimed at a cell, and its average strategy there, [A]."""
     return _advance(self.situation, state, jnp.int32(cell), iterations, sampler=self.sampler)
 

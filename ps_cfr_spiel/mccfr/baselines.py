@@ -1,8 +1,8 @@
 """Baselines: guesses at the values of the moves that a trajectory did not take (Schmid 2021, Section 17.8).
 
 Values of all kinds are utilities to player 0; the game is zero-sum, so player 1's baselines are their
-negatives. A baseline is a small frozen dataclass that says what is guessed and how it is learned; where the
-guesses are kept is the sampler's business.
+negatives. A baseline is a small frozen dataclass: which moves it guesses, and how it learns. The sampler
+keeps the guesses.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 
 class Baseline(Protocol):
-  """What a sampler asks of a baseline: a frozen dataclass (hashable, as part of a sampler).
+  """A baseline: a frozen dataclass (hashable, as part of a sampler).
 
   Whatever a baseline guesses, the move that was taken is corrected by importance sampling, so that the
   estimates are unbiased: a bad baseline costs variance and nothing else. One that learns has a field

@@ -1,4 +1,4 @@
-"""Trees to sample from, made of what a game was compiled from: histories, a Bayesian form, public moves."""
+"""Trees to sample from, made from a game's histories, its Bayesian form or its public moves."""
 
 import dataclasses
 import itertools
@@ -30,7 +30,7 @@ from ps_cfr_spiel.tree import (
 
 
 class HistoryNodes(NamedTuple):
-  """What `SamplingTree` sorts, in any order with parents before their children, siblings by ascending action.
+  """The nodes of a `SamplingTree` in any order: parents before their children, siblings by ascending action.
 
   Fields as in `SamplingTree`; `kind` is the actor by OpenSpiel's numbers.
   """
@@ -43,7 +43,7 @@ class HistoryNodes(NamedTuple):
 
 
 def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-  """The histories of a compiled game, as NumPy arrays in float64.
+  """Build the tree of a compiled game's histories, with NumPy arrays in float64.
 
   Args:
     game: the game.
@@ -95,6 +95,7 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
     **arrays,
     deal=None,
     ends=None,
+    sets=None,
     depths=tuple(_depth(start, stop, kind, count) for start, stop in itertools.pairwise(starts)),
     shapes=tuple(tuple(player.block_shapes) for player in tree.players),
   )
@@ -111,7 +112,7 @@ def _legal(tree: PublicTree) -> np.ndarray:
   """int32[S]: number of actions of each cell."""
   shapes = [shape for player in tree.players for shape in player.block_shapes]
   counts = [np.full(rows * types, a, np.int32) for a, rows, types in shapes]
-  return np.concatenate(counts or [np.ones(1, np.int32)])  # one that nobody comes to, where nobody decides
+  return np.concatenate(counts or [np.ones(1, np.int32)])  # a cell that no node has, where no player decides
 
 
 def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
@@ -135,7 +136,7 @@ def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:
   cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
   kind, utility, street = (np.repeat(x, lines.sizes) for x in (form.player, form.constant, lines.street))
-  # Each card that nobody holds comes with the same probability: of `live` the first, then of one less.
+  # Each card that no player holds comes with the same probability: of `live` the first, then of one less.
   chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.live - street + 1, 1), 1.0)
   return HistoryNodes(lines.parents, kind, cell, chance, utility)
 
@@ -162,7 +163,7 @@ def _deal(lines: Lines, order: np.ndarray) -> Deal:
 
 
 def _cards(lines: Lines) -> np.ndarray:
-  """int32[P]: the card that leads to each public state, -1 where none does."""
+  """int32[P]: the card that leads to each public state, -1 after other moves."""
   form, found = lines.form, []
   for line, above in enumerate(form.parent.tolist()):
     comes = above >= 0 and form.player[above] == CHANCE

@@ -29,23 +29,36 @@ def sample_cumulative(
   return low
 
 
-def matched(regrets: jax.Array, count: jax.Array) -> tuple[jax.Array, jax.Array]:
-  """Regret matching and uniform play over each column's first `count` actions.
+def regret_matching(regrets: jax.Array, count: jax.Array, axis: int = 0) -> jax.Array:
+  """Regret matching (Hart and Mas-Colell 2000) over the first `count` actions: the policies.
+
+  sigma(a) = max(R_a, 0) / sum_b max(R_b, 0); uniform where no regret is positive. NaN propagates.
 
   Args:
-    regrets: [A, B], zero beyond.
+    regrets: [A, B], or [B, A] if `axis` is 1; zero beyond `count`.
     count: int32[B].
-
-  Returns:
-    [A, B] and [A, B].
+    axis: that of the actions.
   """
   positive = jnp.maximum(regrets, 0)
-  total = row_sum(positive)
-  nothing = total < jnp.finfo(total.dtype).tiny  # false of NaN, which stays NaN
-  legal = jax.lax.broadcasted_iota(jnp.int32, regrets.shape, 0) < count[None]
-  uniform = jnp.where(legal, 1 / jnp.maximum(count, 1).astype(regrets.dtype)[None], 0)
-  scale = 1 / jnp.where(nothing, 1, total)
-  return jnp.where(nothing[None], uniform, positive * scale[None]), uniform
+  total = positive.sum(1) if axis else row_sum(positive)
+  nothing = total < jnp.finfo(total.dtype).tiny  # false of NaN
+  share = positive * jnp.expand_dims(1 / jnp.where(nothing, 1, total), axis)
+  return jnp.where(jnp.expand_dims(nothing, axis), uniform(count, regrets, axis), share)
+
+
+def uniform(count: jax.Array, like: jax.Array, axis: int = 0) -> jax.Array:
+  """Uniform play over the first `count`, int32[B], actions, in the layout of `like`, [A, B] or [B, A]."""
+  legal = jax.lax.broadcasted_iota(jnp.int32, like.shape, axis) < jnp.expand_dims(count, axis)
+  return jnp.where(legal, jnp.expand_dims(1 / jnp.maximum(count, 1).astype(like.dtype), axis), 0)
+
+
+def roots(batch: int) -> jax.Array:
+  """The root for each of B trajectories: int32[B], zeros, which the barrier keeps from being constants.
+
+  XLA's CPU backend before jaxlib 0.9 miscompiles an elementwise operation on columns of a constant table by
+  constant numbers, as in a user's `jax.jit` around a sampler where the root decides.
+  """
+  return jax.lax.optimization_barrier(jnp.zeros(batch, jnp.int32))
 
 
 def row_sum(table: jax.Array) -> jax.Array:

@@ -20,10 +20,10 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.mccfr.build import build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import matched, row_sum
+from ps_cfr_spiel.mccfr.columns import regret_matching, roots, row_sum
 from ps_cfr_spiel.mccfr.outcome import chooser, deal_types
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE, SamplingTree, Types
-from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 from ps_cfr_spiel.tree import PublicTree
 
 MOST_SLOTS = 1_000_000  # of the frontiers of all depths
@@ -36,7 +36,7 @@ class Frontier(NamedTuple):
     node: int32[W, B].
     full: bool[W, B], whether the slot is in use.
     start: int32[W, B], the slot of the first child in the next frontier.
-    cell: int32[W, B], the acting infostate's; anything where nobody acts.
+    cell: int32[W, B], the acting infostate's; anything where no player acts.
     policy: [A, W, B], current policy.
   """
 
@@ -48,25 +48,19 @@ class Frontier(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class ExternalSampling:
+class ExternalSampling(TreeSampler):
   """External sampling, without a baseline."""
 
-  decay = 0.0  # no baseline is learned
-
   def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """The histories, with the slots that traversals need; ValueError if they are too many."""
+    """See `TreeSampler`: the histories, with slots for traversals; ValueError for more than `MOST_SLOTS`."""
     return with_slots(build_sampling_tree(game, tree))
 
   def draws(self, tree: SamplingTree) -> int:
-    """Uniform numbers for a traversal."""
+    """See `TreeSampler`."""
     return tree.depth + (2 if tree.deal is not None else 0)
 
-  def entries(self, tree: SamplingTree) -> int:
-    """No baseline is learned."""
-    return 0
-
-  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
-    """Runs B traversals under one strategy; arguments as of `Sampler`."""
+  def __call__(self, tree, regrets, learned, traverser, uniforms):
+    """See `TreeSampler`: B traversals."""
     types = deal_types(tree, uniforms[tree.depth :])
     frontiers = expand(tree, regrets, types, traverser, uniforms)
     return collapse(tree, frontiers, types, traverser)
@@ -111,17 +105,16 @@ def expand(
   traverser: jax.Array,
   uniforms: jax.Array,
 ) -> list[Frontier]:
-  """The frontiers of B traversals, from the root down; arguments as of `Sampler`."""
+  """The frontiers of B traversals, from the root down; arguments as of `TreeSampler`."""
   batch = len(types[0])
-  node, full = jnp.zeros((1, batch), jnp.int32), jnp.ones((1, batch), bool)
+  node, full = roots(batch)[None], jnp.ones((1, batch), bool)
   frontiers = []
   for d, depth in enumerate(tree.depths):
     actor, first, count = tree.actor[node], tree.first[node], tree.count[node]
-    cell, policy = tree.cell[node], jnp.zeros((tree.actions, *node.shape), regrets.dtype)
+    cell = tree.cell_at(node, (types[0][None], types[1][None]))
+    policy = jnp.zeros((tree.actions, *node.shape), regrets.dtype)
     if depth.decides:
-      if tree.deal is not None:
-        cell += jnp.where(actor == 0, types[0][None], types[1][None])
-      policy = matched(regrets[:, cell.ravel()], count.ravel())[0].reshape(policy.shape)
+      policy = regret_matching(regrets[:, cell.ravel()], count.ravel()).reshape(policy.shape)
     children = jnp.where(actor == traverser, count, 1) * (full & (actor != TERMINAL_NODE))
     stops = jnp.cumsum(children, 0)
     frontiers.append(Frontier(node, full, stops - children, cell, policy))

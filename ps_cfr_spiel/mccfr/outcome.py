@@ -24,25 +24,25 @@ import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.build import build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import at, matched, row_sum, sample_rows
+from ps_cfr_spiel.mccfr.columns import at, regret_matching, roots, row_sum, sample_rows, uniform
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
+from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
-from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
 from ps_cfr_spiel.tree import PublicTree
 
 
 class HistoryStep(NamedTuple):
-  """Where the trajectories stand at one depth, and their next moves.
+  """The nodes of the trajectories at one depth, and their next moves.
 
   Attributes:
     actor, first, count: int32[B], of the node; see `SamplingTree`.
     child: int32[B], the next node; the same node at the end.
     action: int32[B], number of the move.
-    cell: int32[B], the acting infostate's, anything where nobody acts; unset at depths without decisions.
+    cell: int32[B], the acting infostate's, anything where no player acts; unset at depths without decisions.
     policy: [A, B], current policy; unset there too.
-    chosen: [B], probability xi with which the move was sampled; 1 where nobody acts. Without a focus chance
-      does not count, and it is unset where only chance acts.
+    chosen: [B], probability xi with which the move was sampled; 1 where no player acts. Without a focus
+      chance does not count, and it is unset where only chance acts.
     weight: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
     luck: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
   """
@@ -76,14 +76,14 @@ def descend(
     types: of the trajectories.
     traverser: int32[], who explores: xi = exploration / count + (1 - exploration) policy.
     exploration: in [0, 1].
-    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where nobody acts. With a focus
-      chance's moves have their xi too.
-    focus: where trajectories are aimed at, or None.
+    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where no player acts. With a
+      focus chance's moves have their xi too.
+    focus: the target of the trajectories, or None.
 
   Returns:
     The steps, and the last nodes int32[B].
   """
-  node = jnp.zeros_like(types[0])
+  node = roots(len(types[0]))
   weight = jnp.ones(node.shape, regrets.dtype)
   share = weight * (0 if focus is None else focus.delta)
   steps = []
@@ -92,9 +92,10 @@ def descend(
     step = HistoryStep(actor, first, count, node, None, None, None, None, weight)
     explores, xi = actor == traverser, jnp.zeros((0, *node.shape), regrets.dtype)
     if depth.decides:
-      cell = tree.cell[node] if tree.deal is None else tree.cell[node] + jnp.where(actor == 0, *types)
-      policy, uniform = matched(regrets[:, cell], count)
-      xi = jnp.where(explores[None], exploration * uniform + (1 - exploration) * policy, policy)
+      cell = tree.cell_at(node, types)
+      policy = regret_matching(regrets[:, cell], count)
+      mixed = exploration * uniform(count, policy) + (1 - exploration) * policy
+      xi = jnp.where(explores[None], mixed, policy)
       step = step._replace(cell=cell, policy=policy)
     if focus is not None:
       moves = bias(tree, focus, depth, node, xi, share)
@@ -115,7 +116,7 @@ def descend(
 def chooser(
   tree: SamplingTree, types: Types, uniforms: jax.Array
 ) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
-  """For `descend`: samples from xi and from chance by uniform numbers [depth, B]."""
+  """A chooser for `descend`, which samples from xi and from chance by uniform numbers [depth, B]."""
 
   def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
     depth, uniform = tree.depths[d], uniforms[d]
@@ -165,7 +166,7 @@ def ascend(
     The updates; n = m' B with m' the depths with decisions.
   """
   values = tree.end_utility(end, types)
-  # Where an oracle's values begin for each trajectory, if they are its own.
+  # The first entry of each trajectory's own values, if an oracle has some for each.
   beside = jnp.arange(len(end)) * (len(tree.actor) if known.ndim == 2 else 0)
   guesses, parts = known.ravel(), []
   for step, depth in reversed(list(zip(steps, tree.depths, strict=False))[tree.first_decision :]):
@@ -233,14 +234,14 @@ def _lesson(tree: SamplingTree, entries: jax.Array, targets: jax.Array, visited:
 
 
 @dataclasses.dataclass(frozen=True)
-class OutcomeSampling:
+class OutcomeSampling(TreeSampler):
   """Samples single trajectories; with another baseline than zero this is VR-MCCFR.
 
   Attributes:
     baseline: of the moves not taken.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-    focus: where trajectories are aimed at, if anywhere. It holds arrays: a sampler with a focus is made
-      within a jitted function, to which one without was given.
+    focus: the target of the trajectories, or None. It holds arrays: a sampler with a focus is made within
+      a jitted function, from one without.
   """
 
   baseline: Baseline
@@ -249,23 +250,23 @@ class OutcomeSampling:
 
   @property
   def decay(self) -> float:
-    """Weight of the newest value in a learned baseline."""
+    """See `TreeSampler`."""
     return getattr(self.baseline, "decay", 0.0)
 
   def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """The histories."""
+    """See `TreeSampler`: the histories."""
     return build_sampling_tree(game, tree)
 
   def draws(self, tree: SamplingTree) -> int:
-    """Uniform numbers for a trajectory."""
+    """See `TreeSampler`."""
     return tree.depth + (2 if tree.deal is not None else 0)
 
   def entries(self, tree: SamplingTree) -> int:
-    """Size of the table that `__call__` takes as `learned`."""
+    """See `TreeSampler`."""
     return baseline_size(tree, self.baseline)
 
-  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
-    """Samples B trajectories under one strategy profile; arguments as of `Sampler`."""
+  def __call__(self, tree, regrets, learned, traverser, uniforms):
+    """See `TreeSampler`."""
     types = deal_types(tree, uniforms[tree.depth :])
     moves = uniforms[: tree.depth]
     choose = chooser(tree, types, moves) if self.focus is None else mixture_chooser(tree, moves)
@@ -284,7 +285,7 @@ def deal_types(tree: SamplingTree, uniforms: jax.Array) -> Types:
 
 def oracle_values(tree: SamplingTree, regrets: jax.Array, types: Types) -> jax.Array:
   """Exact values under the current strategies: [N], or [B, N] where types are dealt."""
-  policy = matched(regrets, tree.legal)[0]
+  policy = regret_matching(regrets, tree.legal)
   if tree.deal is None:
     zero = jnp.zeros((), jnp.int32)
     return history_values(tree, move_policy(tree, policy, (zero, zero)), (zero, zero))

@@ -1,6 +1,6 @@
 """Passes over all nodes of a sampling tree: exact values, and the exact variance of sampled ones.
 
-Arrays have an entry for each node, [N] or [N, ...]; what belongs to a move stands at the node it leads to.
+Arrays have an entry for each node, [N] or [N, ...]; a move's entry is at the node that it leads to.
 """
 
 import jax
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
 
-WIDE = 16  # more children than that are added up by a scatter
+WIDE = 16  # most children that are added up one after the other; more by a scatter
 
 
 def sum_children(tree: SamplingTree, d: int, below: jax.Array) -> jax.Array:
@@ -31,7 +31,7 @@ def sweep_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
 
   Args:
     tree: the nodes.
-    step: (d, slice of the nodes of depth d + 1, what was found there) -> what is found at depth d.
+    step: (d, slice of the nodes of depth d + 1, results there) -> results at depth d.
     at_end: [N, ...], added to it.
 
   Returns:
@@ -59,7 +59,7 @@ def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Ar
   """Probability of the move to each node under a profile [A, S], given the types int32[]: [N]."""
   parent = jnp.maximum(tree.parent, 0)
   actor = tree.actor[parent]
-  cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(actor == 0, *types))
+  cell = tree.cell_at(parent, types)
   rank = jnp.arange(len(parent)) - tree.first[parent]
   chosen = strategy[jnp.clip(rank, 0, strategy.shape[0] - 1), cell]
   chance = tree.chance_of(jnp.arange(len(parent)), types)

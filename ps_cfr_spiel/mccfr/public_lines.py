@@ -22,10 +22,10 @@ import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree
-from ps_cfr_spiel.mccfr.columns import matched, row_sum
+from ps_cfr_spiel.mccfr.columns import regret_matching, roots, row_sum
 from ps_cfr_spiel.mccfr.passes import sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, Ends, SamplingTree
-from ps_cfr_spiel.mccfr.updates import Updates, join, nothing
+from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 from ps_cfr_spiel.tree import PublicTree
 
 
@@ -55,11 +55,11 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
 
 
 class LineStep(NamedTuple):
-  """Where the trajectories stand at one depth, and their next moves; K is the most moves at this depth.
+  """The nodes of the trajectories at one depth, and their next moves; K is the most moves at this depth.
 
   Attributes:
     actor, first, count, child: int32[B]; see `outcome.HistoryStep`.
-    factor: [K, H, B], what a move's values are multiplied by: the policy for the traverser's, else 1.
+    factor: [K, H, B], the factor of a move's values: the policy for the traverser's, else 1.
     after: [K, B], the opponent's reach after each move, summed over types.
     cells: int32[H, B], of the acting player's types; unset at depths without decisions, as are the next two.
     exist: bool[H, B], whether the acting player has these types.
@@ -98,7 +98,7 @@ def descend(
   tree: SamplingTree,
   regrets: jax.Array,
   traverser: jax.Array,
-  roots: jax.Array,
+  batch: int,
   choose: Callable[[int, jax.Array], jax.Array],
 ) -> tuple[list[LineStep], jax.Array, jax.Array]:
   """Follows trajectories from the root to the end.
@@ -107,8 +107,8 @@ def descend(
     tree: of `build_public_sampling_tree`.
     regrets: [A, S].
     traverser: int32[].
-    roots: int32[B], zeros.
-    choose: (depth, nodes int32[B]) -> the next nodes; they are taken to be sampled uniformly.
+    batch: B.
+    choose: (depth, nodes int32[B]) -> the next nodes, sampled uniformly.
 
   Returns:
     The steps; the last nodes int32[B], and the opponent's reach [H, B] there.
@@ -116,7 +116,7 @@ def descend(
   assert tree.ends is not None
   sizes = jnp.array([player.types for player in tree.ends.public.players])
   types = most_types(tree)
-  node, batch, dtype = roots, len(roots), regrets.dtype
+  node, dtype = roots(batch), regrets.dtype
   reach, weight = jnp.ones((types, batch), dtype), jnp.ones(batch, dtype)
   reach = jnp.where(jnp.arange(types)[:, None] < sizes[1 - traverser], reach, 0)
   steps = []
@@ -133,8 +133,8 @@ def descend(
       other = actor == 1 - traverser
       number = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
       exist = (number < sizes[jnp.clip(actor, 0, 1)][None]) & (own | other)[None]
-      cells = tree.cell[node][None] + jnp.where(exist, number, 0)
-      policy, _ = matched(regrets[:, cells.ravel()], spread(count, 0, types).ravel())
+      cells = tree.cell_of(tree.cell[node][None] + jnp.where(exist, number, 0))
+      policy = regret_matching(regrets[:, cells.ravel()], spread(count, 0, types).ravel())
       policy = jnp.where(exist[None], policy.reshape(-1, types, batch), 0)
       padded = jnp.pad(policy, ((0, wide - tree.actions), (0, 0), (0, 0)))
       factor = jnp.where(own[None, None], padded, factor)
@@ -149,7 +149,7 @@ def descend(
 
 
 def uniform_chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array], jax.Array]:
-  """For `descend`: moves by uniform numbers [depth, B]."""
+  """A chooser for `descend`, by uniform numbers [depth, B]."""
 
   def choose(d: int, node: jax.Array) -> jax.Array:
     count = tree.count[node]
@@ -229,7 +229,7 @@ class Exact(NamedTuple):
   """Full pass over the public moves, for one traverser; an entry for each node, [N, H].
 
   Attributes:
-    factor: what the values of the move to the node are multiplied by.
+    factor: the factor of the values of the move to the node.
     reach: of the opponent's types.
     values: counterfactual, of the traverser's types.
   """
@@ -244,13 +244,13 @@ def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -
   assert tree.ends is not None
   types, nodes = most_types(tree), len(tree.actor)
   sizes = jnp.array([player.types for player in tree.ends.public.players])
-  policy = matched(regrets, tree.legal)[0]
+  policy = regret_matching(regrets, tree.legal)
   parent = jnp.maximum(tree.parent, 0)
   actor = jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
   h = jax.lax.broadcasted_iota(jnp.int32, (nodes, types), 1)
   exists = h < sizes[jnp.clip(actor, 0, 1)][:, None]
   rank = jnp.clip(jnp.arange(nodes) - tree.first[parent], 0, tree.actions - 1)
-  chosen = policy[rank[:, None], tree.cell[parent][:, None] + jnp.where(exists, h, 0)]
+  chosen = policy[rank[:, None], tree.cell_of(tree.cell[parent][:, None] + jnp.where(exists, h, 0))]
   chosen = jnp.where(exists, chosen, 0)
   factor = jnp.where((actor == traverser)[:, None], chosen, 1)
   reach = sweep_down(tree, jnp.where((actor == 1 - traverser)[:, None], chosen, 1))
@@ -262,7 +262,7 @@ def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -
 
 
 @dataclasses.dataclass(frozen=True)
-class PublicSampling:
+class PublicSampling(TreeSampler):
   """Samples lines of public moves, uniformly.
 
   Attributes:
@@ -273,27 +273,26 @@ class PublicSampling:
 
   @property
   def decay(self) -> float:
-    """Weight of the newest value in a learned baseline."""
+    """See `TreeSampler`."""
     return getattr(self.baseline, "decay", 0.0)
 
   def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """The public moves; ValueError if the game has others."""
+    """See `TreeSampler`: the public moves; ValueError if the game has others."""
     return build_public_sampling_tree(tree)
 
   def draws(self, tree: SamplingTree) -> int:
-    """Uniform numbers for a trajectory."""
+    """See `TreeSampler`."""
     return tree.depth
 
   def entries(self, tree: SamplingTree) -> int:
-    """Size of the learned table: for each player a value for each node and type."""
+    """See `TreeSampler`: a value for each player, node and type."""
     return (
       0 if self.baseline.oracle or not self.baseline.decisions else 2 * len(tree.actor) * most_types(tree)
     )
 
-  def __call__(self, tree, regrets, learned, traverser, uniforms) -> Updates:
-    """Samples B trajectories under one strategy; arguments as of `Sampler`."""
-    roots = jnp.zeros(uniforms.shape[1], jnp.int32)
-    steps, end, reach = descend(tree, regrets, traverser, roots, uniform_chooser(tree, uniforms))
+  def __call__(self, tree, regrets, learned, traverser, uniforms):
+    """See `TreeSampler`."""
+    steps, end, reach = descend(tree, regrets, traverser, uniforms.shape[1], uniform_chooser(tree, uniforms))
     values = leaf_values(tree.ends, tree.ends.leaf[end], traverser, reach)
     known = exact_values(tree, regrets, traverser).values if self.baseline.oracle else learned
     return ascend(tree, steps, values, traverser, self.baseline, known)

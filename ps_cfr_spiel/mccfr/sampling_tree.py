@@ -4,19 +4,21 @@ The public tree keeps what the players know and folds chance into the leaves; to
 themselves are needed. They come from where the public tree came from: the walk over a game, or its
 Bayesian form. In the latter the nodes are the public states, and a history is a node together with the two
 types that were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal, and the 5
-billion of a turn are 4,785. Where a public card comes, a node has all cards as children, and for a deal those
-are possible that nobody holds.
+billion of a turn are 4,785. Where a public card comes, a node has all cards as children, and a deal leaves
+those possible that no player holds.
 
 Strategies, regrets and baselines are stored by *cell*, an infostate in which its player decides: tables have
-the shape [A, S], with S cells of both players and A the most actions of any. Cells are
-numbered so that a block of the public tree is a slice of a table (`blocks`).
+the shape [A, S], with S cells of both players and A the most actions of any. Infostates are
+numbered so that a block of the public tree is a slice of a table (`blocks`). Under an abstraction a cell is a
+set of infostates.
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ps_cfr_spiel.mccfr.columns import sample_cumulative
 from ps_cfr_spiel.tree import PublicTree, cell_starts
@@ -116,14 +118,17 @@ class SamplingTree:
     first: int32[N], the first child; 0 at the end.
     count: int32[N], number of children.
     parent: int32[N], -1 at the root.
-    cell: int32[N], the cell of the acting player's type 0, to which the type is added; 0 where nobody acts.
-    chance: [N], probability of the chance move that leads here, for public cards if nobody holds the card
+    cell: int32[N], the infostate of the acting player's type 0, to which the type is added (`cell_at`); 0
+      where no player acts.
+    chance: [N], probability of the chance move that leads here, for public cards if no player holds the card
       (`chance_of`); 1 after other moves.
     cumulative: [N], sum of `chance` over the siblings up to here.
     utility: [N] to player 0; 0 before the end.
     legal: int32[S], number of actions of each cell.
     deal: the types, or None where all chance is among the nodes.
     ends: of a tree of public moves (`public_lines`), else None; `utility` is then unused.
+    sets: int32[infostates], the cell of each infostate under an abstraction (`abstracted`), else None: the
+      infostates are the cells.
     depths: static; depth 0 is the root's.
     shapes: static; `PlayerTree.block_shapes` of both players.
   """
@@ -139,6 +144,7 @@ class SamplingTree:
   legal: jax.Array
   deal: Deal | None
   ends: Ends | None
+  sets: jax.Array | None
   depths: tuple[Depth, ...] = dataclasses.field(metadata={"static": True})
   shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
 
@@ -163,7 +169,8 @@ class SamplingTree:
     return next((d for d, depth in enumerate(self.depths) if depth.decides), self.depth)
 
   def blocks(self, table: jax.Array) -> list[list[jax.Array]]:
-    """A table [A, S] as [A, rows, H] for each player and block."""
+    """A table [A, S] as [A, rows, H] of infostates for each player and block."""
+    table = table if self.sets is None else table[:, self.sets]
     result = []
     for shapes, starts in zip(self.shapes, cell_starts(self.shapes), strict=True):
       result.append([])
@@ -171,6 +178,17 @@ class SamplingTree:
         part = jax.lax.slice_in_dim(table[:actions], start, start + rows * types, axis=1)
         result[-1].append(part.reshape(actions, rows, types))
     return result
+
+  def cell_of(self, infostate: jax.Array) -> jax.Array:
+    """The cell of each infostate, int32[...]."""
+    return infostate if self.sets is None else self.sets[infostate]
+
+  def cell_at(self, node: jax.Array, types: Types) -> jax.Array:
+    """The cell of the actor at each node, int32[...], given types that broadcast; anything without one."""
+    infostate = self.cell[node]
+    if self.deal is not None:
+      infostate = infostate + jnp.where(self.actor[node] == 0, *types)
+    return self.cell_of(infostate)
 
   def end_utility(self, node: jax.Array, types: Types) -> jax.Array:
     """Utility to player 0 of histories: int32[B] nodes and types to [B]."""
@@ -203,9 +221,22 @@ class SamplingTree:
     first, count, most = self.first[node], self.count[node], self.depths[d].outcomes
     if self.deal is None:
       return sample_cumulative(self.cumulative, first, count, most, uniform)
-    # Public cards, each of those that nobody holds with the same probability: the k-th of them.
+    # Public cards: the k-th of those that no player holds, each with the same probability.
     number = jax.lax.broadcasted_iota(jnp.int32, (most, len(node)), 0)
     child = first[None] + jnp.minimum(number, jnp.maximum(count - 1, 0)[None])
     live = (self.chance_of(child, types) > 0) & (number < count[None])
     before = jnp.cumsum(live, 0)
     return first + (before <= (uniform * before[-1])[None]).sum(0)
+
+
+def abstracted(tree: SamplingTree, sets: np.ndarray) -> SamplingTree:
+  """A tree of host arrays whose tables have a cell for each set of infostates.
+
+  Args:
+    tree: without an abstraction.
+    sets: int[infostates], the set of each, from 0 without gaps; members have the same number of actions.
+  """
+  legal = np.zeros(int(sets.max()) + 1, np.int32)
+  legal[sets] = tree.legal
+  arrays: Any = {"sets": sets.astype(np.int32), "legal": legal}
+  return dataclasses.replace(tree, **arrays)

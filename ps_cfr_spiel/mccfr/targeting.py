@@ -23,7 +23,7 @@ from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Depth, 
 
 
 class Focus(NamedTuple):
-  """Where trajectories are aimed at.
+  """The target of trajectories.
 
   Attributes:
     leads: bool[N], whether a node is a history of the target, or on the way to one. Nodes behind the target
@@ -36,7 +36,7 @@ class Focus(NamedTuple):
 
 
 class Moves(NamedTuple):
-  """How trajectories go on from one depth; K is the most moves at this depth, of players or chance.
+  """The next moves of trajectories at one depth; K is the most moves there, of players or chance.
 
   Attributes:
     plain: [K, B], probabilities of an iteration without a target; zeros where the trajectory has ended.
@@ -98,7 +98,7 @@ def bias(
 def mixture_chooser(
   tree: SamplingTree, uniforms: jax.Array
 ) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
-  """For `outcome.descend` with a focus: samples by uniform numbers [depth, B], chance's moves too."""
+  """A chooser for `outcome.descend` with a focus, by uniform numbers [depth, B]; for chance's moves too."""
 
   def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
     child = tree.first[node] + sample_rows(xi, uniforms[d])

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
-from ps_cfr_spiel.mccfr.columns import matched
-from ps_cfr_spiel.mccfr.loop import Sampler
+from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling, deal_types
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy, sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling, exact_values
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
+from ps_cfr_spiel.mccfr.tables import TreeSampler
 
 
 def sampled_variance(
@@ -28,7 +28,7 @@ def sampled_variance(
 
   Args:
     tree: the nodes.
-    factor: [N, ...] f, what a move's value is multiplied by: its probability under the policy.
+    factor: [N, ...] f, the factor of a move's value: its probability under the policy.
     xi: [N] probability with which the move is sampled.
     values: [N, ...] exact values v.
     baseline: [N, ...] b.
@@ -53,7 +53,7 @@ def sampled_variance(
 DEALS = 64  # deals that a variance is averaged over where types are dealt
 
 
-def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: jax.Array) -> jax.Array:
+def variance(tree: SamplingTree, sampler: TreeSampler, regrets: jax.Array, learned: jax.Array) -> jax.Array:
   """The mean variance of counterfactual values under the current strategies and baseline: [].
 
   Args:
@@ -63,7 +63,7 @@ def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: 
     learned: the learned baseline.
 
   Raises:
-    ValueError: it is not computed for this sampler.
+    ValueError: the variance of this sampler is not computed.
   """
   check_variance(sampler)
   if isinstance(sampler, PublicSampling):
@@ -86,7 +86,7 @@ def variance(tree: SamplingTree, sampler: Sampler, regrets: jax.Array, learned: 
   return jax.lax.map(of_player, jnp.arange(2, dtype=jnp.int32)).mean()
 
 
-def check_variance(sampler: Sampler) -> None:
+def check_variance(sampler: TreeSampler) -> None:
   """Raises ValueError if the sampler's variance is not computed."""
   if not isinstance(sampler, OutcomeSampling | PublicSampling):
     raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
@@ -125,7 +125,7 @@ def history_variance(
     [], the mean of `variance`; [N], Var v~(h) of each history.
   """
   parent, actor = parents(tree)
-  policy = move_policy(tree, matched(regrets, tree.legal)[0], types)
+  policy = move_policy(tree, regret_matching(regrets, tree.legal), types)
   values = history_values(tree, policy, types)
   even = 1 / jnp.maximum(tree.count[parent], 1).astype(policy.dtype)
   xi = sampler.exploration * even + (1 - sampler.exploration) * policy
@@ -136,8 +136,7 @@ def history_variance(
     guess = jnp.zeros_like(values)
   else:
     number = jnp.arange(len(actor))
-    cell = tree.cell[parent] + (0 if tree.deal is None else jnp.where(actor == 0, *types))
-    entry = (number - tree.first[parent]) * tree.cells + cell
+    entry = (number - tree.first[parent]) * tree.cells + tree.cell_at(parent, types)
     entry = jnp.where(actor == CHANCE_NODE, tree.actions * tree.cells + number, entry)
     guess = jnp.where(says(actor, sampler.baseline), learned[entry], 0)
   found = sampled_variance(tree, policy, xi, values, guess)

@@ -1,18 +1,17 @@
-"""Games too large to walk: Monte Carlo CFR on plays or traversals, with tables by key.
+"""Games too large to enumerate: Monte Carlo CFR on plays or traversals, with tables by key.
 
-May use: mccfr and what is below it. `played_game` says what is asked of a game, `samplers` what of a sampler.
-`trajectories` plays a game and `estimates` says what that teaches, `windows` are the moves of one key in a
-flat table; `traversals` has games that traverse themselves, with pruning; `host_game` makes any other game
-one that is played; `loop` runs it all, and `warm_start` says with what it may begin.
+May use: mccfr and what is below it. `simulated_game` is the contract of a game, and `host_game` makes any
+OpenSpiel game one; `samplers` has the tables and the record of a run. `trajectories` plays a game,
+`estimates` value the moves of a play, and `windows` are the moves of one key in a flat table; `traversals`
+are samplers in a game's native code, with pruning. `warm_start` begins a run with the tables of another.
 """
 
-from ps_cfr_spiel.simulated.estimates import Corrected, Estimate, Learned
+from ps_cfr_spiel.simulated.estimates import Corrected, Learned, MoveEstimate
 from ps_cfr_spiel.simulated.host_game import CELLS, DIGEST, KEYS, HostGame, check_keys
-from ps_cfr_spiel.simulated.loop import PlayingState, init, solve
-from ps_cfr_spiel.simulated.played_game import PlayedGame
-from ps_cfr_spiel.simulated.samplers import MILLION, Sampler, table_size
+from ps_cfr_spiel.simulated.samplers import MILLION, KeyTables, Simulation, Tally, table_size
+from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
 from ps_cfr_spiel.simulated.trajectories import Trajectories
-from ps_cfr_spiel.simulated.traversals import PRUNINGS, SAMPLINGS, Traversals
+from ps_cfr_spiel.simulated.traversals import PRUNINGS, NativePlays, Traversals
 from ps_cfr_spiel.simulated.warm_start import taken_over
 
 __all__ = [
@@ -21,19 +20,18 @@ __all__ = [
   "KEYS",
   "MILLION",
   "PRUNINGS",
-  "SAMPLINGS",
   "Corrected",
-  "Estimate",
   "HostGame",
+  "KeyTables",
   "Learned",
-  "PlayedGame",
-  "PlayingState",
-  "Sampler",
+  "MoveEstimate",
+  "NativePlays",
+  "SimulatedGame",
+  "Simulation",
+  "Tally",
   "Trajectories",
   "Traversals",
   "check_keys",
-  "init",
-  "solve",
   "table_size",
   "taken_over",
 ]

@@ -1,11 +1,12 @@
-"""What a trajectory says about the moves of a key: values of all moves from the one that was sampled.
+"""Estimates: values of all moves of a key from the one that was sampled.
 
-Beside every cell the run keeps the *learned value* of its move: a running mean of what trajectories brought
+Beside every cell the run keeps the *learned value* of its move: a running mean of the results of trajectories
 after it, which is the learned baseline of VR-MCCFR (Schmid et al. 2019), by key.
 """
 
 import dataclasses
-from typing import NamedTuple, Protocol
+import math
+from typing import ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ class Node(NamedTuple):
     learned: [B, W], learned values of the moves.
     policy: [B, W], the current policy.
     move: int32[B], the sampled one.
-    chosen: [B], with which probability it was sampled.
+    chosen: [B], the probability with which it was sampled.
     value: [B], estimate of the value after the move.
     weight: [B], 1 / probability of the traverser's sampled moves before.
   """
@@ -33,7 +34,7 @@ class Node(NamedTuple):
   weight: jax.Array
 
 
-class Estimate(Protocol):
+class MoveEstimate(Protocol):
   """A way to estimate: a frozen dataclass (hashable)."""
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -50,12 +51,14 @@ class Estimate(Protocol):
 class Corrected:
   """The estimates of VR-MCCFR, unbiased whatever has been learned (Schmid et al. 2019, eqs. 8 and 9).
 
-  The move that was sampled is corrected by (value - learned) / probability. In long games with many moves
+  The sampled move is corrected by (value - learned) / probability. In long games with many moves
   these corrections are large and rare.
   """
 
+  most_weight: ClassVar[float] = math.inf  # weights are not cut
+
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """See `Estimate`."""
+    """See `MoveEstimate`."""
     sampled = jnp.arange(node.policy.shape[1])[None] == node.move[:, None]
     known = jnp.where(sampled, node.learned, 0).sum(1)
     values = node.learned + jnp.where(sampled, ((node.value - known) / node.chosen)[:, None], 0)
@@ -79,5 +82,5 @@ class Learned:
     check_number("most_weight", self.most_weight, 1, 1e30)
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """See `Estimate`."""
+    """See `MoveEstimate`."""
     return node.learned, node.value, jnp.minimum(node.weight, float(self.most_weight))

@@ -17,7 +17,7 @@ from jax.experimental import io_callback
 
 from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.histories import check_is_game, scale_fault
-from ps_cfr_spiel.simulated.played_game import CHANCE, TERMINAL
+from ps_cfr_spiel.simulated.simulated_game import CHANCE, TERMINAL
 
 KEYS = ("infostate", "observation")
 DIGEST = 16  # bytes of a key
@@ -29,7 +29,7 @@ class Plays(NamedTuple):
 
   Attributes:
     moves: int32[], how many were made, which says whether the host's states are these.
-    actor, first, count: int32[B], see `PlayedGame`.
+    actor, first, count: int32[B], see `SimulatedGame`.
     utility: [B], to player 0, in the dtype of the run.
     full: bool[], whether a key found no place.
   """
@@ -102,7 +102,7 @@ class KeyTable:
 
 @jax.tree_util.register_static
 class HostGame:
-  """See `PlayedGame`; plays go one way, so a state is stepped once.
+  """See `SimulatedGame`; plays go one way, so a state is stepped once.
 
   Attributes:
     game: the game.
@@ -149,7 +149,7 @@ class HostGame:
 
   @property
   def cells(self) -> int:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return self.table.cells
 
   @property
@@ -159,7 +159,7 @@ class HostGame:
 
   @property
   def longest(self) -> int:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return self.game.max_game_length() + self.game.max_chance_nodes_in_history()
 
   def deal(self, key: jax.Array, batch: int) -> Plays:
@@ -167,31 +167,31 @@ class HostGame:
     return self._called(self._begin, batch, jnp.zeros(batch, jnp.int32))
 
   def actor(self, state: Plays) -> jax.Array:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return state.actor
 
   def decision(self, state: Plays) -> tuple[jax.Array, jax.Array]:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return state.first, state.count
 
   def chance(self, state: Plays, uniform: jax.Array) -> jax.Array:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return io_callback(self._chance, jax.ShapeDtypeStruct(uniform.shape, jnp.int32), state.moves, uniform)
 
   def step(self, state: Plays, move: jax.Array) -> Plays:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return self._called(self._step, len(move), state.moves, move)
 
   def utility(self, state: Plays) -> jax.Array:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return state.utility
 
   def full(self, state: Plays) -> jax.Array:
-    """See `PlayedGame`."""
+    """See `SimulatedGame`."""
     return state.full
 
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:
-    """See `PlayedGame`; a key that was never met has its cells behind all others, where nothing is."""
+    """See `SimulatedGame`; a key that was never met has its cells behind all others, where nothing is."""
     known = self.table.known.get(self._digest(state))
     return (self.cells if known is None else known[1]), state.legal_actions()
 

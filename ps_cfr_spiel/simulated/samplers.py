@@ -1,57 +1,98 @@
-"""What a sampler of a played game is, and what it hands to the loop."""
+"""The common ground of samplers of simulated games: their game, their tables, and a record of the run."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ps_cfr_spiel.simulated.played_game import PlayedGame
+from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.mccfr import Turn
+from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
 
 MILLION = 1_000_000
 
 
-class Found(NamedTuple):
-  """What the turn of one traverser brought.
+class Simulation(NamedTuple):
+  """A simulated game, and the opponent if that does not learn.
 
   Attributes:
-    tables: the sampler's, brought up to date.
-    value: [], mean of what the B plays or traversals brought to player 0, or to the traverser where the
-      opponent is fixed.
-    nodes: int32[2], decisions of players that were met: the millions, and the rest.
-    skipped: int32[2], moves that were pruned, likewise.
-    stopped: bool[], whether a limit was reached and the turn was given up.
+    game: on the device.
+    fixed: [S], weights of moves by which the opponent plays in every turn, or None. Samplers learn nothing of
+      that opponent: the average is then of the traverser's policies, a best response in the making.
   """
 
-  tables: Any
+  game: SimulatedGame
+  fixed: jax.Array | None = None
+
+
+class Tally(NamedTuple):
+  """A record of all turns so far.
+
+  Attributes:
+    value: [], the mean result of plays or traversals for player 0, or for the traverser of a fixed opponent.
+    nodes: int32[2], the number of decisions met: the millions, and the rest.
+    skipped: int32[2], the number of pruned moves, likewise.
+    stopped: bool[], whether a limit was reached, so that the tables are of no use.
+  """
+
   value: jax.Array
   nodes: jax.Array
   skipped: jax.Array
   stopped: jax.Array
 
+  @classmethod
+  def empty(cls, dtype: str) -> "Tally":
+    """The record before the first turn, on the host."""
+    nothing: Any = np.zeros((), dtype), np.zeros(2, np.int32), np.zeros(2, np.int32), np.zeros((), bool)
+    return cls(*nothing)
 
-class Sampler(Protocol):
-  """How a game is sampled and learned from: a frozen dataclass (hashable)."""
-
-  def tables(self, zeros: Any) -> Any:
-    """The tables before the first iteration, a NamedTuple with a field `average`; `zeros` is an empty one."""
-    ...
-
-  def __call__(
+  def add(
     self,
-    game: PlayedGame,
-    tables: Any,
-    fixed: jax.Array | None,
-    traverser: jax.Array,
-    iteration: jax.Array,
-    key: jax.Array,
-    batch: int,
-  ) -> Found:
-    """The turn of int32[] `traverser`; pure JAX. Iterations are numbered from 1.
+    turn: Turn,
+    simulation: Simulation,
+    value: jax.Array,
+    nodes: jax.Array,
+    skipped: jax.Array,
+    stopped: jax.Array,
+  ) -> "Tally":
+    """The record after a turn, whose mean result for the traverser is `value`; the rest as in the class."""
+    own = value if simulation.fixed is not None else jnp.where(turn.traverser == 0, value, -value)
+    turns = 2 * turn.iteration.astype(self.value.dtype) - 1 + turn.traverser
+    return Tally(
+      self.value + (own.astype(self.value.dtype) - self.value) / turns,
+      add_counts(self.nodes, nodes),
+      add_counts(self.skipped, skipped),
+      self.stopped | stopped,
+    )
 
-    Of a `fixed` opponent, who plays by these weights of moves [S] in every turn, nothing is learned: the
-    average is then of the traverser's policies, a best response in the making.
-    """
-    ...
+
+class KeyTables(NamedTuple):
+  """The tables of a run, [S] each.
+
+  Attributes:
+    regrets: cumulative; with pruning at least the true ones.
+    average: the sum of policies.
+    learned: the learned values of moves, running means, to their players.
+    visits: how often a move was valued; [0] where the sampler does not count.
+    skipped: how often a move was skipped since it was last valued, iteration t with the average's weight; [0]
+      likewise.
+    tally: the record of the run.
+  """
+
+  regrets: jax.Array
+  average: averages.Sum
+  learned: jax.Array
+  visits: jax.Array
+  skipped: jax.Array
+  tally: Tally
+
+  @classmethod
+  def empty(cls, game: SimulatedGame, dtype: str, counted: bool) -> "KeyTables":
+    """The tables before the first turn, on the host; `counted` says whether visits are counted."""
+    zeros: Any = np.zeros(table_size(game), dtype)
+    counts = zeros if counted else zeros[:0]
+    return cls(zeros, averages.Sum(zeros, zeros), zeros, counts, counts, Tally.empty(dtype))
 
 
 def add_counts(first: jax.Array, second: jax.Array) -> jax.Array:
@@ -60,6 +101,6 @@ def add_counts(first: jax.Array, second: jax.Array) -> jax.Array:
   return jnp.stack([millions + rest // MILLION, rest % MILLION])
 
 
-def table_size(game: PlayedGame) -> int:
-  """The length of tables: the game's cells, and as many more as make the last window fit."""
+def table_size(game: SimulatedGame) -> int:
+  """The length of tables: the game's cells, and enough more for the last window."""
   return game.cells + max(game.widths) - 1

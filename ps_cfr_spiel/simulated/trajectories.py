@@ -1,4 +1,4 @@
-"""Trajectories of a played game: B plays down to their ends, and what they teach on the way back.
+"""Trajectories of a simulated game: B plays down to their ends, and what they teach on the way back.
 
 As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
 a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.mccfr import Sampler, Turn, regret_matching
 from ps_cfr_spiel.simulated import windows
-from ps_cfr_spiel.simulated.estimates import Estimate, Node
-from ps_cfr_spiel.simulated.played_game import CHANCE, PlayedGame
-from ps_cfr_spiel.simulated.samplers import MILLION, Found
+from ps_cfr_spiel.simulated.estimates import MoveEstimate, Node
+from ps_cfr_spiel.simulated.samplers import MILLION, KeyTables, Simulation
+from ps_cfr_spiel.simulated.simulated_game import CHANCE, SimulatedGame
 
 
 class Step(NamedTuple):
-  """Where trajectories stood and how they went on; of many times, with an axis [n] in front.
+  """The nodes and moves of trajectories at one time; of many times, with an axis [n] in front.
 
   Attributes:
     actor: int32[B].
@@ -41,9 +43,9 @@ class Lessons(NamedTuple):
   Attributes:
     regrets: [S], of the traverser's moves.
     policies: [S], of the opponent's; of the traverser's, if the opponent is fixed.
-    values: [S], of what followed the sampled moves, to the actor; a fixed opponent's are left out.
+    values: [S], results after the sampled moves, to the actor; a fixed opponent's are left out.
     visits: [S], how often a move was sampled, likewise.
-    nodes: int32[], how many decisions were met.
+    nodes: int32[], the number of decisions met.
   """
 
   regrets: jax.Array
@@ -53,83 +55,62 @@ class Lessons(NamedTuple):
   nodes: jax.Array
 
 
-class Tables(NamedTuple):
-  """What is kept, [S] each.
-
-  Attributes:
-    regrets: cumulative, never negative (regret matching plus).
-    average: sum of policies, iteration t with weight t ** `gamma`.
-    learned: the learned values of moves, to their players.
-  """
-
-  regrets: jax.Array
-  average: jax.Array
-  learned: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
-class Trajectories:
-  """How trajectories are sampled and read.
+class Trajectories(Sampler):
+  """Plays B games under one strategy profile, and learns from all of them together.
 
   Attributes:
     estimate: of the moves' values.
     exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
     decay: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
-    gamma: iteration t counts t ** gamma in the average.
     decay_power: in iteration t the decay is `decay` * t ** -decay_power.
   """
 
-  estimate: Estimate
+  estimate: MoveEstimate
   exploration: float
   decay: float = 0.05
-  gamma: float = 1.0
   decay_power: float = 0.0
 
-  def tables(self, zeros: Any) -> Tables:
+  def init(self, game: Simulation, dtype: str) -> KeyTables:
     """See `Sampler`."""
-    return Tables(zeros, zeros, zeros)
+    return KeyTables.empty(game.game, dtype, counted=False)
 
-  def __call__(
-    self,
-    game: PlayedGame,
-    tables: Tables,
-    fixed: jax.Array | None,
-    traverser: jax.Array,
-    iteration: jax.Array,
-    key: jax.Array,
-    batch: int,
-  ) -> Found:
-    """See `Sampler`: plays B games under one strategy profile, and then adds their lessons, all at once."""
-    deal, plays = jax.random.split(key)
-    start = game.deal(deal, batch)
-    path, turns, end = self.descend(game, start, tables.regrets, traverser, plays, fixed)
-    lessons = self.ascend(game, path, turns, end, tables.regrets, tables.learned, traverser, fixed)
-    value = game.utility(end).mean().astype(tables.regrets.dtype)
-    return Found(
-      tables=self.update(tables, lessons, iteration, batch),
-      value=value if fixed is None else jnp.where(traverser == 0, value, -value),
-      nodes=jnp.stack([lessons.nodes // MILLION, lessons.nodes % MILLION]),
-      skipped=jnp.zeros(2, jnp.int32),
-      stopped=game.full(end),
+  def decay_at(self, t: jax.Array, dtype: Any) -> jax.Array:
+    """The decay in iteration t, int32[]."""
+    return self.decay * t.astype(dtype) ** -self.decay_power
+
+  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
+    """See `Sampler`."""
+    deal, plays = jax.random.split(turn.random)
+    own, fixed = game
+    start = own.deal(deal, batch)
+    path, turns, end = self.descend(own, start, tables.regrets, turn.traverser, plays, fixed)
+    lessons = self.ascend(own, path, turns, end, tables.regrets, tables.learned, turn.traverser, fixed)
+    value = own.utility(end).mean()
+    nodes = jnp.stack([lessons.nodes // MILLION, lessons.nodes % MILLION])
+    record = jnp.where(turn.traverser == 0, value, -value), nodes, jnp.zeros_like(nodes), own.full(end)
+    return self.update(tables, lessons, turn.iteration, rule, batch)._replace(
+      tally=tables.tally.add(turn, game, *record)
     )
 
-  def update(self, tables: Tables, lessons: Lessons, iteration: jax.Array, batch: int) -> Tables:
-    """Adds the lessons of `batch` plays to the tables.
+  def update(self, tables: KeyTables, lessons: Lessons, t: jax.Array, rule: RM, batch: int) -> KeyTables:
+    """Adds the lessons of `batch` plays in iteration t, int32[], to the tables.
 
     Values that several trajectories brought to one cell count as if they had come one after the other, each
     being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
     """
-    visits = lessons.visits
+    visits, dtype = lessons.visits, lessons.visits.dtype
     mean = lessons.values / jnp.maximum(visits, 1)
-    t = iteration.astype(visits.dtype)
-    step = 1 - (1 - self.decay * t**-self.decay_power) ** visits
-    return Tables(
-      regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, 0),
-      average=tables.average + lessons.policies * (t**self.gamma / batch),
+    step = 1 - (1 - self.decay_at(t, dtype)) ** visits
+    weight = averages.weight(t, rule.gamma, dtype) / batch
+    average = tables.average._replace(excess=tables.average.excess - lessons.policies * weight)
+    return tables._replace(
+      regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, rule.floor),
+      average=average,
       learned=tables.learned + step * (mean - tables.learned),
     )
 
-  def descend(self, game: PlayedGame, start: Any, regrets, traverser, key: jax.Array, fixed=None):
+  def descend(self, game: SimulatedGame, start: Any, regrets, traverser, key: jax.Array, fixed=None):
     """Plays from the states `start` to the end.
 
     Returns:
@@ -157,7 +138,7 @@ class Trajectories:
     number, end, _, path = jax.lax.while_loop(unfinished, turn, begin)
     return path, number, end
 
-  def step(self, game: PlayedGame, state: Any, before, regrets, traverser, key, width: int, fixed):
+  def step(self, game: SimulatedGame, state: Any, before, regrets, traverser, key, width: int, fixed):
     """One move of every play: the step, the states after it, and weight and reach of their next steps."""
     actor = game.actor(state)
     first, count = game.decision(state)
@@ -182,14 +163,14 @@ class Trajectories:
     weights = windows.read(regrets, first, width)
     if fixed is not None:
       weights = jnp.where(own[:, None], weights, windows.read(fixed, first, width))
-    return windows.matched(weights, count)
+    return regret_matching(jnp.where(windows.legal(count, width), weights, 0), count, axis=1)
 
   def sampling(self, probability: jax.Array, count: jax.Array) -> jax.Array:
-    """With which probability the traverser samples a move that the policy plays with [B] `probability`."""
+    """[B], the traverser's sampling probability of a move that the policy plays with `probability`, [B]."""
     return self.exploration / count.astype(probability.dtype) + (1 - self.exploration) * probability
 
   def ascend(self, game, path, turns, end, regrets, learned, traverser, fixed=None) -> Lessons:
-    """What trajectories teach, from their ends back to their first nodes."""
+    """The lessons of trajectories, from their ends back to their first nodes."""
 
     def turn(number, carry):
       value, lessons = carry
@@ -216,21 +197,21 @@ class Trajectories:
     moves, before, weight = self.estimate(node)
     regret = moves - (policy * moves).sum(1, keepdims=True)
     averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(own, reach, 0)
-    told = acts if fixed is None else own
+    valued = acts if fixed is None else own
     cell = first + move
     lessons = Lessons(
       regrets=windows.add(
         lessons.regrets, first, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
       ),
       policies=windows.add(lessons.policies, first, averaged[:, None] * policy),
-      values=lessons.values.at[cell].add(jnp.where(told, sign * value, 0)),
-      visits=lessons.visits.at[cell].add(told.astype(value.dtype)),
+      values=lessons.values.at[cell].add(jnp.where(valued, sign * value, 0)),
+      visits=lessons.visits.at[cell].add(valued.astype(value.dtype)),
       nodes=lessons.nodes + acts.sum(dtype=jnp.int32),
     )
     return jnp.where(acts, sign * before, value), lessons
 
 
-def running(game: PlayedGame, state: Any) -> jax.Array:
+def running(game: SimulatedGame, state: Any) -> jax.Array:
   """bool[B], whether a play goes on."""
   actor = game.actor(state)
   return (actor >= 0) | (actor == CHANCE)

@@ -1,54 +1,40 @@
-"""Traversals of a played game: all moves of one player, one of the other's, and what may be skipped.
+"""Traversals and plays of a game by its own native code, one after the other.
 
 External sampling (Lanctot et al. 2009, Section 3.2) with the pruning of Brown and Sandholm (2015, 2017; Yi
-and Kaneko, Section 2.4), in sampled form. The game traverses itself (`TraversedGame`): billions of decisions
-one after the other are no matter for arrays. Here is what it is asked for.
+and Kaneko, Section 2.4), in sampled form: billions of decisions one after the other do not suit arrays, so
+the game traverses itself (`TraversedGame`).
 
-What the opponent does not play is never visited, since the opponent's moves are sampled: partial pruning is
+The opponent's moves are sampled, so moves that the opponent never plays are not visited: partial pruning is
 part of the method. A move that is not played and has a negative regret may be skipped. Each skipped visit
 adds the most that the move could have brought, U - v, so that the regret that is kept is never below the true
 one, and when it rises above 0 the move is traversed again; regret matching's bound holds for the kept
 regrets, whose increments are as bounded as others'. That is `regret`, for at most T' visits (equation 12, in
-sampled values). With `best_response` what was lent is called in then: the skipped visits are entered with
+sampled values). With `best_response` this loan is then called in: the skipped visits are entered with
 the value that the move has against the opponent's average strategy, by which the opponent plays in the
 subtree that is opened again (11, with the widest x of 10, for which the current strategy below is a T-near
 counterfactual best response). The reach in condition 13 is that of the sampling itself: only visits count.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, Protocol
+import math
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.arguments import MOST
-from ps_cfr_spiel.simulated.played_game import PlayedGame
-from ps_cfr_spiel.simulated.samplers import Found
+from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.mccfr import Sampler, Turn
+from ps_cfr_spiel.simulated.estimates import Corrected, Learned
+from ps_cfr_spiel.simulated.samplers import KeyTables, Simulation
+from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
+from ps_cfr_spiel.simulated.trajectories import Trajectories
 
 PRUNINGS = ("none", "regret", "best_response")
-SAMPLINGS = ("external", "plays")
 
 
-class Tables(NamedTuple):
-  """What is kept, [S] each.
-
-  Attributes:
-    regrets: cumulative; with pruning at least the true ones.
-    average: sum of the opponent's policies, iteration t with weight t ** `gamma`.
-    values: of moves, running means, to their players.
-    visits: how often a move was valued, each visit counted once.
-    skipped: how often it was skipped since it was last valued, iteration t with the same weight.
-  """
-
-  regrets: jax.Array
-  average: jax.Array
-  values: jax.Array
-  visits: jax.Array
-  skipped: jax.Array
-
-
-class TraversedGame(PlayedGame, Protocol):
-  """A played game that traverses itself."""
+class TraversedGame(SimulatedGame, Protocol):
+  """A simulated game that traverses itself."""
 
   def why_unavailable(self) -> str:
     """Why it cannot do so here, "" if it can."""
@@ -56,7 +42,8 @@ class TraversedGame(PlayedGame, Protocol):
 
   def traverse(
     self,
-    tables: Tables,
+    tables: tuple[jax.Array, ...],
+    average: jax.Array,
     fixed: jax.Array | None,
     traverser: jax.Array,
     weight: jax.Array,
@@ -68,14 +55,16 @@ class TraversedGame(PlayedGame, Protocol):
     """Traverses `batch` games one after the other, learning after each; pure JAX.
 
     Args:
-      tables: [S] each.
-      fixed: see `Sampler`; for "plays" alone.
+      tables: regrets, the average's excess (see `averages`), learned values, visits and skipped moves, as in
+        `KeyTables`; these are brought up to date.
+      average: [S], the average itself.
+      fixed: see `Simulation`; for plays alone.
       traverser: int32[].
-      weight: [], of what is learned.
+      weight: [], of this iteration in sums.
       decay: [], weight of the newest value in a running mean.
       key: of JAX's random numbers.
       batch: B.
-      options: `Traversals.numbers`.
+      options: of the sampler.
 
     Returns:
       The tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions and the
@@ -84,76 +73,86 @@ class TraversedGame(PlayedGame, Protocol):
     ...
 
 
-@dataclasses.dataclass(frozen=True)
-class Traversals:
-  """How a game is traversed.
+ESTIMATES = (Learned, Corrected)  # as native code numbers them
+PLAYS = {"sampling": 1, "pruning": 0, "decisions": MOST, "depth": MOST, "most_nodes": MOST}
+EXTERNAL = {"sampling": 0, "estimate": 0, "exploration": 1.0, "most_weight": 1.0, "floor": -math.inf}
 
-  Attributes:
-    sampling: "external": all moves of the traverser, down to the end. "plays": one play, which teaches what
-      `Trajectories` does with `Learned`, or if `corrected` with `Corrected`, but one after the other; regrets
-      are never negative then.
-    pruning: one of `PRUNINGS`, for "external".
-    exploration: share of uniform play in the traverser's moves in "plays".
-    decay: weight of the newest value in a running mean in iteration 1; in "external" the least one.
-    most_weight: where weights are cut in "plays", as in `Learned`; infinite for `Corrected`.
-    most_nodes: decisions after which a traversal is given up.
-    depth: how many decisions of the traverser, one below the other, are traversed in "external"; one play by
-      the current policies follows, from which nothing is learned.
-    at_once: whether "external" learns after every decision, so that a key to which a traversal comes again
-      has another policy, and moves to skip; else after every traversal. A key that forgets nothing comes only
-      once.
-    corrected: see `sampling`.
-    gamma: iteration t counts t ** gamma: in "plays" in the average, in "external" in the regrets too.
-    decay_power: in iteration t the decay is `decay` * t ** -decay_power.
+
+@dataclasses.dataclass(frozen=True)
+class NativePlays(Trajectories):
+  """`Trajectories` in the game's native code: each play teaches before the next one is played.
+
+  The estimate is `Learned` or `Corrected`. A key that comes twice in a play learns from its second visit
+  before its first is valued.
   """
 
-  sampling: str
+  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
+    """See `Sampler`; policies change from one play to the next, also within a turn."""
+    options = {
+      "estimate": ESTIMATES.index(type(self.estimate)),
+      "exploration": float(self.exploration),
+      "most_weight": float(self.estimate.most_weight),
+      "floor": float(rule.floor),
+    }
+    decay = self.decay_at(turn.iteration, tables.regrets.dtype)
+    return _traverse(game, tables, turn, rule, decay, batch, {**PLAYS, **options})
+
+
+@dataclasses.dataclass(frozen=True)
+class Traversals(Sampler):
+  """External sampling: all moves of the traverser, one of the opponent's.
+
+  Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
+
+  Attributes:
+    pruning: one of `PRUNINGS`.
+    decay: least weight of the newest value in a running mean.
+    most_nodes: decisions after which a traversal is given up.
+    depth: most decisions of the traverser, one below the other, that are traversed; one play by the current
+      policies follows, from which nothing is learned.
+    decisions: decisions of the traverser after which the tables learn; they do so after every traversal at
+      the latest. With 1, a key to which a traversal comes again has another policy, and moves to skip. (A key
+      that forgets nothing comes only once.)
+  """
+
   pruning: str
-  exploration: float
   decay: float
-  most_weight: float
   most_nodes: int
   depth: int = MOST
-  at_once: bool = False
-  corrected: bool = False
-  gamma: float = 1.0
-  decay_power: float = 0.0
+  decisions: int = MOST
 
-  def tables(self, zeros: Any) -> Tables:
+  def init(self, game: Simulation, dtype: str) -> KeyTables:
     """See `Sampler`."""
-    return Tables(*[zeros] * len(Tables._fields))
+    return KeyTables.empty(game.game, dtype, counted=True)
 
-  def __call__(
-    self,
-    game: Any,  # a `TraversedGame`
-    tables: Tables,
-    fixed: jax.Array | None,
-    traverser: jax.Array,
-    iteration: jax.Array,
-    key: jax.Array,
-    batch: int,
-  ) -> Found:
+  def scaled(self, tables: KeyTables, scale: jax.Array | float) -> KeyTables:
+    """See `Sampler`."""
+    return tables._replace(regrets=tables.regrets * scale, skipped=tables.skipped * scale)
+
+  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
     """See `Sampler`; policies change from one traversal to the next, also within a turn."""
-    t = iteration.astype(tables.regrets.dtype)
-    learning = t**self.gamma, self.decay * t**-self.decay_power
-    new, values, counts = game.traverse(tables, fixed, traverser, *learning, key, batch, self.numbers())
-    return Found(
-      tables=Tables(*new),
-      value=values.mean() if fixed is not None else jnp.where(traverser == 0, 1, -1) * values.mean(),
-      nodes=counts[:2],
-      skipped=counts[2:4],
-      stopped=counts[4] > 0,
-    )
+    options = {name: getattr(self, name) for name in ("most_nodes", "depth", "decisions")}
+    options["pruning"] = PRUNINGS.index(self.pruning)
+    decay = jnp.asarray(self.decay, tables.regrets.dtype)
+    return _traverse(game, tables, turn, rule, decay, batch, {**EXTERNAL, **options})
 
-  def numbers(self) -> dict[str, Any]:
-    """The fields that stay the same in all iterations, names by their numbers."""
-    return {
-      "sampling": SAMPLINGS.index(self.sampling),
-      "pruning": PRUNINGS.index(self.pruning),
-      "exploration": float(self.exploration),
-      "most_weight": float(self.most_weight),
-      "most_nodes": self.most_nodes,
-      "depth": self.depth,
-      "at_once": int(self.at_once),
-      "corrected": int(self.corrected),
-    }
+
+def _traverse(
+  game: Simulation,
+  tables: KeyTables,
+  turn: Turn,
+  rule: RM,
+  decay: jax.Array,
+  batch: int,
+  options: dict[str, Any],
+) -> KeyTables:
+  """The tables after a turn of native code."""
+  own: Any = game.game  # a `TraversedGame`
+  weight = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype)
+  learning = tables.regrets, tables.average.excess, tables.learned, tables.visits, tables.skipped
+  (regrets, excess, learned, visits, skipped), values, counts = own.traverse(
+    learning, tables.average.average, game.fixed, turn.traverser, weight, decay, turn.random, batch, options
+  )
+  average = tables.average._replace(excess=excess)
+  tally = tables.tally.add(turn, game, values.mean(), counts[:2], counts[2:4], counts[4] > 0)
+  return KeyTables(regrets, average, learned, visits, skipped, tally)

@@ -1,35 +1,41 @@
-"""What a run may begin with: the tables of another game's run, at the keys that both games have.
+"""A warm start: the tables of another game's run, at the keys that both games have.
 
-Yi and Kaneko, Section 4: a large game's first iterations are spared where a smaller one has been learned.
+Yi and Kaneko, Section 4: the tables of a smaller game spare a large game's first iterations.
 """
-
-from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.simulated.samplers import KeyTables
 
-def taken_over(tables: Any, size: int, first: np.ndarray, theirs: np.ndarray, moves: np.ndarray) -> Any:
+LEARNED = ("regrets", "learned", "visits", "skipped")
+
+
+def taken_over(
+  tables: KeyTables, empty: KeyTables, first: np.ndarray, theirs: np.ndarray, moves: np.ndarray
+) -> KeyTables:
   """Tables for a game's first iteration, on the host.
 
   Args:
-    tables: of the other game's run, with a field `average`, which becomes one policy a key: a single visit.
-    size: S, of this game's tables.
+    tables: of the other game's run; its average becomes one policy a key: a single visit.
+    empty: of this game.
     first: int[n], where the window of each of n keys begins in this game.
     theirs: int[n], where it does in the other.
-    moves: int[n], how many cells they have in common.
+    moves: int[n], the number of cells that they have in common.
 
   Returns:
-    Likewise [S] each, zeros at other keys.
+    Likewise, zeros at other keys.
   """
   key = np.repeat(np.arange(len(moves)), moves)
   within = np.arange(len(key)) - (moves.cumsum() - moves)[key]
+  here, there = first[key] + within, theirs[key] + within
 
-  def moved(name: str, table: Any) -> np.ndarray:
-    values = np.asarray(table)[theirs[key] + within]
-    if name == "average":
-      values = values / np.maximum(np.bincount(key, values), np.finfo(values.dtype).tiny)[key]
-    new = np.zeros(size, np.asarray(table).dtype)
-    new[first[key] + within] = values
+  def moved(values: np.ndarray) -> np.ndarray:
+    new = np.zeros(len(empty.regrets), values.dtype)
+    new[here] = values
     return new
 
-  return type(tables)(**{name: moved(name, table) for name, table in tables._asdict().items()})
+  new = {name: moved(np.asarray(table)[there]) for name in LEARNED if len(table := getattr(tables, name))}
+  total = np.asarray(tables.average.total)[there]
+  average = moved(total / np.maximum(np.bincount(key, total), np.finfo(total.dtype).tiny)[key])
+  return empty._replace(average=averages.Sum(average, np.zeros_like(average)), **new)

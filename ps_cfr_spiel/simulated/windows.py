@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr import sample_rows
 
-GROUP = 16  # moves among which one is found at a time
+GROUP = 16  # moves of a group: a move is found in two steps
 
 
 def read(table: jax.Array, first: jax.Array, width: int) -> jax.Array:
@@ -24,18 +24,8 @@ def add(table: jax.Array, first: jax.Array, values: jax.Array) -> jax.Array:
 
 
 def legal(count: jax.Array, width: int) -> jax.Array:
-  """bool[B, W], which cells of its window belong to a key of int32[B] moves."""
+  """bool[B, W], the cells of each window that belong to its key, of int32[B] moves."""
   return jnp.arange(width)[None] < count[:, None]
-
-
-def matched(regrets: jax.Array, count: jax.Array) -> jax.Array:
-  """Regret matching over each row's first `count` moves: windows [B, W] of regrets to policies [B, W]."""
-  own = legal(count, regrets.shape[1])
-  positive = jnp.where(own, jnp.maximum(regrets, 0), 0)
-  total = positive.sum(1, keepdims=True)
-  nothing = total < jnp.finfo(total.dtype).tiny  # false of NaN, which stays NaN
-  uniform = own / jnp.maximum(count, 1).astype(regrets.dtype)[:, None]
-  return jnp.where(nothing, uniform, positive / jnp.where(nothing, 1, total))
 
 
 def sample(policy: jax.Array, uniforms: jax.Array) -> jax.Array:

@@ -15,12 +15,13 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
+from ps_cfr_spiel.cfr import rule_header
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import game_of
 
 # Fields of states with (sums of) probabilities.
-SUMS = ("strategy", "average", "averages", "head_average", "recent", "sums")
+SUMS = ("strategy", "average", "averages", "sums")
 ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
 
@@ -54,7 +55,8 @@ class Resumable(abc.ABC):
     apart = {name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ())}
     parameters = list(inspect.signature(type(self)).parameters.values())[1:]
     names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in apart]
-    return {name: value for name in names if (value := getattr(self, name)) is not None}
+    options = {name: value for name in names if (value := getattr(self, name)) is not None}
+    return options if "rule" not in options else {**options, "rule": rule_header(options["rule"])}
 
   def _arrays(self) -> dict[str, np.ndarray]:
     """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""

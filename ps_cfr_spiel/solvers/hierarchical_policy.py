@@ -12,9 +12,9 @@ from ps_cfr_spiel.hierarchical import (
   DealtAbstraction,
   DealtGame,
   Strategy,
-  Tables,
+  StrategyTables,
   evaluate_strategies,
-  first_cells,
+  line_cells,
 )
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing, probabilities_at
 from ps_cfr_spiel.tree import Evaluation
@@ -34,15 +34,15 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     game: pyspiel.Game,
     dealt: DealtGame,
     abstraction: DealtAbstraction,
-    tables: Tables,
+    tables: StrategyTables,
     info: Mapping[str, Any],
   ):
     """`dealt` is the form of `game`; negative weights count as 0."""
     super().__init__(game, [0, 1])
     self.abstraction, self.info = abstraction, dict(info)
-    self.tables = Tables(*(np.maximum(table, 0) for table in tables))
+    self.tables = StrategyTables(*(np.maximum(table, 0) for table in tables))
     self._dealt = dealt
-    self._cells = first_cells(dealt, abstraction.sizes)
+    self._cells = line_cells(dealt, abstraction.sizes)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state; see `policy.probabilities_at`."""
@@ -70,7 +70,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def rounded(self, how: PostProcessing | str) -> "HierarchicalPolicy":
     """The same policy, rounded before it is played; see `policy.post_process`."""
     how = parse_post_processing(how) if isinstance(how, str) else how
-    tables = Tables(*(np.array(table) for table in self.tables))
+    tables = StrategyTables(*(np.array(table) for table in self.tables))
     form, sizes = self._dealt.form, self.abstraction.sizes
     for line, state in enumerate(self._states()):
       if (player := int(form.player[line])) < 0:

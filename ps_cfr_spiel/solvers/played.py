@@ -1,7 +1,4 @@
-"""Games too large to walk, in OpenSpiel's shape, over `simulated.solve`.
-
-What solvers of played games share, and `PlayedExternalSolver`, which learns from traversals.
-"""
+"""Solvers of games too large to enumerate: their base class, and external sampling."""
 
 from typing import Any
 
@@ -9,7 +6,7 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import simulated
+from ps_cfr_spiel import mccfr, simulated
 from ps_cfr_spiel.arguments import (
   MOST,
   check_count,
@@ -17,39 +14,42 @@ from ps_cfr_spiel.arguments import (
   check_number,
   check_option,
 )
+from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.mccfr import Sampler
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.simulated import (
   PRUNINGS,
   HostGame,
-  PlayedGame,
-  Sampler,
+  KeyTables,
+  SimulatedGame,
+  Simulation,
   Trajectories,
   Traversals,
-  table_size,
 )
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
 STATE, STEP = 2_000, 12  # bytes of a play's state, roughly; numbers kept of each of its moves
-SAVED_KEYS = ("digests", "players", "counts")  # what files keep of the keys of a game on the host
 UPDATES = ("auto", "together", "at_once")
+SAVED_KEYS = ("digests", "players", "counts")  # arrays in files: the keys of a game on the host
 FIXED = "against"  # likewise, the weights of a fixed opponent's moves
 
 
 class LimitReachedError(RuntimeError):
-  """A run came to a limit that was set for it; it is as it was before."""
+  """The run reached a limit; its state is unchanged."""
 
 
 class PlayedSolver(Solver[PlayedPolicy]):
-  """What the solvers of played games share.
+  """A solver of a simulated game.
 
-  Their policies cannot be evaluated exactly; matches say how good they are (`evaluation.matches`).
+  Exact evaluation is not available; matches measure the strength of the policies (`evaluation.matches`).
 
   Attributes:
-    game: a game with a method `played_form`, which is that of `PlayedGame`; or, for plays, any other.
+    game: a game with a method `played_form`, which makes a `SimulatedGame`; or, for plays, any other.
+    rule: regret matching (`RM`) or regret matching plus (`RMPlus`), with the average's gamma.
     batch: plays or traversals of each player's turn; an iteration has 2 x batch.
     seed: of the random numbers.
     dtype: "float32" or "float64".
@@ -57,29 +57,32 @@ class PlayedSolver(Solver[PlayedPolicy]):
 
   batch: int
   seed: int
+  rule: RM
   _sampler: Sampler
-  _host: PlayedGame
+  _host: SimulatedGame
   _fixed: np.ndarray | None = None
 
   def _begin(
-    self, game: pyspiel.Game, host: PlayedGame, sampler: Sampler, batch: int, seed: int, dtype: str
+    self, game: pyspiel.Game, host: SimulatedGame, sampler: Sampler, batch: int, seed: int, dtype: str
   ) -> None:
-    """Makes the tables; `_fixed` is set, if the opponent is."""
+    """Makes the tables; sets every attribute but `rule` and, if the opponent is fixed, `_fixed`."""
     self.game, self._host, self._sampler = game, host, sampler
     self.batch, self.seed = check_count("batch", batch, 1), check_integer("seed", seed, 0)
     self.dtype = check_dtype(dtype)
     self._check_memory()
     with precision(self.dtype):
-      self._played, self._opponent = to_device((self._host, self._fixed), self.dtype)
-      self._state = simulated.init(self._host, sampler, self.seed, self.dtype)
+      self._simulation = to_device(Simulation(host, self._fixed), self.dtype)
+      self._state = mccfr.init(Simulation(host), sampler, self.seed, self.dtype)
 
   def _check_memory(self) -> None:
     """TooLarge, a ValueError, if the tables or the plays of a batch would not fit into what is free."""
     game, host = self.game, self._host
     number = np.dtype(self.dtype).itemsize
-    tables = len(jax.tree.leaves(self._sampler.tables(np.zeros(1))))
-    needs = {"for tables, before and after a part of a run": 2 * tables * number * table_size(host)}
-    if isinstance(self._sampler, Trajectories):  # others play one after the other
+    tables = self._sampler.init(Simulation(host), self.dtype)  # zeros that take no memory before their use
+    needs = {
+      "for tables, before and after a part of a run": 2 * sum(x.nbytes for x in jax.tree.leaves(tables))
+    }
+    if type(self._sampler) is Trajectories:  # others play one after the other
       needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * host.longest)
     what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.batch:,}"
     check_needs(what, needs, None, ADVICE)
@@ -92,31 +95,35 @@ class PlayedSolver(Solver[PlayedPolicy]):
   @property
   def nodes(self) -> int:
     """Decisions of players met so far."""
-    return _counted(self._state.nodes)
+    return _counted(self._tally.nodes)
 
   @property
   def skipped(self) -> int:
-    """Moves that were pruned so far; what would have followed them is not counted."""
-    return _counted(self._state.skipped)
+    """Pruned moves so far, without the moves that would have followed."""
+    return _counted(self._tally.skipped)
 
   @property
   def game_value(self) -> float:
-    """The mean of all iterations of what plays brought to player 0; against an agent, to the learner."""
-    return float(self._state.value)
+    """The mean result of all plays for player 0; against an agent, for the learner."""
+    return float(self._tally.value)
+
+  @property
+  def _tally(self) -> simulated.Tally:
+    return self._state.tables.tally
 
   @property
   def against(self) -> PlayedPolicy | None:
-    """The agent that plays the other side, if that does not learn too."""
+    """The agent that plays the other side, or None if that side learns too."""
     return None if self._fixed is None else PlayedPolicy(self.game, self._host, self._fixed, {})
 
   def start_from(self, earlier: "PlayedSolver") -> None:
-    """Takes over, before the first iteration, what a run of a smaller game has learned at keys of this one.
+    """Takes over, before the first iteration, the tables of a smaller game's run at the keys of this game.
 
-    Its average policy counts as one visit in the first iteration, the other tables are taken as they are. So
-    the bounds that hold for a run begun with nothing do not hold for this one.
+    The average policy counts as one visit in the first iteration, the other tables as they are. So the bounds
+    of a run that begins with empty tables do not hold for this one.
 
     Raises:
-      ValueError: this run has begun, or the other is of a game without these keys, or learned in another way.
+      ValueError: this run has begun, or the games share no keys, or the other solver learns in another way.
     """
     if self.iteration:
       raise ValueError(
@@ -124,17 +131,22 @@ class PlayedSolver(Solver[PlayedPolicy]):
       )
     if not isinstance(earlier, PlayedSolver):
       raise ValueError(f"start_from: expected a solver of a played game, got {type(earlier).__name__}.")
-    mine, theirs = self._state.tables, earlier._state.tables
     host: Any = self._host
     if not (hasattr(host, "shared") and type(earlier._host) is type(host)):
       raise ValueError(
         f"start_from: {self.game} shares no keys with {earlier.game}; one game of cheat does with another."
       )
-    if not (isinstance(earlier, type(self)) and type(theirs) is type(mine)):
+    if not isinstance(earlier, type(self)):
       raise ValueError(f"start_from: {earlier.description} has not learned as {self.description} does.")
-    tables = simulated.taken_over(theirs, table_size(host), *host.shared(earlier._host))
+    theirs: KeyTables = earlier._sampler.scaled(earlier._state.tables, earlier._unit)
+    tables = simulated.taken_over(theirs, self._state.tables, *host.shared(earlier._host))
     with precision(self.dtype):
       self._state = self._state._replace(tables=to_device(tables, self.dtype))
+
+  @property
+  def _unit(self) -> float:
+    """The factor by which sums with weights t ** gamma are larger than the tables hold them (`averages`)."""
+    return float(2 ** (max(self.iteration, 1).bit_length() - 1)) ** self.rule.gamma
 
   def summary(self):
     """The number of cells and the bytes of the tables, as lines of text."""
@@ -143,13 +155,13 @@ class PlayedSolver(Solver[PlayedPolicy]):
     return report({"game": self.game, "cells": cells, "tables": f"{tables / 1e6:,.3g} MB"})
 
   def _step(self, state, iterations):
-    options = {"sampler": self._sampler, "batch": self.batch}
-    return simulated.solve(self._played, state, iterations, self._opponent, **options)
+    options = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch}
+    return mccfr.run(self._simulation, state, iterations, **options)
 
   def _advance(self, iterations):
     before = self._state
     super()._advance(iterations)
-    if bool(self._state.stopped):
+    if bool(self._tally.stopped):
       self._state = before
       raise LimitReachedError(self._limit())
 
@@ -160,27 +172,27 @@ class PlayedSolver(Solver[PlayedPolicy]):
     return {**fixed, **dict(zip(SAVED_KEYS, self._host.table.arrays(), strict=True))}
 
   def _obstacle(self):
-    return "its run had stopped at a limit, where none is saved" if self._state.stopped else None
+    return "its run had stopped at a limit; no run is saved there" if self._tally.stopped else None
 
   def _limit(self) -> str:
-    """Which limit a run came to, and what to do."""
+    """The message of a limit that was reached: the limit, and how to go on."""
     raise NotImplementedError
 
   def _policy(self, average):
     tables = self._state.tables
-    own = np.array(tables.average if average else tables.regrets)
+    own = np.array(tables.average.total if average else tables.regrets)
     return PlayedPolicy(self.game, self._host, own, self._policy_info(average))
 
 
 class PlayedExternalSolver(PlayedSolver):
-  """Monte Carlo CFR on traversals of a game that cannot be walked; see `simulated.Traversals`.
+  """External sampling, with linear weights, of a game that is not enumerated; see `simulated.Traversals`.
 
   Attributes:
     pruning: "none", "regret" or "best_response".
     decay: least weight of the newest value of a move in its running mean.
     most_nodes: decisions after which a traversal is given up.
     updates: "at_once" or "together", see `__init__`.
-    depth: how many decisions of the traverser are traversed before the rest is played; None: all.
+    depth: most decisions of the traverser that are traversed before the rest is played; None: all.
     game, batch, seed, dtype: see `PlayedSolver`.
   """
 
@@ -221,10 +233,10 @@ class PlayedExternalSolver(PlayedSolver):
     host = played_form(game)
     check_traversed(game, host)
     self.updates = "together" if check_option("updates", updates, UPDATES) == "together" else "at_once"
-    at_once = self.updates == "at_once"
+    self.rule = RM(gamma=1.0)
     self.depth = None if depth is None else check_count("depth", depth, 1)
-    limits = self.most_nodes, self.depth or MOST
-    sampler = Traversals("external", self.pruning, 1, self.decay, 1, *limits, at_once)
+    limits = self.most_nodes, self.depth or MOST, 1 if self.updates == "at_once" else MOST
+    sampler = Traversals(self.pruning, self.decay, *limits)
     self._begin(game, host, sampler, batch, seed, dtype)
 
   def _limit(self):
@@ -235,8 +247,8 @@ class PlayedExternalSolver(PlayedSolver):
     )
 
 
-def played_form(game: pyspiel.Game) -> PlayedGame:
-  """The game on arrays; ValueError if it has no such form."""
+def played_form(game: pyspiel.Game) -> SimulatedGame:
+  """The game on arrays; ValueError for a game without that form."""
   if not hasattr(game, "played_form"):
     raise ValueError(f"{game} has no played_form(), rules that can be traversed; cheat for two has one.")
   form: Any = game
@@ -250,7 +262,7 @@ def obstacle_of(host: Any) -> str:
   )
 
 
-def check_traversed(game: pyspiel.Game, host: PlayedGame) -> None:
+def check_traversed(game: pyspiel.Game, host: SimulatedGame) -> None:
   """ValueError if a game cannot traverse itself."""
   if reason := obstacle_of(host):
     raise ValueError(f"{game} cannot be traversed here: {reason}.")

@@ -1,14 +1,14 @@
 """Monte Carlo CFR on plays of a game too large to walk: of both sides, or against an agent that is fixed."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import storage
-from ps_cfr_spiel.arguments import MOST, check_exploration, check_number, check_option
+from ps_cfr_spiel import mccfr, storage
+from ps_cfr_spiel.arguments import check_exploration, check_number, check_option
+from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.device import check_dtype, check_finite
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.simulated import (
@@ -17,9 +17,9 @@ from ps_cfr_spiel.simulated import (
   Corrected,
   HostGame,
   Learned,
-  PlayedGame,
+  NativePlays,
+  SimulatedGame,
   Trajectories,
-  Traversals,
   check_keys,
   table_size,
 )
@@ -35,6 +35,7 @@ from ps_cfr_spiel.solvers.played import (
 from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 
 ESTIMATES = ("learned", "corrected")
+DEFAULT_RULE = RMPlus(gamma=4.0)
 
 
 class PlayedMCCFRSolver(PlayedSolver):
@@ -47,10 +48,9 @@ class PlayedMCCFRSolver(PlayedSolver):
     decay: weight of the newest value in a learned one in iteration 1.
     decay_power: in iteration t it is decay * t ** -decay_power.
     most_weight: where the weights of "learned" are cut.
-    gamma: iteration t counts t ** gamma in the average.
     key, cells: of `simulated.HostGame`; None for a game with a played form.
     against: the agent that the other side plays by, if it does not learn too.
-    game, batch, seed, dtype: see `PlayedSolver`.
+    game, rule, batch, seed, dtype: see `PlayedSolver`.
   """
 
   _apart = ("keys", FIXED)
@@ -70,7 +70,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     cells: int | None = None,
     keys: Sequence[np.ndarray] | None = None,
     against: PlayedPolicy | np.ndarray | None = None,
-    gamma: float = 4.0,
+    rule: str | RM = DEFAULT_RULE,
     decay_power: float = 0.4,
   ):
     """Makes the tables; nothing is compiled yet.
@@ -98,8 +98,8 @@ class PlayedMCCFRSolver(PlayedSolver):
       keys: those of an earlier run of such a game, from its file.
       against: an agent for this game that plays the other side, in both seats, and does not learn: what is
         learned is a best response to it. Or an agent's table of this game, from a file.
-      gamma: from 0 to 10. At 1 the average is linear; the larger, the sooner the strategies of a run's
-        beginning are forgotten.
+      rule: "rm", "rm+", `RM` or `RMPlus` with any gamma. At gamma 1 the average is linear; the larger, the
+        sooner the strategies of a run's beginning are forgotten.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be played so, or its tables do not
@@ -113,7 +113,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     if estimate == "learned" and decay == 0:
       raise ValueError("decay=0 learns no values; estimate='learned' needs a decay above 0.")
     self.most_weight = Learned(most_weight).most_weight
-    self.gamma = check_number("gamma", gamma, 0, 10)
+    self.rule = mccfr.check_rule(rule)
     self.decay_power = check_number("decay_power", decay_power, 0, 1)
     self.updates = check_option("updates", updates, UPDATES)
     if isinstance(against, PlayedPolicy):
@@ -124,15 +124,11 @@ class PlayedMCCFRSolver(PlayedSolver):
     batch = (256 if isinstance(host, HostGame) else 4096) if batch is None else batch
     if self.updates == "auto":
       self.updates = "together" if obstacle_of(host) else "at_once"
-    corrected, numbers = estimate == "corrected", (self.exploration, self.decay)
-    powers: dict[str, Any] = {"gamma": self.gamma, "decay_power": self.decay_power}
-    if self.updates == "together":
-      values = Corrected() if corrected else Learned(most_weight)
-      sampler = Trajectories(values, *numbers, **powers)
-    else:
-      most = math.inf if corrected else self.most_weight
-      sampler = Traversals("plays", "none", *numbers, most, MOST, corrected=corrected, **powers)
+    if self.updates == "at_once":
       check_traversed(game, host)
+    kind = Trajectories if self.updates == "together" else NativePlays
+    values = Corrected() if estimate == "corrected" else Learned(most_weight)
+    sampler = kind(values, self.exploration, self.decay, self.decay_power)
     self._begin(game, host, sampler, batch, seed, dtype)
 
   def _limit(self):
@@ -150,7 +146,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     return options
 
 
-def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> PlayedGame:
+def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> SimulatedGame:
   """The game's own played form, or its states on the host; ValueError if neither can be had."""
   if not hasattr(game, "played_form"):
     return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
@@ -172,7 +168,7 @@ def _agent_keys(game: pyspiel.Game, agent: PlayedPolicy, key: Any) -> tuple[Any,
   return agent.played.key, agent.played.table.arrays()
 
 
-def _agent_table(host: PlayedGame, agent: PlayedPolicy | np.ndarray, dtype: str) -> np.ndarray:
+def _agent_table(host: SimulatedGame, agent: PlayedPolicy | np.ndarray, dtype: str) -> np.ndarray:
   """An agent's weights of moves [S], none where it has not been; ValueError if they do not fit."""
   table = np.zeros(table_size(host), check_dtype(dtype))
   if isinstance(agent, PlayedPolicy):

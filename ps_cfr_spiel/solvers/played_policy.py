@@ -8,7 +8,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.policy import probabilities_at
-from ps_cfr_spiel.simulated import PlayedGame
+from ps_cfr_spiel.simulated import SimulatedGame
 
 
 class PlayedPolicy(openspiel_policy.Policy):
@@ -20,7 +20,7 @@ class PlayedPolicy(openspiel_policy.Policy):
     info: what is known of its making.
   """
 
-  def __init__(self, game: pyspiel.Game, played: PlayedGame, table: np.ndarray, info: Mapping[str, Any]):
+  def __init__(self, game: pyspiel.Game, played: SimulatedGame, table: np.ndarray, info: Mapping[str, Any]):
     """`played` is the form of `game` whose cells `table` has; negative weights count as 0."""
     super().__init__(game, [0, 1])
     self.table, self.info = np.maximum(table, 0), dict(info)

@@ -130,7 +130,6 @@ class PSCFRSolver(TreeSolver):
   def _options(self):
     return {
       **super()._options(),
-      "rule": rule_header(self.rule),
       **({} if self.abstraction is None else {"abstraction": self.abstraction.key}),
       **({} if self.locks is None else {"locks": list(self.locks.public_states)}),
     }

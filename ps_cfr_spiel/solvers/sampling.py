@@ -1,11 +1,14 @@
-"""Sampling solvers in the shape of OpenSpiel's, over `mccfr.solve`."""
+"""Sampling solvers in the shape of OpenSpiel's, over `mccfr.run`."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
 from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
+from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import build_tree, check_needs
 from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
 from ps_cfr_spiel.histories import LIMIT
@@ -16,53 +19,42 @@ from ps_cfr_spiel.mccfr import (
   OracleBaseline,
   OutcomeSampling,
   PublicSampling,
-  Sampler,
-  SamplingState,
-  SamplingTree,
+  TreeSampler,
   ZeroBaseline,
   variance,
 )
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
+from ps_cfr_spiel.tree import PublicTree
 
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
 ADVICE = "Choose a smaller batch or, since tables grow with it, smaller parameters of the game"
 
 
-class Loop(NamedTuple):
-  """What `mccfr.solve` is called with: for measurements that run or read many loops at once.
-
-  Attributes:
-    tree: on the device.
-    state: at present.
-    method: the keyword arguments `sampler`, `batch` and `plus`.
-  """
-
-  tree: SamplingTree
-  state: SamplingState
-  method: dict[str, Any]
-
-
 class SamplingSolver(TreeSolver):
-  """Monte Carlo CFR with any sampler; the other classes of this file are this one with published samplers.
+  """Monte Carlo CFR with any sampler on a sampling tree; the other solvers of this file name published ones.
 
   Attributes:
     game, tree, dtype: as of every solver.
     sampler: how trajectories are sampled.
-    plus: regret matching plus with linear averaging; else regret matching with uniform averaging.
+    rule: regret matching (`RM`) or regret matching plus (`RMPlus`).
     batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
       thus samples 2 x batch trajectories.
     seed: of the random numbers.
+    abstraction: as arrays, or None.
     leaves, public_states, limit: how the tree was built.
     iteration: iterations done.
+    sampling_tree: the tree that is sampled, on the device.
   """
+
+  _apart = ("abstraction",)
 
   def __init__(
     self,
     game: pyspiel.Game,
-    sampler: Sampler,
-    plus: bool = False,
+    sampler: TreeSampler,
+    rule: str | RM = "rm",
     batch: int = 1,
     seed: int = 0,
     dtype: str = "float32",
@@ -70,13 +62,14 @@ class SamplingSolver(TreeSolver):
     public_states: str = "closure",
     limit: int = LIMIT,
     memory: float | None = None,
+    abstraction: Key | str | Abstraction | None = None,
   ):
     """Builds the trees; nothing is compiled yet.
 
     Args:
       game: from `pyspiel.load_game`.
-      sampler: a frozen dataclass; see `mccfr.Sampler`. Files hold only its name: `load` needs it again.
-      plus: see the class.
+      sampler: a frozen dataclass; see `mccfr.TreeSampler`. Files hold only its name: `load` needs it again.
+      rule: "rm", with uniform averaging; "rm+", with linear averaging; or `RM` or `RMPlus` with any gamma.
       batch: see the class.
       seed: see the class.
       dtype: "float32" or "float64".
@@ -84,6 +77,8 @@ class SamplingSolver(TreeSolver):
       public_states: see `build_tree`.
       limit: see `build_tree`.
       memory: see `build_tree`.
+      abstraction: infostates that share a strategy, as `PSCFRSolver` takes it. Policies and exploitability
+        are those of the whole game.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -91,44 +86,56 @@ class SamplingSolver(TreeSolver):
     if isinstance(sampler, type) or not hasattr(sampler, "sampling_tree"):
       raise ValueError(f"Expected a sampler such as OutcomeSampling(ZeroBaseline()), got {sampler!r}.")
     self.game, self.sampler = game, sampler
-    self.dtype, self.plus = check_dtype(dtype), check_flag("plus", plus)
+    self.dtype, self.rule = check_dtype(dtype), mccfr.check_rule(rule)
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
     self.leaves, self.public_states, self.limit = leaves, public_states, limit
     self.tree = build_tree(game, leaves, public_states, limit, memory=memory)
+    self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     with waiting("Building the tree to sample from"):
       sampling_tree = sampler.sampling_tree(game, self.tree)
+      if self.abstraction is not None:
+        sampling_tree = mccfr.abstracted(sampling_tree, _set_of_each(self.tree, self.abstraction))
     needs = mccfr.memory_needs(sampling_tree, sampler, self.batch, self.dtype)
     check_needs(f"{self.name} on {game} with batch={self.batch:,}", needs, memory, ADVICE)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
-      self._sampling_tree = to_device(sampling_tree, self.dtype)
-      self._state = mccfr.init(self._sampling_tree, sampler, self.seed, self.dtype)
+      self.sampling_tree = to_device(sampling_tree, self.dtype)
+      self._state = mccfr.init(self.sampling_tree, sampler, self.seed, self.dtype)
 
-  def loop(self) -> Loop:
-    """The run as `mccfr.solve` takes it."""
-    method = {"sampler": self.sampler, "batch": self.batch, "plus": self.plus}
-    return Loop(self._sampling_tree, self._state, method)
+  @property
+  def method(self) -> dict[str, Any]:
+    """The keyword arguments of `mccfr.run` and `mccfr.iterate`."""
+    return {"sampler": self.sampler, "rule": self.rule, "batch": self.batch}
 
   def variance(self) -> float:
     """Mean variance of the sampled counterfactual values at present; see `mccfr.variance`.
 
     Raises:
-      ValueError: it is not computed for this sampler.
+      ValueError: the variance of this sampler is not computed.
     """
     with precision(self.dtype):
-      return float(_variance(self._sampling_tree, self._state, sampler=self.sampler))
+      return float(_variance(self.sampling_tree, self._state.tables, sampler=self.sampler))
 
   def _step(self, state, iterations):
-    tree, _, method = self.loop()
-    return mccfr.solve(tree, state, iterations, **method)
+    return mccfr.run(self.sampling_tree, state, iterations, **self.method)
 
   def _strategies(self, average):
-    tree, state, method = self.loop()
-    return mccfr.average_strategy(tree, state, **method) if average else mccfr.current_strategy(tree, state)
+    tables = self._state.tables
+    return mccfr.strategies(self.sampling_tree, tables.average.total if average else tables.regrets)
 
   def _options(self):
     options = super()._options()
-    return {**options, "sampler": repr(self.sampler)} if "sampler" in options else options
+    if "sampler" in options:
+      options["sampler"] = repr(self.sampler)
+    return options if self.abstraction is None else {**options, "abstraction": self.abstraction.key}
+
+  def _arrays(self):
+    return {} if self.abstraction is None else to_arrays(self.abstraction)
+
+  @classmethod
+  def _arguments(cls, file):
+    options = super()._arguments(file)
+    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
 
 
 class VRMCCFRSolver(SamplingSolver):
@@ -141,7 +148,7 @@ class VRMCCFRSolver(SamplingSolver):
     self,
     game: pyspiel.Game,
     baseline: str = "learned",
-    plus: bool = False,
+    rule: str | RM = "rm",
     exploration: float = 0.6,
     decay: float = 0.5,
     batch: int = 1,
@@ -153,19 +160,20 @@ class VRMCCFRSolver(SamplingSolver):
     public_states: str = "closure",
     limit: int = LIMIT,
     memory: float | None = None,
+    abstraction: Key | str | Abstraction | None = None,
   ):
     """Builds the trees; nothing is compiled yet.
 
     Args:
       game: from `pyspiel.load_game`.
       baseline: "learned", "zero" or "oracle"; see `baselines`.
-      plus: see `SamplingSolver`.
+      rule: see `SamplingSolver`.
       exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
       decay: weight of the newest value in a learned baseline.
       batch: see `SamplingSolver`.
       seed: see `SamplingSolver`.
       dtype: "float32" or "float64".
-      trajectories: what is sampled. "histories": single histories, in any game; "public": lines of public
+      trajectories: "histories": single histories, in any game; "public": lines of public
         moves, uniformly, all types on them being updated (the form in which the method was published), in
         games whose private information is dealt once and whose moves are all public.
       chance_baseline: whether a learned baseline covers chance nodes too.
@@ -173,6 +181,7 @@ class VRMCCFRSolver(SamplingSolver):
       public_states: see `build_tree`.
       limit: see `build_tree`.
       memory: see `build_tree`.
+      abstraction: see `SamplingSolver`.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the game cannot be compiled.
@@ -181,7 +190,8 @@ class VRMCCFRSolver(SamplingSolver):
     self.exploration, self.decay = check_exploration(exploration), decay
     self.trajectories, self.chance_baseline = trajectories, chance_baseline
     sampler = _make_sampler(trajectories, self.baseline, exploration)
-    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit, memory)
+    trees = leaves, public_states, limit, memory, abstraction
+    super().__init__(game, sampler, rule, batch, seed, dtype, *trees)
 
   def _options(self):
     return {**super()._options(), "baseline": self.baseline.name}
@@ -196,7 +206,7 @@ class OutcomeSamplingSolver(SamplingSolver):
   def __init__(
     self,
     game: pyspiel.Game,
-    plus: bool = False,
+    rule: str | RM = "rm",
     exploration: float = 0.6,
     batch: int = 1,
     seed: int = 0,
@@ -206,11 +216,13 @@ class OutcomeSamplingSolver(SamplingSolver):
     public_states: str = "closure",
     limit: int = LIMIT,
     memory: float | None = None,
+    abstraction: Key | str | Abstraction | None = None,
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
     self.exploration, self.trajectories = check_exploration(exploration), trajectories
     sampler = _make_sampler(trajectories, ZeroBaseline(), exploration)
-    super().__init__(game, sampler, plus, batch, seed, dtype, leaves, public_states, limit, memory)
+    trees = leaves, public_states, limit, memory, abstraction
+    super().__init__(game, sampler, rule, batch, seed, dtype, *trees)
 
 
 class ExternalSamplingSolver(SamplingSolver):
@@ -222,7 +234,7 @@ class ExternalSamplingSolver(SamplingSolver):
   def __init__(
     self,
     game: pyspiel.Game,
-    plus: bool = False,
+    rule: str | RM = "rm",
     batch: int = 1,
     seed: int = 0,
     dtype: str = "float32",
@@ -230,24 +242,38 @@ class ExternalSamplingSolver(SamplingSolver):
     public_states: str = "closure",
     limit: int = LIMIT,
     memory: float | None = None,
+    abstraction: Key | str | Abstraction | None = None,
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
-    super().__init__(game, ExternalSampling(), plus, batch, seed, dtype, leaves, public_states, limit, memory)
+    trees = leaves, public_states, limit, memory, abstraction
+    super().__init__(game, ExternalSampling(), rule, batch, seed, dtype, *trees)
 
 
 @jit(static_argnames=("sampler",))
-def _variance(tree, state, *, sampler):
-  return variance(tree, sampler, state.regrets, state.learned)
+def _variance(tree, tables, *, sampler):
+  return variance(tree, sampler, tables.regrets, tables.learned)
+
+
+def _set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
+  """int[infostates]: the set of each infostate, in the order of a sampling tree and without gaps."""
+  numbers, first = [np.zeros(0, int)], 0
+  for own, parts in zip(tree.players, bind(tree, abstraction), strict=True):
+    sets, tables = as_sets(own, parts, parts.columns(len(own.buckets)).tolist()), []
+    for cells, (_, columns, _) in zip(sets.cells, sets.shapes, strict=True):
+      tables.append(first + cells[None])
+      first += columns
+    numbers += [block.ravel() for block in own.split(tables)]
+  return np.unique(np.concatenate(numbers), return_inverse=True)[1]
 
 
 def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
-  """A baseline by its name; ValueError if there is none, or its options are wrong."""
+  """A baseline by its name; ValueError for an unknown name or wrong options."""
   check_option("baseline", name, BASELINES)
-  learned = LearnedBaseline(decay, check_flag("chance_baseline", chance))  # checked whichever is asked for
+  learned = LearnedBaseline(decay, check_flag("chance_baseline", chance))  # checked for all names
   return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
 
 
-def _make_sampler(trajectories: Any, baseline: Baseline, exploration: float) -> Sampler:
-  """A sampler by the name of its trajectories; ValueError if there is none."""
+def _make_sampler(trajectories: Any, baseline: Baseline, exploration: float) -> TreeSampler:
+  """A sampler by the name of its trajectories; ValueError for an unknown name."""
   check_option("trajectories", trajectories, TRAJECTORIES)
   return PublicSampling(baseline) if trajectories == "public" else OutcomeSampling(baseline, exploration)

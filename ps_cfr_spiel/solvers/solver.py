@@ -12,6 +12,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
+from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.device import check_finite, precision, trim_heap
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
@@ -83,6 +84,8 @@ class Solver(Resumable, Generic[Policy]):
     options = {
       k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
     }
+    if "rule" in options:
+      options["rule"] = make_rule(options["rule"])
     return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
 
   def compile(self, progress: bool | None = None) -> None:

@@ -2,8 +2,10 @@
 
 import functools
 import itertools
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
@@ -13,13 +15,38 @@ from ps_cfr_spiel.games.cheat import native
 from test_arrays import dealt
 
 import ps_cfr_spiel
+from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.cfr import RM, RMPlus, averages
+from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.simulated import PRUNINGS, Traversals
-from ps_cfr_spiel.simulated.traversals import Tables
+from ps_cfr_spiel.mccfr import Turn
+from ps_cfr_spiel.simulated import (
+  PRUNINGS,
+  Corrected,
+  KeyTables,
+  Learned,
+  NativePlays,
+  Simulation,
+  Tally,
+  Traversals,
+)
 from ps_cfr_spiel.solvers import LimitReachedError
 
 TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=3)"
-WEIGHT, DECAY, EXPLORATION, MOST_WEIGHT = 3.0, 0.25, 1e-9, 4.0
+GAMMA = 2.0
+WEIGHT, DECAY, EXPLORATION, MOST_WEIGHT = 1.5**GAMMA, 0.25, 1e-9, 4.0  # of iteration 3
+PLAYS = NativePlays(Learned(MOST_WEIGHT), EXPLORATION, DECAY)
+
+
+class Tables(NamedTuple):
+  """`KeyTables` without its record, and with the sum of policies itself."""
+
+  regrets: Any
+  average: Any
+  values: Any
+  visits: Any
+  skipped: Any
+
 
 pytestmark = pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
 
@@ -58,26 +85,57 @@ def some_tables(played, seed, pure=()):
   if pure:
     regrets = -20 * np.abs(regrets)
     regrets[list(pure)] = 1.0
-  skipped = np.where(rng.random(size) < 0.3, rng.integers(1, 5, size), 0) * (regrets < 0)
+  skipped = np.where(rng.random(size) < 0.3, rng.integers(1, 5, size), 0.0) * (regrets < 0)
   return Tables(regrets, rng.random(size), rng.normal(size=size) / 3, rng.integers(0, 4, size) * 1.0, skipped)
 
 
+class Dealt(NamedTuple):
+  """The form of a game with a deal that is given, and a seed."""
+
+  played: Any
+  hands: Any
+  first: Any
+  seed: Any
+
+  def traverse(self, tables, average, fixed, traverser, weight, decay, key, batch, options):
+    rules, keys, deal = self.played.rules, self.played.keys, (self.hands, self.first)
+    return native.traverse(
+      rules, keys, tables, average, fixed, *deal, traverser, self.seed, weight, decay, options
+    )
+
+
+def key_tables(tables, dtype="float64"):
+  """The sampler's tables, on the device; half of the sum of policies is in its excess."""
+  regrets, average, values, visits, skipped = map(jnp.asarray, map(np.float64, tables))
+  tally = Tally(*map(jnp.asarray, Tally.empty(dtype)))
+  return KeyTables(regrets, Sum(2 * average, average), values, visits, skipped, tally)
+
+
 @functools.partial(jax.jit, static_argnames="sampler")
-def traverse(played, tables, fixed, hands, first, traverser, seed, sampler):
-  rules, keys = played.rules, played.keys
-  given = hands, first, traverser, seed, WEIGHT, sampler.decay
-  return native.traverse(rules, keys, tables, fixed, *given, sampler.numbers())
+def turn(played, tables, fixed, hands, first, traverser, seed, sampler):
+  """A turn of the iteration in which weights are `WEIGHT`."""
+  game = Simulation(Dealt(played, hands, first, seed), fixed)
+  now = Turn(traverser, jnp.int32(3), None)
+  return sampler.turn(game, tables, now, RMPlus(gamma=GAMMA), 1)
 
 
-def traversed(played, tables, state, traverser, sampling, pruning, seed=0, fixed=None, **options):
+def traversed(played, tables, state, traverser, sampler, seed=0, fixed=None):
   """The tables, the value and the counts after the library's traversal."""
-  sampler = Traversals(sampling, pruning, EXPLORATION, DECAY, MOST_WEIGHT, 10**6, **options)
   hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
   first, seed = np.array([state.current_player()], np.int32), np.array([seed, 7], np.uint32)
+  counted = not isinstance(sampler, NativePlays)
   with precision("float64"):
-    tables = tuple(map(np.float64, tables))
-    found = traverse(played, tables, fixed, hands, first, np.int32(traverser), seed, sampler)
-    return Tables(*map(np.asarray, found[0])), float(found[1][0]), np.asarray(found[2])
+    given = key_tables(tables if counted else tables._replace(visits=np.zeros(0), skipped=np.zeros(0)))
+    found = jax.tree.map(
+      np.asarray, turn(played, given, fixed, hands, first, np.int32(traverser), seed, sampler)
+    )
+    tally = found.tally
+    counts = [*tally.nodes, *tally.skipped, int(tally.stopped)]
+    new = Tables(found.regrets, found.average.total, found.learned, found.visits, found.skipped)
+    # The mean of this turn and of those before, which were zero.
+    sign = 1 if fixed is not None or traverser == 0 else -1
+    value = sign * float(tally.value) * (2 * 3 - 1 + traverser)
+    return (new if counted else new._replace(visits=tables.visits, skipped=tables.skipped)), value, counts
 
 
 class Written:
@@ -153,13 +211,14 @@ def test_external_sampling_is_what_is_written_down(played, deals, firsts, prunin
     if pruning == "best_response":  # the average is pure too, and stays so
       tables = tables._replace(average=np.maximum(tables.regrets, 0))
     written = Written(played, tables, traverser, pruning, at_once)
-    value, options = written.value(state, depth), {"at_once": at_once, "depth": depth}
+    value = written.value(state, depth)
+    sampler = Traversals(pruning, DECAY, 10**6, depth, 1 if at_once else 10**6)
     if not written.pure:
       continue
     checked += 1
-    found, got, counts = traversed(played, tables, state, traverser, "external", pruning, **options)
+    found, got, counts = traversed(played, tables, state, traverser, sampler)
     assert got == pytest.approx(value)
-    assert counts.tolist() == [0, written.nodes, 0, written.skips, 0]
+    assert counts == [0, written.nodes, 0, written.skips, 0]
     for name, table in written.tables()._asdict().items():
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-12, err_msg=name)
   assert checked >= 3
@@ -170,7 +229,7 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
   """On every deal, where all policies are pure and the traverser does not explore."""
   for seed, state in enumerate(deals):
     tables = some_tables(played, seed, firsts)
-    found, got, counts = traversed(played, tables, state, traverser, "plays", "none")
+    found, got, counts = traversed(played, tables, state, traverser, PLAYS)
     path, new = [], Tables(*(table.copy() for table in tables))
     while not state.is_terminal():
       first, actions = played.locate(state)
@@ -207,7 +266,7 @@ def test_plays_of_larger_decks_are_the_python_games(game_string, games):
       line.append((state.current_player(), first + move))
       state.apply_action(actions[move])
     tables, traverser = Tables(regrets, average, values, visits, skipped), number % 2
-    found, got, counts = traversed(played, tables, start, traverser, "plays", "none")
+    found, got, counts = traversed(played, tables, start, traverser, PLAYS)
     assert (got, counts[1]) == (state.returns()[traverser], len(line))
     for player, cell in reversed(line):
       values[cell] += DECAY * (state.returns()[player] - values[cell])
@@ -226,7 +285,7 @@ def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, 
     for first, last in zip(firsts, [*firsts[1:], played.cells], strict=True):
       fixed[first : last - 1] = -1.0
       fixed[last - 1] = 2.0
-    found, got, counts = traversed(played, tables, state, traverser, "plays", "none", fixed=fixed)
+    found, got, counts = traversed(played, tables, state, traverser, PLAYS, fixed=fixed)
     path, nodes, new = [], 0, Tables(*(table.copy() for table in tables))
     while not state.is_terminal():
       first, actions = played.locate(state)
@@ -246,35 +305,56 @@ def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, 
 
 
 def test_powers_of_the_iteration(played):
-  """Iteration 4 with a squared weight and a decay over its root is iteration 16 without."""
-  numbers = "plays", "none", 0.3
+  """Iteration 6 with a squared weight and a decay over its root is iteration 1 with those numbers."""
+  tables = some_tables(played, 1)._replace(visits=np.zeros(0), skipped=np.zeros(0))
   samplers = (
-    (4, Traversals(*numbers, 0.5, MOST_WEIGHT, 10**6, gamma=2.0, decay_power=0.5)),
-    (16, Traversals(*numbers, 0.25, MOST_WEIGHT, 10**6)),
+    (6, RMPlus(gamma=2.0), NativePlays(Learned(MOST_WEIGHT), 0.3, 0.5, decay_power=0.5)),
+    (1, RMPlus(gamma=2.0), NativePlays(Learned(MOST_WEIGHT), 0.3, 0.5 / 6**0.5)),
   )
   with precision("float64"):
-    tables = Tables(*map(np.float64, some_tables(played, 1)))
-    given = None, np.int32(0)
     first, second = (
-      sampler(played, tables, *given, jax.numpy.int32(t), jax.random.key(2), 8).tables
-      for t, sampler in samplers
+      sampler.turn(
+        Simulation(played), key_tables(tables), Turn(jnp.int32(0), jnp.int32(t), jax.random.key(2)), rule, 8
+      )
+      for t, rule, sampler in samplers
     )
-  for name, table in first._asdict().items():
-    np.testing.assert_allclose(table, getattr(second, name), rtol=1e-12, err_msg=name)
-  assert np.abs(np.asarray(first.average) - tables.average).max() > 16 / 192
+  for name in ("regrets", "learned"):
+    np.testing.assert_allclose(getattr(first, name), getattr(second, name), rtol=1e-12, err_msg=name)
+  gained = [np.asarray(found.average.total) - tables.average for found in (first, second)]
+  np.testing.assert_allclose(gained[0], (6 / 4) ** 2 * gained[1], atol=1e-12)
+  assert np.abs(gained[1]).max() > 0.01
+
+
+def test_linear_weights_in_units_of_a_power_of_two(played, monkeypatch):
+  """To the last bit what plain weights give, regrets and skipped visits included: halving is exact."""
+
+  def tables():
+    sampler, game = Traversals("best_response", DECAY, 10**6, decisions=1), Simulation(played)
+    run = functools.partial(mccfr.iterate, sampler=sampler, rule=RM(gamma=1.0), batch=3)
+    return jax.jit(run)(game, mccfr.init(game, sampler, 0, "float32"), 70).tables
+
+  scaled = tables()
+  monkeypatch.setattr(averages, "weight", lambda t, gamma, dtype: t.astype(dtype) ** gamma)
+  monkeypatch.setattr(averages, "scale", lambda t, gamma: 1.0)
+  plain = tables()
+  assert scaled.tally.skipped[1] > 100
+  for name in ("regrets", "skipped"):
+    np.testing.assert_array_equal(64 * getattr(scaled, name), getattr(plain, name), name)
+  np.testing.assert_array_equal(64 * scaled.average.total, plain.average.total)
 
 
 @pytest.mark.parametrize("traverser", [0, 1])
 def test_corrected_plays_are_unbiased(played, deals, traverser):
   """Whatever has been learned, the means over many plays are the exact regrets and averages, cell by cell."""
   draws, zeros = 4000, np.zeros(played.cells + max(played.widths) - 1)
-  sampler = Traversals("plays", "none", 0.3, 0.0, np.inf, 10**6, corrected=True)
+  sampler = NativePlays(Corrected(), 0.3, 0.0)
   seeds = np.stack([np.arange(draws), np.full(draws, 7)], 1).astype(np.uint32)
 
   @jax.jit
   def plays(tables, hands, first):
     def play(seed):
-      return traverse(played, tables, None, hands, first, np.int32(traverser), seed, sampler)[0][:2]
+      found = turn(played, tables, None, hands, first, np.int32(traverser), seed, sampler)
+      return found.regrets, found.average.total
 
     return jax.lax.map(play, seeds)
 
@@ -300,7 +380,8 @@ def test_corrected_plays_are_unbiased(played, deals, traverser):
     value(state, 1.0)
     hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
     with precision("float64"):
-      found = plays(tuple(map(np.float64, tables)), hands, np.array([state.current_player()], np.int32))
+      given = key_tables(tables._replace(visits=np.zeros(0), skipped=np.zeros(0)))
+      found = plays(given, hands, np.array([state.current_player()], np.int32))
     for name, many in zip(truth, map(np.asarray, found), strict=True):
       gained = many - getattr(tables, name)
       allowed = 5 * gained.std(0) / draws**0.5 + 1e-9
@@ -321,7 +402,8 @@ def test_the_opponents_moves_come_as_often_as_they_should(played, deals):
     return policy @ [value(state.child(action)) for action in actions]
 
   for state in deals[::2]:
-    got = [traversed(played, tables, state, 0, "external", "none", k)[1] for k in range(draws)]
+    sampler = Traversals("none", DECAY, 10**6)
+    got = [traversed(played, tables, state, 0, sampler, k)[1] for k in range(draws)]
     assert np.mean(got) == pytest.approx(value(state), abs=5 * np.std(got) / draws**0.5 + 1e-9)
     assert np.std(got) > 0.01
 
@@ -330,14 +412,14 @@ def test_pruning_loses_nothing():
   """As little exploitability, by OpenSpiel and by our own measure, in as many iterations; fewer decisions."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
   nodes = {}
-  for pruning, seed in itertools.product(PRUNINGS, range(2)):
+  for pruning, seed in itertools.product(PRUNINGS, (1, 2)):
     solver = ps_cfr_spiel.PlayedExternalSolver(game, pruning, batch=20, seed=seed)
     solver.run(300)
     nodes[pruning, seed] = solver.nodes
     measure = exploitability.exploitability if seed else ps_cfr_spiel.exploitability
     assert measure(game, solver.average_policy()) < 0.001  # uniform play: 0.65
     assert (solver.skipped > 0) == (pruning != "none")
-  for pruning, seed in itertools.product(PRUNINGS[1:], range(2)):
+  for pruning, seed in itertools.product(PRUNINGS[1:], (1, 2)):
     assert nodes[pruning, seed] < 0.95 * nodes["none", seed]
 
 

@@ -362,7 +362,7 @@ def test_a_limit_of_memory_that_is_none():
 
 def test_sampling_along_public_lines_comes_close():
   game = pyspiel.load_game(GAMES["turn"])
-  solver = VRMCCFRSolver(game, plus=True, trajectories="public", batch=64, dtype="float64")
+  solver = VRMCCFRSolver(game, rule="rm+", trajectories="public", batch=64, dtype="float64")
   solver.run(400)
   assert solver.exploitability() < 20
 

@@ -1,7 +1,7 @@
 """The sampling family: unbiasedness by enumeration, Lemma 28, and that runs are reproducible and converge."""
 
+import dataclasses
 import itertools
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from trajectories import (
 )
 
 from ps_cfr_spiel import load_policy, mccfr
+from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.evaluation import sampling_runs
 from ps_cfr_spiel.mccfr import (
@@ -32,6 +33,7 @@ from ps_cfr_spiel.mccfr import (
 )
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
+from ps_cfr_spiel.mccfr.columns import regret_matching, uniform
 from ps_cfr_spiel.mccfr.external import with_slots
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
 from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
@@ -163,7 +165,7 @@ def test_public_estimates_are_unbiased(name, leaves, baseline, player):
 def follow_in_public(nodes, regrets, learned, way, traverser, baseline):
   """Updates and probabilities of given lines of public moves."""
   steps, end, reach = public.descend(
-    nodes, regrets, traverser, jnp.zeros_like(way[0]), lambda depth, node: way[depth + 1]
+    nodes, regrets, traverser, way.shape[1], lambda depth, node: way[depth + 1]
   )
   probability = jnp.ones(way.shape[1])
   for step in steps:
@@ -194,7 +196,7 @@ def quadrature(nodes, policy):
 @pytest.mark.parametrize("name, player", [("kuhn_poker", 0), ("kuhn_poker", 1), (GOOFSPIEL, 1)])
 def test_external_sampling_is_unbiased(name, player):
   game = compiled(name)
-  policy = np.asarray(paths.matched(game.regrets, game.nodes.legal)[0])
+  policy = np.asarray(regret_matching(game.regrets, game.nodes.legal))
   uniforms, probability = quadrature(game.nodes, policy)
   nodes = with_slots(game.nodes)
   updates = jax.jit(ExternalSampling())(nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
@@ -208,8 +210,8 @@ def test_external_sampling_is_unbiased(name, player):
 def test_sampled_trajectories_have_their_probabilities():
   """The sampler itself, by quadrature over its uniform numbers rather than by given ways."""
   game = compiled("kuhn_poker")
-  policy, even = paths.matched(game.regrets, game.nodes.legal)
-  mixed = np.asarray(0.3 * even + 0.7 * policy)
+  policy = regret_matching(game.regrets, game.nodes.legal)
+  mixed = np.asarray(0.3 * uniform(game.nodes.legal, policy) + 0.7 * policy)
   uniforms, share = quadrature(game.nodes, np.where(np.arange(game.nodes.cells) < 6, mixed, policy))
   sampler = paths.OutcomeSampling(ZeroBaseline(), 0.3)
   updates = jax.jit(sampler)(game.nodes, game.regrets, jnp.zeros(0), jnp.int32(0), uniforms)
@@ -323,14 +325,14 @@ def test_learned_baseline_has_less_variance_than_none(trajectories):
   solver.run(3000)
   learned = solver.variance()
   none = VRMCCFRSolver(solver.game, "zero", trajectories=trajectories, dtype="float64")
-  none._state = none._state._replace(regrets=solver._state.regrets)
+  none._state = none._state._replace(tables=none._state.tables._replace(regrets=solver._state.tables.regrets))
   assert 0 < 2 * learned < none.variance()
 
 
 BATCH = 16
 SOLVERS = {
   "VR-MCCFR": (VRMCCFRSolver, {}),
-  "VR-MCCFR+": (VRMCCFRSolver, {"plus": True}),
+  "VR-MCCFR+": (VRMCCFRSolver, {"rule": "rm+"}),
   "VR-MCCFR, public moves": (VRMCCFRSolver, {"trajectories": "public"}),
   "outcome sampling": (OutcomeSamplingSolver, {}),
   "external sampling": (ExternalSamplingSolver, {}),
@@ -358,7 +360,7 @@ def test_solvers_converge(kind, options):
 )
 def test_other_games_converge(kind, name):
   """A game without private deals whose moves are hidden, and some that are not walked."""
-  solver = kind(pyspiel.load_game(name), batch=64, plus=True)
+  solver = kind(pyspiel.load_game(name), batch=64, rule="rm+")
   start = solver.exploitability()
   solver.run(1500)
   assert 0 < solver.exploitability() < 0.1 * start
@@ -371,7 +373,7 @@ def test_other_games_converge(kind, name):
 )
 def test_river_without_walking(options):
   """Exact values of many deals at once; VR-MCCFR on lines of bets with the showdown evaluator."""
-  solver = VRMCCFRSolver(pyspiel.load_game(RIVER), plus=True, batch=8, **options)
+  solver = VRMCCFRSolver(pyspiel.load_game(RIVER), rule="rm+", batch=8, **options)
   start = solver.exploitability()
   solver.run(600)
   assert 0 < solver.exploitability() < 0.3 * start
@@ -387,7 +389,7 @@ def test_parts_equal_the_whole_and_survive_a_file(kind, options, tmp_path):
   game = pyspiel.load_game("kuhn_poker")
   options = {"batch": BATCH, "seed": 11, **options}
   whole, parts = kind(game, **options), kind(game, **options)
-  length = mccfr.block_length(whole.loop().tree, whole.sampler, whole.batch)
+  length = whole.sampler.block(whole.sampling_tree, whole.batch)
   whole.run(3 * length + 5)
   parts.run(length + 3)
   parts.evaluate_and_update_policy()
@@ -410,13 +412,13 @@ def test_seeds_make_the_difference():
   for seed in (1, 1, 2):
     solver = VRMCCFRSolver(game, seed=seed)
     solver.run(100)
-    results.append(np.asarray(solver._state.regrets))
+    results.append(np.asarray(solver._state.tables.regrets))
   np.testing.assert_array_equal(results[0], results[1])
   assert (results[0] != results[2]).any()
 
 
 def test_runs_are_those_of_the_solver():
-  game, options = pyspiel.load_game("kuhn_poker"), {"plus": True, "dtype": "float64"}
+  game, options = pyspiel.load_game("kuhn_poker"), {"rule": "rm+", "dtype": "float64"}
   runs = sampling_runs(game, options, (4, 7), 60, (10, 60), with_variance=True)
   assert runs.variance is not None
   assert runs.iterations.tolist() == [10, 60] and runs.exploitability.shape == (2, 2)
@@ -428,47 +430,56 @@ def test_runs_are_those_of_the_solver():
       np.testing.assert_allclose(runs.variance[row, column], solver.variance(), rtol=1e-6)
 
 
-class Constant(NamedTuple):
-  """A sampler that adds 1 to the average of every cell in each player's turn."""
+@dataclasses.dataclass(frozen=True)
+class Constant(mccfr.TreeSampler):
+  """A sampler that adds 1 to the average of every cell in player 0's turns."""
 
-  decay = 0.0
+  def sampling_tree(self, game, tree):
+    raise NotImplementedError
 
   def draws(self, tree):
     return 1
 
-  def entries(self, tree):
-    return 0
-
   def __call__(self, tree, regrets, learned, traverser, uniforms):
-    cells = jnp.arange(tree.cells)
     one = jnp.ones((tree.actions, tree.cells), regrets.dtype) * (traverser == 0)
-    nothing = jnp.zeros(0, regrets.dtype)
-    return paths.Updates(cells, 0 * one, one, nothing.astype(jnp.int32), nothing, nothing)
+    return mccfr.nothing(tree.actions, regrets.dtype)._replace(
+      cells=jnp.arange(tree.cells), regrets=0 * one, averages=one
+    )
 
 
-@pytest.mark.parametrize("plus", [False, True])
-def test_average_weighs_iterations(plus):
-  """1 each or, with plus, t: by the end of the current block, whether it is full or not."""
-  game = compiled("kuhn_poker")
-  method = {"sampler": Constant(), "batch": 4096, "plus": plus}
-  length = mccfr.block_length(game.nodes, method["sampler"], 4096)
+@pytest.mark.parametrize("rule", [RM(), RMPlus(), RMPlus(gamma=2.5)], ids=repr)
+def test_average_weighs_iterations(rule):
+  """By t ** gamma, in units of the last power of two; wherever parts of a run and blocks meet."""
+  game, method = compiled("kuhn_poker"), {"sampler": Constant(), "rule": rule, "batch": 4096}
+  length = method["sampler"].block(game.nodes, 4096)
   state = mccfr.init(game.nodes, method["sampler"], 0, "float64")
-  for iterations in (length - 3, 2 * length, 10, 21):
-    state = mccfr.solve(game.nodes, state, iterations, **method)
+  for iterations in (1, length - 4, 2 * length, 10, 21):
+    state = mccfr.run(game.nodes, state, iterations, **method)
     t = int(state.iteration)
-    begin = t // length * length
-    total = mccfr.merged(state.average, state.recent, jnp.int32(begin), jnp.int32(begin + length), plus)
-    weight = t * (t + 1) / 2 / (begin + length) if plus else t
-    np.testing.assert_allclose(np.asarray(total) * 4096, weight, rtol=1e-12)
+    weights = np.arange(1, t + 1) / 2.0 ** (t.bit_length() - 1) if rule.gamma else np.ones(t)
+    total = np.asarray(state.tables.average.total)
+    np.testing.assert_allclose(total * 4096, (weights**rule.gamma).sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("plus, iterations", [(False, 500), (True, 200)])
-def test_large_batches_stay_finite(plus, iterations):
+def test_late_iterations_are_not_lost():
+  """Without compensation a float32 sum of 2 ** 25 would lose all that follows."""
+  game, method = compiled("kuhn_poker"), {"sampler": Constant(), "rule": RM(), "batch": 3}
+  state = mccfr.init(game.nodes, method["sampler"], 0, "float32")
+  average = state.tables.average._replace(average=state.tables.average.average + np.float32(2**25))
+  state = state._replace(tables=state.tables._replace(average=average))
+  length = method["sampler"].block(game.nodes, 3)
+  state = mccfr.run(game.nodes, state, 3 * length + 1, **method)
+  pair = [np.asarray(x, np.float64) for x in state.tables.average]
+  np.testing.assert_allclose(pair[0] - pair[1] - 2**25, (3 * length + 1) / 3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("rule, iterations", [("rm", 500), ("rm+", 200)])
+def test_large_batches_stay_finite(rule, iterations):
   """Many trajectories that meet the same baselines: the sum of their steps would explode."""
-  solver = VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), decay=1.0, batch=4096, plus=plus, exploration=0.1)
+  solver = VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), decay=1.0, batch=4096, rule=rule, exploration=0.1)
   solver.run(iterations)  # at most 4 million trajectories, in float32
   assert all(np.isfinite(x).all() for x in arrays(solver))
-  assert np.abs(solver._state.learned).max() < 100
+  assert np.abs(solver._state.tables.learned).max() < 100
   assert 0 < solver.exploitability() < 0.02
 
 
@@ -483,7 +494,8 @@ def test_large_batches_stay_finite(plus, iterations):
     ({"batch": 0}, "batch must be an integer from 1 to .* got 0"),
     ({"seed": -1}, "seed must be an integer from 0 to .* got -1"),
     ({"seed": 2**32}, "seed must be an integer"),
-    ({"plus": 1}, "plus must be True or False, got 1"),
+    ({"rule": 1}, "Expected a rule such as"),
+    ({"rule": "dcfr"}, r"Sampling takes the rules 'rm' and 'rm\+' .*, got 'dcfr'"),
     ({"chance_baseline": "no"}, "chance_baseline must be True or False, got 'no'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'"),
   ],
@@ -517,8 +529,8 @@ def test_bad_runs(arguments, message):
 def test_any_sampler_makes_a_solver(tmp_path):
   """The named solvers are this one; a file knows the sampler's name only."""
   game, sampler = pyspiel.load_game("kuhn_poker"), paths.OutcomeSampling(ZeroBaseline(), 0.5)
-  solver = SamplingSolver(game, sampler, plus=True, seed=2)
-  named = OutcomeSamplingSolver(game, plus=True, exploration=0.5, seed=2)
+  solver = SamplingSolver(game, sampler, rule="rm+", seed=2)
+  named = OutcomeSamplingSolver(game, rule="rm+", exploration=0.5, seed=2)
   solver.run(30)
   named.run(30)
   for a, b in zip(arrays(solver), arrays(named), strict=True):

@@ -12,7 +12,7 @@ import pyspiel
 from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.mccfr import build_public_sampling_tree, build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.mccfr.passes import sweep_down
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
 from ps_cfr_spiel.tree import action_values, sequence_reach, sum_actions
@@ -49,7 +49,7 @@ def exact(game, player):
 @jit()
 def full_traversal(tree, nodes, regrets):
   """The same in blocks, for both players, by the public tree."""
-  policies = [tuple(block) for block in nodes.blocks(matched(regrets, nodes.legal)[0])]
+  policies = [tuple(block) for block in nodes.blocks(regret_matching(regrets, nodes.legal))]
   reach = [sequence_reach(p, policy) for p, policy in zip(tree.players, policies, strict=True)]
   result = []
   for player in (0, 1):

@@ -10,10 +10,11 @@ from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact
 from walked_game import WalkedGame
 
 from ps_cfr_spiel import simulated
-from ps_cfr_spiel.mccfr.columns import matched
+from ps_cfr_spiel.cfr import RMPlus
+from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.simulated import windows
-from ps_cfr_spiel.simulated.samplers import add_counts
-from ps_cfr_spiel.simulated.trajectories import Lessons, Step, Tables
+from ps_cfr_spiel.simulated.samplers import KeyTables, add_counts
+from ps_cfr_spiel.simulated.trajectories import Lessons, Step
 
 EXPLORATION = 0.3
 GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL}
@@ -23,7 +24,7 @@ def every_path(walked, regrets, traverser):
   """All trajectories: their steps, ends and probabilities; worked out here from the tree alone."""
   nodes = walked.nodes
   way = np.asarray(ancestors(nodes))
-  policy = np.asarray(matched(regrets, nodes.legal)[0])
+  policy = np.asarray(regret_matching(regrets, nodes.legal))
   actor, count, cell = (np.asarray(x) for x in (nodes.actor, nodes.count, nodes.cell))
   first_child, start = np.asarray(nodes.first), np.asarray(walked.start)
   probability, own, likely = np.ones((3, way.shape[1]))
@@ -56,7 +57,7 @@ def every_path(walked, regrets, traverser):
 def opponent_reach(walked, regrets, player):
   """How likely a player makes the moves on the way to each node."""
   nodes = walked.nodes
-  policy, way = np.asarray(matched(regrets, nodes.legal)[0]), np.asarray(ancestors(nodes))
+  policy, way = np.asarray(regret_matching(regrets, nodes.legal)), np.asarray(ancestors(nodes))
   actor, cell, first = (np.asarray(x) for x in (nodes.actor, nodes.cell, nodes.first))
   found = np.ones(len(actor))
   for here, after in itertools.pairwise(way):
@@ -179,7 +180,8 @@ def test_windows():
   np.testing.assert_allclose(
     windows.add(jnp.asarray(table), jnp.asarray(first), jnp.asarray(values)), expected
   )
-  policy = np.asarray(windows.matched(got, jnp.asarray(count)))
+  own = jnp.where(windows.legal(jnp.asarray(count), width), got, 0)
+  policy = np.asarray(regret_matching(own, jnp.asarray(count), axis=1))
   for row, f, n in zip(policy, first, count, strict=True):
     positive = np.maximum(table[f : f + n], 0)
     rest = np.zeros(width - n)
@@ -200,18 +202,19 @@ def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
   rng = np.random.default_rng(3)
   visits = np.array([0.0, 1.0, 2.0, 5.0])
   regrets, policies, means, learned = rng.normal(size=(4, 4))
-  start = Tables(jnp.zeros(4), jnp.zeros(4), jnp.asarray(learned))
+  empty = KeyTables.empty(WalkedGame.create(compiled("kuhn_poker").nodes), "float64", counted=False)
+  start = jax.tree.map(lambda _: jnp.zeros(4), empty)._replace(learned=jnp.asarray(learned))
   lessons = Lessons(*map(jnp.asarray, (regrets, policies, means * visits, visits, 0)))
-  powers = {"gamma": 2.0, "decay_power": 0.5}
-  sampler = simulated.Trajectories(simulated.Corrected(), 0.5, 0.5, **powers)
-  found = sampler.update(start, lessons, jnp.int32(4), 8)  # the decay is 0.5 / 2 then
+  sampler = simulated.Trajectories(simulated.Corrected(), 0.5, 0.5, decay_power=0.5)
+  rule = RMPlus(gamma=2.0)
+  found = sampler.update(start, lessons, jnp.int32(6), rule, 8)  # the decay is 0.5 / 6 ** 0.5 then
   for k, (count, mean) in enumerate(zip(visits, means, strict=True)):
     value = learned[k]
     for _ in range(int(count)):
-      value += 0.25 * (mean - value)
+      value += 0.5 / 6**0.5 * (mean - value)
     assert found.learned[k] == pytest.approx(value)
   np.testing.assert_allclose(found.regrets, np.maximum(regrets / 8, 0))
-  np.testing.assert_allclose(found.average, policies * 16 / 8)
+  np.testing.assert_allclose(found.average.total, policies * (6 / 4) ** 2 / 8)
 
 
 def test_counts_beyond_a_million():

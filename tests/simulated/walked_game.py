@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree
-from ps_cfr_spiel.simulated.played_game import CHANCE, TERMINAL
+from ps_cfr_spiel.simulated.simulated_game import CHANCE, TERMINAL
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class WalkedGame:
-  """The contract of `PlayedGame` over the histories of a sampling tree without a deal; a state is a node."""
+  """A `SimulatedGame` over the histories of a sampling tree without a deal; a state is a node."""
 
   nodes: SamplingTree
   start: jax.Array  # int32[S], the first cell of each infostate

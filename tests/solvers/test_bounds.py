@@ -94,9 +94,10 @@ def test_overflow_ends_a_search():
 
 
 def test_overflow_ends_sampling():
-  solver = OutcomeSamplingSolver(pyspiel.load_game("kuhn_poker"), plus=True)
-  spoilt = solver._state.regrets.at[:, 0].set(3e38)
-  solver._state = solver._state._replace(regrets=spoilt)
+  solver = OutcomeSamplingSolver(pyspiel.load_game("kuhn_poker"), rule="rm+")
+  tables = solver._state.tables
+  spoilt = tables._replace(regrets=tables.regrets.at[:, 0].set(3e38))
+  solver._state = solver._state._replace(tables=spoilt)
   with pytest.raises(FloatingPointError, match="OutcomeSampling"):
     solver.run(1000)
 
@@ -112,7 +113,7 @@ def test_nan_does_not_become_uniform_play():
 def test_the_last_iteration(kind, tmp_path):
   """A run gets there, says so, and goes no further; what it counts beside iterations does not overflow."""
   path = tmp_path / "run.npz"
-  solver = kind(pyspiel.load_game("kuhn_poker"), **({"plus": True} if kind is OutcomeSamplingSolver else {}))
+  solver = kind(pyspiel.load_game("kuhn_poker"), **({"rule": "rm+"} if kind is OutcomeSamplingSolver else {}))
   solver.run(20)
   solver.save(path)
   with np.load(path) as file:
@@ -121,9 +122,7 @@ def test_the_last_iteration(kind, tmp_path):
   content["state0"] = np.int32(MOST_ITERATIONS - 30)
   np.savez(path, header=np.array(json.dumps(header)), **content)
   solver = kind.load(path)
-  with pytest.raises(
-    ValueError, match="this run has done 1,999,999,970, and a run has at most 2,000,000,000"
-  ):
+  with pytest.raises(ValueError, match="has done 1,999,999,970, and a run has at most 2,000,000,000"):
     solver.run(31)
   solver.run(30)
   assert solver.iteration == MOST_ITERATIONS

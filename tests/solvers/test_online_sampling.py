@@ -11,11 +11,13 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
 
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, load_policy, mccfr
+from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.evaluation import online_runs
 from ps_cfr_spiel.mccfr import LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr import aimed as aimed_runs
 from ps_cfr_spiel.mccfr import outcome as paths
+from ps_cfr_spiel.mccfr.columns import regret_matching, uniform
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
 from ps_cfr_spiel.mccfr.targeting import aim
 
@@ -99,7 +101,8 @@ def test_aimed_estimates_are_unbiased(name, kind, baseline):
 
 def sampled_by_hand(nodes, regrets, target, player):
   """Probabilities [Z] of trajectories without and with a target, each by its own walk through the tree."""
-  policy, even = (np.asarray(x) for x in paths.matched(regrets, nodes.legal))
+  policy = np.asarray(regret_matching(regrets, nodes.legal))
+  even = np.asarray(uniform(nodes.legal, regrets))
   kind, first, count, cell = (np.asarray(x) for x in (nodes.actor, nodes.first, nodes.count, nodes.cell))
   target, found = np.asarray(target), {}
 
@@ -165,10 +168,11 @@ def test_without_a_target_it_is_outcome_sampling():
   )
   state = mccfr.init(game.nodes, plain, 7, "float64")
   aimed = jax.jit(functools.partial(aimed_runs.advance, sampler=plain))(situation, state, 500, 300)
-  expected = mccfr.solve(game.nodes, state, 300, sampler=plain)
-  assert (expected.regrets != 0).sum() > 100
-  np.testing.assert_allclose(aimed.regrets, expected.regrets, rtol=1e-9, atol=1e-9)
-  np.testing.assert_allclose(aimed.recent, expected.recent, rtol=1e-9, atol=1e-9)
+  expected = mccfr.run(game.nodes, state, 300, sampler=plain, rule=RM())
+  assert (expected.tables.regrets != 0).sum() > 100
+  np.testing.assert_allclose(aimed.tables.regrets, expected.tables.regrets, rtol=1e-9, atol=1e-9)
+  found, wanted = aimed.tables.average.total, expected.tables.average.total
+  np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("target", ["infostate", "public"])

@@ -1,7 +1,6 @@
 """The solver of played games: runs, files and matches; and that it converges where that can be known."""
 
 import itertools
-import json
 
 import jax
 import numpy as np
@@ -12,6 +11,7 @@ from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, load_policy, load_solver
+from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.compiler import memory
 from ps_cfr_spiel.evaluation.matches import match, player
 
@@ -46,24 +46,31 @@ def test_a_run_in_parts_through_a_file_is_the_run(trained, tmp_path):
   np.testing.assert_array_equal(loaded.table, first.average_policy().table)
 
 
-def test_files_from_before_there_were_powers(tmp_path):
-  """They go on as they began: with a linear average and a constant decay."""
-  numbers = {"batch": 64, "decay": 0.05, "gamma": 1.0, "decay_power": 0.0}
-  solver = PlayedMCCFRSolver(pyspiel.load_game(SMALL), **numbers)
-  solver.run(2)
-  solver.save(tmp_path / "run.npz")
-  with np.load(tmp_path / "run.npz") as file:
-    arrays = dict(file)
-  header = json.loads(str(arrays.pop("header")))
-  for name in ("gamma", "decay_power"):
-    header["options"].remove(name)
-    del header[name]
-  np.savez(tmp_path / "old.npz", header=np.array(json.dumps(header)), **arrays)
-  old = load_solver(tmp_path / "old.npz")
-  for run in (solver, old):
-    run.run(2)
-  assert isinstance(old, PlayedMCCFRSolver)
-  np.testing.assert_array_equal(old.average_policy().table, solver.average_policy().table)
+@pytest.mark.parametrize("updates", ["together", "auto"])
+def test_a_large_gamma_runs_on(updates):
+  """t ** 10 leaves float32 at t = 4,093; the average's weights are those of float64 all the same."""
+  game, averages = pyspiel.load_game("cheat(ranks=2,suits=1,hand_size=1,max_turns=2)"), []
+  for dtype in ("float32", "float64"):
+    solver = PlayedMCCFRSolver(game, batch=1, rule=RMPlus(gamma=10.0), dtype=dtype, updates=updates)
+    solver.run(9000)
+    assert exploitability.exploitability(game, solver.average_policy()) < 1e-3
+    averages.append(solver.average_policy().table)
+  assert np.isfinite(averages[0]).all()
+
+
+def test_a_large_gamma_is_that_of_a_written_sum():
+  """The average of a run that begins late is what the policies of its iterations say, weighted one by one."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=1,hand_size=1,max_turns=2)")
+  for updates in ("together", "auto"):
+    solver = PlayedMCCFRSolver(game, batch=8, rule=RMPlus(gamma=10.0), dtype="float64", updates=updates)
+    uniform = PlayedMCCFRSolver(game, batch=8, rule=RMPlus(gamma=0.0), dtype="float64", updates=updates)
+    before, total = np.zeros_like(uniform.average_policy().table), 0.0
+    for t in range(1, 70):
+      for run in (solver, uniform):
+        run.run(1)
+      after = uniform.average_policy().table
+      total, before = total + (t / 64) ** 10 * (after - before), after
+    np.testing.assert_allclose(solver.average_policy().table, total, rtol=1e-9)
 
 
 def test_it_beats_a_random_player(trained):
@@ -112,7 +119,7 @@ def test_starts_that_cannot_be(trained):
   other = PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), cells=24)
   for solver, earlier, message in (
     (trained, trained, "this run has done 300 iterations; only a new one can start"),
-    (PlayedMCCFRSolver(trained.game, updates="together"), trained, "has not learned as PlayedMCCFR"),
+    (PlayedExternalSolver(trained.game), trained, "has not learned as PlayedExternal"),
     (other, trained, "kuhn_poker.* shares no keys with cheat"),
     (PlayedMCCFRSolver(trained.game), other, "shares no keys with kuhn_poker"),
   ):
@@ -178,7 +185,8 @@ def test_exploitability_falls(estimate, updates):
     ({"batch": 0}, "batch must be an integer of at least 1"),
     ({"batch": 2**31}, "batch must be at most 2147483647"),
     ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
-    ({"gamma": 11}, "gamma must be a number from 0 to 10, got 11"),
+    ({"rule": RMPlus(gamma=4.0).gamma}, "Expected a rule such as"),
+    ({"rule": "lcfr"}, "Sampling takes the rules 'rm' and 'rm.'"),
     ({"decay_power": -0.5}, "decay_power must be a number from 0 to 1, got -0.5"),
   ],
 )
@@ -225,7 +233,7 @@ def test_any_unit_of_utility_or_none(dtype):
 def test_what_does_not_fit_is_refused_at_once(monkeypatch):
   game = pyspiel.load_game("kuhn_poker")
   monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
-  with pytest.raises(ValueError, match=r"100,000,000 cells and batch=256 needs about 2 GB.*1 GB are free"):
+  with pytest.raises(ValueError, match=r"100,000,000 cells and batch=256 needs about 3 GB.*1 GB are free"):
     PlayedMCCFRSolver(game, cells=10**8)
   with pytest.raises(ValueError, match=r"GB for the plays of a batch\).*a smaller batch need less"):
     PlayedMCCFRSolver(game, batch=10**7)

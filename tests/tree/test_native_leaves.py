@@ -203,7 +203,7 @@ def test_solvers():
   policy = solver.average_policy()
   assert abs(evaluate_policy(solver.game, policy, leaves="showdown").exploitability - found) < 1e-3
   sampling = VRMCCFRSolver(
-    pyspiel.load_game(TINY), plus=True, batch=8, trajectories="public", leaves="native"
+    pyspiel.load_game(TINY), rule="rm+", batch=8, trajectories="public", leaves="native"
   )
   start = sampling.exploitability()
   sampling.run(600)

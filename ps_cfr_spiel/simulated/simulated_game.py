@@ -1,4 +1,4 @@
-"""What is asked of a game that is played rather than walked."""
+"""The contract of a game that is simulated rather than enumerated."""
 
 from typing import Any, Protocol
 
@@ -8,17 +8,17 @@ import pyspiel
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 
 
-class PlayedGame(Protocol):
+class SimulatedGame(Protocol):
   """B plays of a two-player zero-sum game side by side: a pytree whose methods are pure JAX.
 
-  Nothing here depends on how many histories or infostates there are. Strategies are kept in flat tables with
-  a *cell* for every legal move of every *key*, the moves of one key next to each other. A key is what a
-  player's choice may depend on: the infostate, or less. With less (an abstraction that forgets) no
-  bound on exploitability holds. The moves of a key are numbered from 0, whatever the game calls its actions.
+  Nothing here depends on the number of histories or infostates. Strategies are kept in flat tables with
+  a *cell* for every legal move of every *key*, the moves of one key next to each other. A player's choice may
+  depend on the key: the infostate, or less. With less (an abstraction that forgets) no bound on
+  exploitability holds. The moves of a key are numbered from 0, whatever the game calls its actions.
 
   Attributes:
-    cells: how many cells there are.
-    widths: most moves at successive nodes of a play, which repeat: (192, 2) says 192, 2, 192, 2 and so on.
+    cells: the number of cells.
+    widths: most moves at successive nodes of a play, which repeat: (192, 2) stands for 192, 2, 192, 2, ...
     longest: most nodes of a play before its end.
   """
 
@@ -40,7 +40,7 @@ class PlayedGame(Protocol):
     ...
 
   def decision(self, state: Any) -> tuple[jax.Array, jax.Array]:
-    """int32[B] first cell of the actor's key, and how many moves it has; anything where no player acts."""
+    """int32[B] first cell of the actor's key, and its number of moves; anything where no player acts."""
     ...
 
   def chance(self, state: Any, uniform: jax.Array) -> jax.Array:
@@ -56,7 +56,7 @@ class PlayedGame(Protocol):
     ...
 
   def full(self, state: Any) -> jax.Array:
-    """bool[], whether a key found no place in the tables, so that what is learned is of no use."""
+    """bool[], whether a key found no place in the tables, so that the play teaches nothing."""
     ...
 
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:

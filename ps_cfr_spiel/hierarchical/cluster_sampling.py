@@ -1,0 +1,276 @@
+"""Modified external sampling: clusters meet only above the cards (Brown et al. 2015, Algorithm 4).
+
+Each turn deals B pairs of hands and plays the *head*, the betting before the first public cards. Where
+it leaves the head, every cluster n draws one of its own boards, goes on alone, and hands back a value; the
+head takes their mean by F_n, the number of boards of the cluster that both hands leave possible.
+
+The increments of a cluster are multiplied by F_n over the number of all boards, the probability that chance
+chooses the cluster. (As the algorithm is printed, their weight is 1: a pair of hands and a board then come
+with probability 1 / F_n, though chance deals them all equally often, which is biased.)
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
+from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
+from ps_cfr_spiel.poker import card_sets
+
+AXIS = "clusters"  # of the mesh
+WORD = 32  # bits in which sets of cards are kept
+
+
+class Cards(NamedTuple):
+  """The tables of cards that sampling reads; a mask is uint32[words], a bit for each card.
+
+  Attributes:
+    hand_masks: uint32[H, words].
+    hand_swaps: int32[S, H].
+    set_masks: for each round from the special one on uint32[N, words], of the sets that may come.
+    index, swap: for each of these rounds int32[P, N], as in `Runouts`.
+    board_masks: for each of these rounds uint32[K, words], of all public cards.
+    buckets: for each round int32[K, H].
+    strength: int32[K, H].
+  """
+
+  hand_masks: Any
+  hand_swaps: Any
+  set_masks: tuple[Any, ...]
+  index: tuple[Any, ...]
+  swap: tuple[Any, ...]
+  board_masks: tuple[Any, ...]
+  buckets: tuple[Any, ...]
+  strength: Any
+
+
+class DealtTree(NamedTuple):
+  """A dealt game and its abstraction, ready to be sampled.
+
+  Attributes:
+    head, child: the lines of the first round, and those of all others, whose roots are lines of the head.
+    leaving: int32[S], these lines in the head.
+    cards: see `Cards`.
+    every: [], the number of boards that two hands leave possible.
+    boards: int32[C', most], the boards of each cluster, as sets of cards, -1 behind them; the last C' - C
+      clusters are empty and fill up the devices.
+  """
+
+  head: BettingLines
+  child: BettingLines
+  leaving: Any
+  cards: Cards
+  every: Any
+  boards: Any
+
+
+class PartTables(NamedTuple):
+  """The tables of one part, with or without clusters in front of A.
+
+  Attributes:
+    regrets: [A, S], cumulative.
+    average: [A, S], the sum of strategies.
+  """
+
+  regrets: Any
+  average: averages.Sum
+
+
+class DealtTables(NamedTuple):
+  """The tables of a run: of the head, [A, S], and of the clusters, [C', A, S]."""
+
+  head: PartTables
+  clusters: PartTables
+
+
+class Numbers(NamedTuple):
+  """The random numbers of a turn.
+
+  Attributes:
+    hands: int32[2, B].
+    head: [depths, B], uniform, for the head.
+    clusters: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by
+      the mean of their values.
+  """
+
+  hands: jax.Array
+  head: jax.Array
+  clusters: jax.Array
+
+
+def dealt_tree(game: DealtGame, abstraction: DealtAbstraction, devices: int = 1) -> DealtTree:
+  """The game on the host, with a number of clusters that `devices` divides."""
+  form = game.form
+  head, child = head_and_child(game, abstraction.sizes)
+  deck, later = form.deck.size, range(SPECIAL, game.rounds)
+  cards = Cards(
+    hand_masks=_masks(game.hands, deck),
+    hand_swaps=game.hand_swaps,
+    set_masks=tuple(_masks(card_sets(deck, form.public[number]), deck) for number in later),
+    index=tuple(game.runouts[number].index for number in later),
+    swap=tuple(game.runouts[number].swap for number in later),
+    board_masks=tuple(_masks(game.runouts[number].cards, deck) for number in later),
+    buckets=tuple(np.maximum(table, 0) for table in abstraction.buckets),
+    strength=game.strength,
+  )
+  every = np.asarray(float(game.boards_left(SPECIAL)))
+  return DealtTree(head, child, leaving(head), cards, every, _boards_of(game, abstraction, devices))
+
+
+def _boards_of(game: DealtGame, abstraction: DealtAbstraction, devices: int) -> np.ndarray:
+  """See `DealtTree.boards`."""
+  cluster = abstraction.clusters[game.runouts[SPECIAL].index[0]]
+  count = abstraction.count + -abstraction.count % devices
+  sizes = np.bincount(cluster, minlength=count)
+  boards = np.full((count, sizes.max()), -1, np.int32)
+  for number in range(abstraction.count):
+    boards[number, : sizes[number]] = np.flatnonzero(cluster == number)
+  return boards
+
+
+def _masks(sets: np.ndarray, deck: int) -> np.ndarray:
+  """uint32[N, words] of sets int[N, n] of cards."""
+  masks = np.zeros((len(sets), -(-deck // WORD)), np.uint32)
+  for column in sets.T:
+    masks[np.arange(len(sets)), column // WORD] |= np.left_shift(
+      np.uint32(1), (column % WORD).astype(np.uint32)
+    )
+  return masks
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterSampling(mccfr.Sampler):
+  """Modified external sampling of a `DealtTree`, whose clusters are cut along the axis `AXIS` of a mesh.
+
+  All devices play the same head with the same random numbers, and only the values that clusters hand back are
+  gathered, in one order; the clusters of a device come one after the other. So the bits are those of a single
+  device.
+
+  Attributes:
+    clusters: C, without the empty ones.
+    boards: n, the boards that each cluster draws for a pair of hands.
+  """
+
+  clusters: int
+  boards: int = 1
+
+  def init(self, game: DealtTree, dtype: str) -> DealtTables:
+    """See `Sampler`."""
+    shapes = [(part.actions, part.cells) for part in (game.head, game.child)]
+    head, clusters = (np.zeros(shape, dtype) for shape in (shapes[0], (len(game.boards), *shapes[1])))
+    return DealtTables(*(PartTables(zeros, averages.Sum(zeros, zeros)) for zeros in (head, clusters)))
+
+  def turn(self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: RM, batch: int) -> DealtTables:
+    """See `Sampler`; within `shard_map`."""
+    local, key, dtype = len(game.boards), turn.random, tables.head.regrets.dtype
+
+    def numbers(lines: BettingLines, number: Any, batch: int, rounds: int = 0) -> jax.Array:
+      """Uniform numbers for the public cards of each round and for lines, [rounds + depths, B]."""
+      shape = rounds + len(lines.depths), batch
+      return jax.random.uniform(jax.random.fold_in(key, number), shape, dtype)
+
+    ids = jax.lax.axis_index(AXIS) * local + jnp.arange(local)
+    rounds, each = len(game.cards.set_masks), self.boards * batch
+    drawn = Numbers(
+      hands=_deal(game.cards, jax.random.fold_in(key, 1), batch),
+      head=numbers(game.head, 0, batch),
+      clusters=jax.vmap(lambda n: numbers(game.child, 2 + n, each, rounds))(ids),
+    )
+
+    def gather(values: jax.Array) -> jax.Array:
+      return jax.lax.all_gather(values, AXIS, tiled=True)[: self.clusters]
+
+    return traverse(game, tables, turn, drawn, rule, gather)
+
+
+def _deal(cards: Cards, key: jax.Array, batch: int) -> jax.Array:
+  """int32[2, B]: pairs of hands without a card in common, all equally likely."""
+  first, second = jax.random.split(key)
+  mine = jax.random.randint(first, (batch,), 0, len(cards.hand_masks), jnp.int32)
+  free = ((cards.hand_masks[None] & cards.hand_masks[mine][:, None]) == 0).all(-1)
+  theirs, _ = _pick(free, jax.random.uniform(second, (batch,)))
+  return jnp.stack([mine, theirs])
+
+
+def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:
+  """A free column of each row of bool[B, N], 0 in a row without, and the number of free columns."""
+  passed = jnp.cumsum(free, 1, dtype=jnp.int32)
+  count = passed[:, -1]
+  wanted = jnp.minimum((uniform * count).astype(jnp.int32), count - 1)
+  return (passed > wanted[:, None]).argmax(1).astype(jnp.int32), count
+
+
+def traverse(
+  game: DealtTree,
+  tables: DealtTables,
+  turn: mccfr.Turn,
+  numbers: Numbers,
+  rule: RM,
+  gather: Callable[[jax.Array], jax.Array],
+) -> DealtTables:
+  """B traversals under one strategy profile, and the tables after them.
+
+  Args:
+    game: with the clusters that are here.
+    tables: of these clusters, and of the head.
+    turn: the traverser and the iteration.
+    numbers: the random ones.
+    rule: see `mccfr.iterate`.
+    gather: makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here.
+  """
+  head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
+  sign = (1 - 2 * traverser).astype(numbers.head.dtype)
+  draws = numbers.clusters.shape[-1] // batch
+  dealt = jnp.tile(hands, (1, draws))
+  buckets = game.cards.buckets[0][0][hands][:, None]
+  root = jnp.ones((1, batch), bool)
+  fronts = descend(head, tables.head.regrets, buckets, traverser, numbers.head, root)
+  full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
+
+  def added(own: PartTables, updates: mccfr.Updates, count: int) -> PartTables:
+    return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
+
+  def cluster(part):
+    boards, own, uniforms = part
+    values, possible, updates = _below(game, boards, own.regrets, dealt, uniforms, traverser, sign, full)
+    values = (values * possible[None]).reshape(-1, draws, batch).mean(1)
+    return values, added(own, updates, draws * batch)
+
+  values, clusters = jax.lax.map(cluster, (game.boards, tables.clusters, numbers.clusters))
+  mean = gather(values).sum(0) / game.every
+  ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
+  _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
+  return DealtTables(added(tables.head, updates, batch), clusters)
+
+
+def _below(game: DealtTree, boards, regrets, hands, numbers, traverser, sign, full):
+  """One cluster's part: values of its roots [S, B], F [B], and increments."""
+  cards, lines = game.cards, game.child
+  rounds = len(cards.set_masks)
+  used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]]
+  sets = jnp.maximum(boards, 0)
+  free = (boards >= 0)[None] & ((cards.set_masks[0][sets][None] & used[:, None]) == 0).all(-1)
+  chosen, possible = _pick(free, numbers[0])
+  board, came = jnp.zeros_like(chosen), sets[chosen]
+  buckets = [cards.buckets[0][0][hands]]
+  for k in range(rounds):
+    if k > 0:
+      used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]] | cards.board_masks[k - 1][board]
+      came, _ = _pick(((cards.set_masks[k][None] & used[:, None]) == 0).all(-1), numbers[k])
+    hands = cards.hand_swaps[cards.swap[k][board, came][None], hands]
+    board = cards.index[k][board, came]
+    buckets.append(cards.buckets[k + 1][board[None], hands])
+  first, second = cards.strength[board[None], hands]
+  lead = jnp.sign(first - second).astype(regrets.dtype)
+  ends = sign * (lines.constant[:, None] + lines.stake[:, None] * lead[None])
+  share = possible.astype(regrets.dtype)
+  fronts = descend(lines, regrets, jnp.stack(buckets, 1), traverser, numbers[rounds:], full)
+  values, updates = ascend(lines, fronts, ends, traverser, share / game.every)
+  return values, share, updates

@@ -1,0 +1,195 @@
+"""Tables by infostate: what samplers on a sampling tree add to them, and the strategies that they hold."""
+
+import abc
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
+from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.mccfr.loop import Sampler, Turn
+from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
+from ps_cfr_spiel.tree import PublicTree
+
+UNIFORMS = 65_536  # random numbers drawn at once
+COPIES = 2  # of the tables: before and after an iteration
+STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actions
+
+
+class Tables(NamedTuple):
+  """The tables of a run.
+
+  Attributes:
+    regrets: [A, S], cumulative.
+    average: [A, S], the sum of strategies.
+    learned: the learned baseline; empty for others.
+  """
+
+  regrets: jax.Array
+  average: averages.Sum
+  learned: jax.Array
+
+
+class Updates(NamedTuple):
+  """The increments of a batch of trajectories.
+
+  Attributes:
+    cells: int32[n], cells of the tables; a cell may come several times, and padding entries are zero.
+    regrets: [A, n], sampled counterfactual values of the traverser's actions, less their mean under the
+      current policy: added to the cell's regrets.
+    averages: [A, n], added to the cell's sum of strategies.
+    entries: int32[m], entries of the learned baseline.
+    targets: [m], the value that was sampled there.
+    visits: [m], 1 if the entry was visited, 0 if not.
+  """
+
+  cells: jax.Array
+  regrets: jax.Array
+  averages: jax.Array
+  entries: jax.Array
+  targets: jax.Array
+  visits: jax.Array
+
+
+def nothing(actions: int, dtype) -> Updates:
+  """Updates of n = 0 and m = 0."""
+  no_entry, no_number = jnp.zeros(0, jnp.int32), jnp.zeros(0, dtype)
+  no_row = jnp.zeros((actions, 0), dtype)
+  return Updates(no_entry, no_row, no_row, no_entry, no_number, no_number)
+
+
+def join(parts: Sequence[Updates], actions: int, dtype) -> Updates:
+  """Several updates as one; `nothing` for an empty sequence."""
+  every = [nothing(actions, dtype), *parts]
+  return Updates(*(jnp.concatenate(columns, -1) for columns in zip(*every, strict=True)))
+
+
+def add(
+  regrets: jax.Array, average: averages.Sum, updates: Updates, t: jax.Array, rule: RM, batch: int
+) -> tuple[jax.Array, averages.Sum]:
+  """Regrets and the sum of strategies, [A, S] each, with the increments of `batch` samples in iteration t."""
+  weight = averages.weight(t, rule.gamma, regrets.dtype)
+  regrets = regrets.at[:, updates.cells].add(updates.regrets / batch)
+  if rule.floor > -math.inf:
+    regrets = regrets.at[:, updates.cells].max(rule.floor)
+  excess = average.excess.at[:, updates.cells].add(updates.averages * (-weight / batch))
+  return regrets, average._replace(excess=excess)
+
+
+class TreeSampler(Sampler):
+  """A way to sample trajectories from a sampling tree: a frozen dataclass that returns estimates.
+
+  It must be unbiased. Given the strategies, the expected sum of its `regrets` in a cell of
+  the traverser is the instantaneous counterfactual regret there, and that of its `averages` in a cell of the
+  opponent is proportional to the opponent's strategy times the opponent's reach. Trajectories of a batch
+  may depend on each other.
+  """
+
+  @abc.abstractmethod
+  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
+    """The tree that is sampled, of NumPy arrays, from a game and its public tree.
+
+    Raises:
+      ValueError: this sampler cannot sample the game.
+    """
+
+  @abc.abstractmethod
+  def draws(self, tree: SamplingTree) -> int:
+    """The number of uniform numbers that a trajectory takes."""
+
+  @abc.abstractmethod
+  def __call__(
+    self,
+    tree: SamplingTree,
+    regrets: jax.Array,
+    learned: jax.Array,
+    traverser: jax.Array,
+    uniforms: jax.Array,
+  ) -> Updates:
+    """Samples B trajectories under one strategy profile; pure JAX.
+
+    Args:
+      tree: on the device.
+      regrets: [A, S], cumulative; the current strategies follow from them by `columns.regret_matching`.
+      learned: [entries], the table of a learned baseline.
+      traverser: int32[], whose regrets are estimated, 0 or 1.
+      uniforms: [draws, B], independent and uniform in [0, 1).
+
+    Returns:
+      The increments, summed over the batch.
+    """
+
+  def entries(self, tree: SamplingTree) -> int:
+    """The size of the table of a learned baseline; 0 without one."""
+    return 0
+
+  @property
+  def decay(self) -> float:
+    """The weight of the newest value in a learned baseline, from 0 to 1."""
+    return 0.0
+
+  def init(self, game: SamplingTree, dtype: str) -> Tables:
+    """See `Sampler`."""
+    zeros = np.zeros((game.actions, game.cells), dtype)
+    tables: tuple = zeros, averages.Sum(zeros, zeros), np.zeros(self.entries(game), dtype)
+    return Tables(*tables)
+
+  def block(self, game: SamplingTree, batch: int) -> int:
+    """See `Sampler`."""
+    return max(averages.LENGTH, UNIFORMS // (2 * batch * max(self.draws(game), 1)))
+
+  def draw(self, game: SamplingTree, key: jax.Array, turns: int, batch: int) -> jax.Array:
+    """See `Sampler`: [turns, draws, B]."""
+    return jax.random.uniform(key, (turns, self.draws(game), batch), game.utility.dtype)
+
+  def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: RM, batch: int) -> Tables:
+    """See `Sampler`."""
+    updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)
+    regrets, average = add(tables.regrets, tables.average, updates, turn.iteration, rule, batch)
+    return Tables(regrets, average, _learn(tables.learned, updates, self.decay, batch))
+
+
+def _learn(learned: jax.Array, updates: Updates, decay: float, batch: int) -> jax.Array:
+  """A learned baseline after a batch."""
+  if not len(learned):
+    return learned
+  entries = updates.entries
+  step = decay * updates.visits * (updates.targets - learned[entries])
+  if batch > 1:  # a trajectory alone meets no entry twice
+    visits = jnp.zeros_like(learned).at[entries].add(updates.visits)
+    step /= jnp.maximum(visits[entries], 1)
+  return learned.at[entries].add(step)
+
+
+@jit()
+def strategies(tree: SamplingTree, weights: jax.Array) -> list[Blocks]:
+  """Strategies, [A, rows, H] for each player and block, from regrets or a sum of strategies, [A, S].
+
+  They are in proportion to the positive weights; uniform where no weight is positive.
+  """
+  return [tuple(normalise(jnp.maximum(x, 0)) for x in blocks) for blocks in tree.blocks(weights)]
+
+
+def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> dict[str, int]:
+  """Estimated bytes of a run, by what they are for.
+
+  Args:
+    tree: that is sampled.
+    sampler: how.
+    batch: trajectories for one update.
+    dtype: of the run.
+  """
+  tables = 3 * tree.actions * tree.cells + sampler.entries(tree)
+  types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
+  steps = sum(max(depth.slots, 1) for depth in tree.depths) * types * (tree.actions + STEP)
+  numbers = 2 * sampler.block(tree, batch) * sampler.draws(tree)
+  size = np.dtype(dtype).itemsize
+  return {
+    "for regrets and averages": COPIES * tables * size,
+    "for a batch of trajectories": (steps + numbers) * batch * size,
+  }
