@@ -29,7 +29,6 @@ from benchmarks.machine import flags, picture
 from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
-from ps_cfr_spiel.rules import RMPlus
 from ps_cfr_spiel.simulated import PRUNINGS
 from ps_cfr_spiel.views import behaviour_text
 

@@ -99,7 +99,7 @@ def run(
 ) -> SamplingState:
   """`mccfr.run` on the devices of a mesh; arguments as there."""
 
-  def share(game: DealtTree, state: SamplingState, iterations: jax.Array) -> SamplingState:
+  def share(game: DealtTree, state: SamplingState, iterations: jax.Array | int) -> SamplingState:
     return mccfr.iterate(game, state, iterations, sampler=sampler, rule=rule, batch=batch)
 
   specs = (GAME, STATE, WHOLE)

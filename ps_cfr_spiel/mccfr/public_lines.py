@@ -292,6 +292,7 @@ class PublicSampling(TreeSampler):
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
     """See `TreeSampler`."""
+    assert tree.ends is not None
     steps, end, reach = descend(tree, regrets, traverser, uniforms.shape[1], uniform_chooser(tree, uniforms))
     values = leaf_values(tree.ends, tree.ends.leaf[end], traverser, reach)
     known = exact_values(tree, regrets, traverser).values if self.baseline.oracle else learned

@@ -13,25 +13,3 @@ from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
 from ps_cfr_spiel.simulated.trajectories import Trajectories
 from ps_cfr_spiel.simulated.traversals import PRUNINGS, NativePlays, Traversals
 from ps_cfr_spiel.simulated.warm_start import taken_over
-
-__all__ = [
-  "CELLS",
-  "DIGEST",
-  "KEYS",
-  "MILLION",
-  "PRUNINGS",
-  "Corrected",
-  "HostGame",
-  "KeyTables",
-  "Learned",
-  "MoveEstimate",
-  "NativePlays",
-  "SimulatedGame",
-  "Simulation",
-  "Tally",
-  "Trajectories",
-  "Traversals",
-  "check_keys",
-  "table_size",
-  "taken_over",
-]

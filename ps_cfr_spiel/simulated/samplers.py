@@ -23,7 +23,7 @@ class Simulation(NamedTuple):
   """
 
   game: SimulatedGame
-  fixed: jax.Array | None = None
+  fixed: Any = None
 
 
 class Tally(NamedTuple):

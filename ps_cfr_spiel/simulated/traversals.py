@@ -88,6 +88,7 @@ class NativePlays(Trajectories):
 
   def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
     """See `Sampler`; policies change from one play to the next, also within a turn."""
+    assert isinstance(self.estimate, Learned | Corrected)
     options = {
       "estimate": ESTIMATES.index(type(self.estimate)),
       "exploration": float(self.exploration),
