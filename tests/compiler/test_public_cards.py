@@ -329,8 +329,8 @@ def test_batches_and_sampling_tables_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("solver", [OutcomeSamplingSolver, VRMCCFRSolver, ExternalSamplingSolver])
 def test_the_estimate_of_a_sampling_run_counts_its_tables(solver):
   run = solver(pyspiel.load_game("leduc_poker"), batch=2)
-  needs = mccfr.memory_needs(run._sampling_tree, run.sampler, 2, "float32")
-  kept = sum(array.nbytes for array in run._state[2:])
+  needs = mccfr.memory_needs(run.sampling_tree, run.sampler, 2, "float32")
+  kept = sum(array.nbytes for array in jax.tree.leaves(run._state.tables))
   assert needs["for regrets and averages"] == 2 * kept
 
 
