@@ -71,7 +71,7 @@ class Solutions(Sequence):
   def __init__(
     self, situations: Sequence[Any], read: Callable[[Any], Item], chunks: Sequence[Any], size: int
   ):
-    """For `solve_batch`.
+    """The solutions that `solve_batch` found.
 
     Args:
       situations: as given.

@@ -57,7 +57,7 @@ def walk(
           stop = watch.look(here, recorder)
         actions, odds = recorder.visit(state, above, move, rank, depth, chance)
         if actions:
-          actions.reverse()  # so that `pop` takes the lowest
+          actions.reverse()  # `pop` then takes the lowest
           waiting.append((state, here, depth + 1, chance, actions, len(actions), odds))
         elif not waiting:
           break

@@ -81,7 +81,7 @@ class _ReachSampler:
 
   @functools.cached_property
   def profiles(self) -> list[list[list[np.ndarray]]]:
-    """For each player strategies of the whole game, from early and late iterations of CFR."""
+    """Strategies of the whole game for each player, from early and late iterations of CFR."""
     rule, found = NRMPlus(), [[], []]
     with precision("float32"):
       tree = to_device(self.frontier.subgames.tree, "float32")

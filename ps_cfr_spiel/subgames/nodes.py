@@ -126,7 +126,7 @@ def states_fault(tree: PublicTree) -> str | None:
 
 
 def types_fault(tree: PublicTree) -> str | None:
-  """At decisions, players know nothing but their type and the public state; otherwise the remedy."""
+  """Players know nothing at decisions but their type and the public state; otherwise the remedy."""
   source = walked_source(tree.names)
   if source is None or _is_split(tree):
     return None

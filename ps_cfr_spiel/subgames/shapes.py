@@ -71,7 +71,7 @@ class Scope(NamedTuple):
 
 
 def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
-  """For each player int[N]: the number of own decisions above each node."""
+  """int[N] for each player: the number of own decisions above each node."""
   depths = (np.zeros(len(nodes.parent), int), np.zeros(len(nodes.parent), int))
   for here in nodes.layers[1:]:
     above = nodes.parent[here]
