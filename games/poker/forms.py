@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,28 +30,9 @@ class Names(Sequence[str]):
     return hash((self._count, *self[:1]))
 
 
-class BayesianForm(NamedTuple):
-  """A two-player zero-sum game whose chance deals each player a type; all the rest is public.
-
-  It has N public states after the deal, parents before children, depth first, children by ascending
-  action, and H0 and H1 types of the players, all of them possible. Types h and g are dealt with
-  probability proportional to `weights[0][h] * weights[1][g]` if they share no card, else never. The
-  utility of player 0 at a terminal public state is
-  `constant + stake * sign(strength[0][h] - strength[1][g])`.
-
-  Attributes:
-    parent: int32[N], -1 at the root.
-    action: int32[N], OpenSpiel action at the parent that leads here, -1 at the root.
-    player: int32[N], 0 or 1 to act, `pyspiel.PlayerId.TERMINAL` at the end.
-    constant: float64[N], 0 where a player acts.
-    stake: float64[N], 0 where a player acts.
-    types: Names, tuples of length H0 and H1; the chance action that deals a type is its index.
-    weights: float64[H0] and float64[H1], positive.
-    cards: int32[H0, 2] and int32[H1, 2], in 0..51.
-    strength: int32[H0] and int32[H1], larger is stronger.
-    infostates: Length N; the information state strings of the acting player, one for each of that
-      player's types, () at the end.
-  """
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Lines:
+  """The lines of betting, N of them, and H0 and H1 hands; the fields of `compiler.BayesianForm`."""
 
   parent: np.ndarray
   action: np.ndarray
@@ -61,38 +42,20 @@ class BayesianForm(NamedTuple):
   types: tuple[tuple[str, ...], tuple[str, ...]]
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RiverForm(_Lines):
+  """A hold'em subgame with a full board: a `compiler.BayesianForm`."""
+
   strength: tuple[np.ndarray, np.ndarray]
   infostates: tuple[Sequence[str], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class PublicCardsForm:
-  """The same with public cards to come: N lines of betting, which do not depend on the cards, and the cards.
+@dataclasses.dataclass(frozen=True, eq=False)
+class StreetsForm(_Lines):
+  """A hold'em subgame with cards to come: a `compiler.PublicCardsForm`; `game` has names and strengths."""
 
-  A public state is a line and the public cards since the root, its *runout*. The first card is each
-  of `live` cards with equal probability, those in no hand, the next each of `live - 1`, and so
-  on. Arrays without a description are as in `BayesianForm`, for lines.
-
-  Attributes:
-    action: int32[N], -1 after a card too.
-    player: int32[N], `pyspiel.PlayerId.CHANCE` where a public card comes, followed by one line.
-    street: int32[N], the number of cards that have come.
-    runouts: For each street int32[B, street], its runouts; those that continue a runout stand
-      together, in the order of the shorter ones, and each has the same number of continuations.
-    live: The number of cards that may come first.
-    swaps: int32[S, 52], the renamings of suits (`cards.suit_swaps`) that change nothing, as the card that
-      each card becomes; first the one that renames none.
-    game: The source of names and strengths.
-  """
-
-  parent: np.ndarray
-  action: np.ndarray
-  player: np.ndarray
-  constant: np.ndarray
-  stake: np.ndarray
-  types: tuple[tuple[str, ...], tuple[str, ...]]
-  weights: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
   street: np.ndarray
   runouts: tuple[np.ndarray, ...]
   live: int

@@ -3,7 +3,7 @@
 Three, four or five board cards are out and each player has put half of the pot in. Chance deals a
 hand to player 0 and then one to player 1, each pair of hands that share no card with probability
 proportional to the product of its weights in the two ranges. Then the players bet, player 0 first,
-with the bet sizes of an abstraction (`betting.public_tree`). After each street a public card comes,
+with the bet sizes of an abstraction (`betting.betting_states`). After each street a public card comes,
 any card that is on no board and in no hand with equal probability (1/44 for a river), until there
 are five and the betting on them is over. A fold gives the pot to the other player, else the better
 hand wins it and equal hands split it; hands are not shown. After a called all-in the cards still
@@ -42,7 +42,7 @@ import pyspiel
 
 from ps_cfr_spiel.poker import betting, cards, strengths
 
-from .forms import BayesianForm, Names, PublicCardsForm
+from .forms import Names, RiverForm, StreetsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
 
 _BOARD_SIZES = (3, 4, 5)
@@ -107,7 +107,7 @@ class HoldemSubgameGame(pyspiel.Game):
     board = cards.parse_board(params["board"], self.board_sizes, deck)
     to_come = cards.BOARD_SIZE - len(board)
     bets = betting.parse_bets(params["bets"], to_come + 1)
-    public_states = betting.public_tree(params["pot"], params["stack"], bets)
+    public_states = betting.betting_states(params["pot"], params["stack"], bets)
     ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
     self.deck, self.board, self.cards_to_come = deck, board, to_come
     self.ranges, self.disjoint = ranges, disjoint
@@ -178,12 +178,12 @@ class HoldemSubgameGame(pyspiel.Game):
     """Written as "p0 AsKd | 9s7c5s4h pot 200 stack 20000 | x x | 2c | b200"."""
     return join(f"p{player} {hand}", self.header, line)
 
-  def _names(self, state: betting.PublicState) -> Names:
+  def _names(self, state: betting.BettingState) -> Names:
     """The acting player's information state strings, a hand each."""
     hands = self.ranges[state.player].names
     return Names(len(hands), lambda h: self.infostate_string(state.player, hands[h], state.line))
 
-  def bayesian_form(self) -> BayesianForm | PublicCardsForm:
+  def bayesian_form(self) -> RiverForm | StreetsForm:
     """The game as arrays, without visiting its histories."""
     states, (first, second) = self.public_states, self.ranges
     lines: dict[str, Any] = {
@@ -197,7 +197,7 @@ class HoldemSubgameGame(pyspiel.Game):
       "cards": (first.cards, second.cards),
     }
     if self.cards_to_come:
-      return PublicCardsForm(
+      return StreetsForm(
         **lines,
         street=np.array([state.street for state in states], np.int32),
         runouts=tuple(
@@ -207,7 +207,7 @@ class HoldemSubgameGame(pyspiel.Game):
         swaps=cards.suit_swaps(self.deck, self.board, self.ranges),
         game=self,
       )
-    return BayesianForm(
+    return RiverForm(
       **lines,
       strength=self.strength(()),
       infostates=tuple(self._names(state) if state.player >= 0 else () for state in states),
@@ -231,7 +231,7 @@ class HoldemSubgameState(pyspiel.State):
     self.node = 0
 
   @property
-  def public_state(self) -> betting.PublicState:
+  def public_state(self) -> betting.BettingState:
     """The place in the betting tree."""
     return self.get_game().public_states[self.node]
 

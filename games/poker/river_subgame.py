@@ -3,7 +3,7 @@
 All five board cards are out and each player has put half of the pot in. Chance deals a hand to
 player 0 and then one to player 1, each pair of hands that share no card with probability
 proportional to the product of its weights in the two ranges. Then the players bet, player 0 first,
-with the bet sizes of an abstraction (`betting.public_tree`). A fold gives the pot to the other
+with the bet sizes of an abstraction (`betting.betting_states`). A fold gives the pot to the other
 player, else the better hand wins it and equal hands split it; hands are not shown. Returns are
 chips won or lost since the hand began: to fold at once against a bet loses half of the pot.
 

@@ -11,7 +11,20 @@ import numpy as np
 from ps_cfr_spiel.tree import CHANCE, children, shares_card
 
 
-class BayesianForm(Protocol):
+class _Lines(Protocol):
+  """The fields that both kinds of form have; see `BayesianForm`."""
+
+  parent: np.ndarray
+  action: np.ndarray
+  player: np.ndarray
+  constant: np.ndarray
+  stake: np.ndarray
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]
+
+
+class BayesianForm(_Lines, Protocol):
   """A game like poker on a full board: chance deals types once, then all moves are public.
 
   Attributes:
@@ -28,19 +41,11 @@ class BayesianForm(Protocol):
     infostates: for each public state the acting player's information state strings by type; () at terminals.
   """
 
-  parent: np.ndarray
-  action: np.ndarray
-  player: np.ndarray
-  constant: np.ndarray
-  stake: np.ndarray
-  types: tuple[tuple[str, ...], tuple[str, ...]]
-  weights: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
   strength: tuple[np.ndarray, np.ndarray]
   infostates: tuple[Sequence[str], ...]
 
 
-class PublicCardsForm(Protocol):
+class PublicCardsForm(_Lines, Protocol):
   """A form with public cards to come: a public state is a *line* of betting and the cards so far.
 
   The betting does not depend on the cards, so there are N lines and, on each street (the number of cards so
@@ -60,14 +65,6 @@ class PublicCardsForm(Protocol):
       ranges and strengths unchanged; the first is the identity.
   """
 
-  parent: np.ndarray
-  action: np.ndarray
-  player: np.ndarray
-  constant: np.ndarray
-  stake: np.ndarray
-  types: tuple[tuple[str, ...], tuple[str, ...]]
-  weights: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
   street: np.ndarray
   runouts: tuple[np.ndarray, ...]
   live: int

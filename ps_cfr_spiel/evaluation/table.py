@@ -14,7 +14,7 @@ MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
 
 
-class Lines(Protocol):
+class LineReader(Protocol):
   """What a person types; a text file that is open for reading is one."""
 
   def readline(self) -> str:
@@ -30,7 +30,7 @@ def play(
   game: pyspiel.Game,
   human: int,
   opponent: Callable[[int], pyspiel.Bot],
-  input: Lines,
+  input: LineReader,
   output: TextIO,
   rng: np.random.RandomState | None = None,
 ) -> pyspiel.State:
@@ -107,7 +107,7 @@ def _result_text(won: float) -> str:
 # --- The person's move ---------------------------------------------------------------------------
 
 
-def ask(state: pyspiel.State, input: Lines, output: TextIO) -> int:
+def ask(state: pyspiel.State, input: LineReader, output: TextIO) -> int:
   """Asks for one of the legal actions until it gets one; raises `QuitError` if the person quits."""
   names = {action: state.action_to_string(action) for action in state.legal_actions()}
   _list(names, output, MAX_LISTED)

@@ -20,7 +20,7 @@ from ps_cfr_spiel.learning.fitting import Progress, Tensors
 from ps_cfr_spiel.learning.learned_values import BoundNetwork, LearnedValues
 from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.network import ValueNetwork
-from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.river_values import BoundRivers, RiverTensors, RiverValues
 from ps_cfr_spiel.learning.rivers import Rivers
@@ -34,7 +34,7 @@ __all__ = [
   "BoundNetwork",
   "BoundRivers",
   "Examples",
-  "Frontier",
+  "FrontierStates",
   "LearnedValues",
   "OneAhead",
   "Progress",

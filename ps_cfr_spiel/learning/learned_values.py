@@ -18,7 +18,7 @@ from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Tensors, tensors_of
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_files import read_network, write_network
-from ps_cfr_spiel.learning.places import Frontier, Slots
+from ps_cfr_spiel.learning.places import FrontierStates, Slots
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
@@ -99,7 +99,7 @@ class LearnedValues:
     return cls(network, scale, examples.public_states, {}, NOTHING)
 
   @staticmethod
-  def extent(examples: Examples | Frontier) -> tuple[int, tuple[int, int]]:
+  def extent(examples: Examples | FrontierStates) -> tuple[int, tuple[int, int]]:
     """K, and M of each player, of a network for these public states."""
     first, second = (p.shape[1] for p in examples.possible)
     return len(examples.public_states), (first, second)

@@ -17,7 +17,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count
 from ps_cfr_spiel.cfr import NRMPlus, SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, perturbed
 from ps_cfr_spiel.search import Lookahead, Search, Searcher, SearchSettings, ValueFunction
 from ps_cfr_spiel.subgames import EchoedRanges, Subgame, cfr_d, with_beyond
@@ -43,7 +43,7 @@ class SearchSampler:
     check_count("most", self.most, 10)
     check_count("overheard", self.overheard, 1)
 
-  def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
+  def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
     """See `RangeSampler`."""
     return _SearchSampler(frontier, seed, self)
 
@@ -51,7 +51,7 @@ class SearchSampler:
 class _SearchSampler:
   """`SearchSampler` on a game."""
 
-  def __init__(self, frontier: Frontier, seed: int, sampler: SearchSampler):
+  def __init__(self, frontier: FrontierStates, seed: int, sampler: SearchSampler):
     self.frontier, self.seed, self.sampler = frontier, seed, sampler
     self.searcher = Listener(frontier.subgames, sampler.values)
     self.number_of = {tuple(group): g for g, group in enumerate(frontier.groups)}

@@ -68,7 +68,7 @@ class Slots:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Frontier:
+class FrontierStates:
   """All public states of a game for a network, in groups that do not overlap.
 
   Attributes:
@@ -90,7 +90,7 @@ class Frontier:
   possible: tuple[np.ndarray, np.ndarray]
 
   @classmethod
-  def of(cls, subgames: Subgames) -> "Frontier":
+  def of(cls, subgames: Subgames) -> "FrontierStates":
     """The frontier of a game; ValueError if it has nothing beyond a lookahead."""
     groups = frontier_groups(subgames)
     if not groups:

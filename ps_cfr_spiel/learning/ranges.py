@@ -19,7 +19,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning.places import Frontier, even_if_zero
+from ps_cfr_spiel.learning.places import FrontierStates, even_if_zero
 from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
 ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, the source of strategies for reaches
@@ -32,7 +32,7 @@ Drawn = list[Ranges]  # for each group of the frontier the ranges [k, M] of both
 class RangeSampler(Protocol):
   """A source of ranges; its `repr` goes into the card of the examples."""
 
-  def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
+  def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
     """A function from the number of a draw to its ranges, the same number of them for every draw."""
     ...
 
@@ -50,7 +50,7 @@ class ReachSampler:
   def __post_init__(self):
     check_number("share", self.share, 0, 1)
 
-  def bind(self, frontier: Frontier, seed: int) -> Callable[[int], list[Drawn]]:
+  def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
     """See `RangeSampler`."""
     return _ReachSampler(frontier, seed, self.share)
 
@@ -58,7 +58,7 @@ class ReachSampler:
 class _ReachSampler:
   """`ReachSampler` on a game."""
 
-  def __init__(self, frontier: Frontier, seed: int, share: float):
+  def __init__(self, frontier: FrontierStates, seed: int, share: float):
     self.frontier, self.seed, self.share = frontier, seed, share
 
   def __call__(self, number: int) -> list[Drawn]:

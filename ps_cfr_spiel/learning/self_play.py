@@ -19,7 +19,7 @@ from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.listening import SearchSampler
-from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import TrainingSettings
 from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
@@ -79,7 +79,7 @@ def self_play(
     raise ValueError(f"callback must be a function of the values, got {callback!r}.")
   training = {} if training is None else training
   settings, subgames = TrainingSettings.of(seed, training), Subgames.of(game, **options)
-  frontier = Frontier.of(subgames)
+  frontier = FrontierStates.of(subgames)
   settings.check_memory(*LearnedValues.extent(frontier))
   every = {name: training[name] for name in ("checkpoint_seconds",) if name in training}
   place = None if folder is None else make_folder(Path(folder))

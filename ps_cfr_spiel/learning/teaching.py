@@ -13,7 +13,7 @@ from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, che
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.examples import Examples
-from ps_cfr_spiel.learning.places import Frontier
+from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, ReachSampler
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import BoundCFR, CFRValues, FrozenValues, Levels, ValueFunction
@@ -98,7 +98,7 @@ def generate_examples(
   method: Teacher = (
     CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
   )
-  frontier = Frontier.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
+  frontier = FrontierStates.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
   solver, draw = _Teacher(frontier, method, card), sampler.bind(frontier, seed)
@@ -117,7 +117,7 @@ def generate_examples(
 class _Teacher:
   """The solution of drawn ranges, group by group of public states."""
 
-  def __init__(self, frontier: Frontier, teacher: Teacher, card: dict[str, Any]):
+  def __init__(self, frontier: FrontierStates, teacher: Teacher, card: dict[str, Any]):
     self.frontier, self.card = frontier, card
     bound = [teacher.bind(frontier.subgames, group) for group in frontier.groups]
     self.bound = [check_instance(f"the bound values of {teacher}", one, BoundCFR) for one in bound]

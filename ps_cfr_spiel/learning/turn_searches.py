@@ -84,7 +84,7 @@ def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
   stacks = [pot // 2 + round(check_number("ratios", ratio, 0, MOST) * pot) for ratio in ratios]
   for stack in stacks:
     check_count("pot x (1 + 2 x ratio)", 2 * stack, pot)
-    betting.public_tree(pot, stack, sizes)
+    betting.betting_states(pot, stack, sizes)
   return stacks
 
 

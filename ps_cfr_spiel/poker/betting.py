@@ -51,7 +51,7 @@ _STREETS = ", and '/' between streets, the last of which counts for all later on
 _ONE_STREET = "; '/' is for boards with cards to come"
 
 
-class PublicState(NamedTuple):
+class BettingState(NamedTuple):
   """The public information after some bets.
 
   Attributes:
@@ -168,7 +168,7 @@ def num_moves(line: str) -> int:
   return sum(word not in ("|", "{}") for word in line.split())
 
 
-def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicState, ...]:
+def betting_states(pot: int, stack: int, bets: Sequence[Street]) -> tuple[BettingState, ...]:
   """All lines of betting, depth first, children by ascending action.
 
   On every street player 0 acts first. A player who faces a bet folds, calls or raises; else checks or
@@ -201,8 +201,8 @@ def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicSta
       "player began the hand with, those in the pot included"
     )
   ante = pot // 2
-  states: list[PublicState] = []
-  pending = [PublicState(-1, -1, "", "", 0, 0, ante, (ante, ante), 0, 1, 0.0, 0.0, {})]
+  states: list[BettingState] = []
+  pending = [BettingState(-1, -1, "", "", 0, 0, ante, (ante, ante), 0, 1, 0.0, 0.0, {})]
   while pending:
     state, index = pending.pop(), len(states)
     if index == MAX_PUBLIC_STATES:
@@ -218,7 +218,9 @@ def public_tree(pot: int, stack: int, bets: Sequence[Street]) -> tuple[PublicSta
   return tuple(states)
 
 
-def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Street]) -> Iterator[PublicState]:
+def _successors(
+  state: BettingState, index: int, stack: int, bets: Sequence[Street]
+) -> Iterator[BettingState]:
   """Yields the public states after each action at `state`, which has index `index`."""
   if state.player == CHANCE:
     yield _after_card(state, index, stack, len(bets))
@@ -226,7 +228,7 @@ def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Stree
   player, opponent = state.player, 1 - state.player
   mine, to_call = state.spent[player], state.spent[opponent]
 
-  def after(action: int, label: str, code: str, chips: int) -> PublicState:
+  def after(action: int, label: str, code: str, chips: int) -> BettingState:
     return state._replace(
       parent=index,
       action=action,
@@ -252,14 +254,14 @@ def _successors(state: PublicState, index: int, stack: int, bets: Sequence[Stree
     yield bet._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
 
 
-def _closed(state: PublicState, streets: int) -> PublicState:
+def _closed(state: BettingState, streets: int) -> BettingState:
   """The end of a street without a fold: a card comes, or the showdown."""
   if state.street < streets - 1:
     return state._replace(player=CHANCE)
   return state._replace(player=TERMINAL, stake=float(state.spent[0]))
 
 
-def _after_card(state: PublicState, index: int, stack: int, streets: int) -> PublicState:
+def _after_card(state: BettingState, index: int, stack: int, streets: int) -> BettingState:
   """The public state after a card: the next street begins, or all chips are in and it is over already."""
   spent = state.spent[0]
   begun = state._replace(
@@ -277,7 +279,7 @@ def _after_card(state: PublicState, index: int, stack: int, streets: int) -> Pub
   return _closed(begun, streets) if spent == stack else begun
 
 
-def _raises(state: PublicState, to_call: int, stack: int, bets: Bets) -> dict[int, int]:
+def _raises(state: BettingState, to_call: int, stack: int, bets: Bets) -> dict[int, int]:
   """The bets and raises allowed: action -> chips that the bettor will have spent."""
   chips_of: dict[int, int] = {}
   for action, size in bets[min(state.num_bets, len(bets) - 1)].items():

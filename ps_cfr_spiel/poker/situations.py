@@ -151,7 +151,7 @@ def of_game(game: pyspiel.Game) -> Situation:
   return situation(**{name: parameters[name] for name in FIELDS})
 
 
-def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, ...]:
+def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.BettingState, ...]:
   """The lines of betting on a river.
 
   Raises:
@@ -163,8 +163,8 @@ def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, 
 
 
 @functools.lru_cache(maxsize=4096)
-def _betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.PublicState, ...]:
-  return betting.public_tree(pot, stack, betting.parse_bets(bets))
+def _betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.BettingState, ...]:
+  return betting.betting_states(pot, stack, betting.parse_bets(bets))
 
 
 def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:

@@ -1,5 +1,6 @@
 """`check_game`: passes what `build_tree` takes, and names what is wrong with the rest."""
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -173,7 +174,7 @@ def test_a_form_that_is_not_the_game_fails(field):
     "weights": lambda f: (f.weights[0] ** 0 * [1.0, *f.weights[0][1:] * 2], f.weights[1]),
     "parent": lambda f: f.parent[:-1],
   }[field](form)
-  game.bayesian_form = lambda: form._replace(**{field: changed})
+  game.bayesian_form = lambda: dataclasses.replace(form, **{field: changed})
   report = check_game(game)
   assert broken(report) == ["bayesian_form()"]
 

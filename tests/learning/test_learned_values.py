@@ -16,7 +16,7 @@ from ps_cfr_spiel import ContinualResolving, storage
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning import Examples, LearnedValues, OneAhead, generate_examples, resume, train
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
-from ps_cfr_spiel.learning.places import Frontier, Slots, frontier_groups
+from ps_cfr_spiel.learning.places import FrontierStates, Slots, frontier_groups
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues, SolvedValues
 
@@ -240,7 +240,7 @@ class ThroughNetwork:
   """Solved values by way of the slots, normalised ranges and sizes of a network."""
 
   solved: Any
-  frontier: Frontier
+  frontier: FrontierStates
 
   def bind(self, subgames, public_states, pad_to=None):
     most = [p.shape[1] for p in self.frontier.possible]
@@ -264,7 +264,7 @@ def test_a_network_of_solved_values_searches_as_they_do(name):
   solver.run(30)
   solved = SolvedValues(solver.average_policy().strategies)
   found = []
-  for values in (solved, ThroughNetwork(solved, Frontier.of(Subgames.of(game)))):
+  for values in (solved, ThroughNetwork(solved, FrontierStates.of(Subgames.of(game)))):
     search = ContinualResolving(game, 20, "rm", lookahead=1, value_function=values, dtype="float64")
     found.append(search.tabularise(progress=False).strategies)
   for one, other in zip(*found, strict=True):

@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel.learning import SearchSampler, generate_examples
 from ps_cfr_spiel.learning.listening import Listener
-from ps_cfr_spiel.learning.places import Frontier, even_if_zero
+from ps_cfr_spiel.learning.places import FrontierStates, even_if_zero
 from ps_cfr_spiel.search import Searcher
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
@@ -61,7 +61,7 @@ def test_it_hears_the_current_ranges(name, player):
 
 
 def test_a_draw_has_ranges_for_every_public_state():
-  frontier = Frontier.of(subgames_of(DICE))
+  frontier = FrontierStates.of(subgames_of(DICE))
   draw = SearchSampler(CFRValues(5), most=20, overheard=3).bind(frontier, 7)
   drawn = draw(2)
   assert len(drawn) == 3 and {len(d) for d in drawn} == {len(frontier.groups)}

@@ -284,7 +284,7 @@ def test_sizes_of_each_player_are_those_of_both_with_lines_left_out(bets):
   }
 
   def lines(text):
-    tree = betting.public_tree(pot, stack, betting.parse_bets(f"{text};{text}"))
+    tree = betting.betting_states(pot, stack, betting.parse_bets(f"{text};{text}"))
     return {state.line: state for state in tree}, tree
 
   def allowed(state, tree):
