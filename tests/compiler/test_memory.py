@@ -27,7 +27,7 @@ solver = PSCFRSolver(game, locks=locks)
 solver.run(10, progress=False)
 solver.exploitability()
 tables = cfr.num_tables(solver.rule, solver.dtype)
-needs = memory_needs(game.bayesian_form(), tables, 4, locks is None, locks is not None)
+needs = memory_needs(game.bayesian_form(), tables, 4, True, locks is not None)
 print(sum(needs.values()), peak() - bare)
 """
 # And which share of the estimate is surely taken. Of few hands compiling takes most, and not always as much
@@ -36,6 +36,7 @@ GAMES = {
   "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)"], 1 / 5),
   "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)"], 1 / 5),
   "a lock": (["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 3),
+  "a lock, folded": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
   "all hands": (["holdem_subgame(stack=1000)"], 2 / 3),
 }
 
