@@ -1,10 +1,10 @@
-"""Sums of what a run has played, exact over millions of iterations: average strategies are made of them.
+"""Sums of the strategies that a run has played, exact over millions of iterations, for its averages.
 
 Iteration t counts t ** gamma. Added one by one to a float32 sum, late iterations would be lost, and
 exploitability would rise again. So a sum is a pair of arrays, worth `average - excess`. In a *block* of
-iterations only `excess` changes: it takes what is new, beginning from almost nothing. Where a block begins,
-`fold` brings that into `average`, and leaves in `excess` what rounding took. So an iteration adds to one
-array, once.
+iterations only `excess` changes: new strategies are taken off it, from a value near zero. Where a block
+begins, `fold` brings `excess` into `average`, and leaves the rounding error in it. So an iteration adds to
+one array, once.
 
 Weights are (t / p) ** gamma, p the greatest power of two up to t, and the pair is scaled by 2 ** -gamma when
 p doubles. So sums do not grow with t ** gamma, and are scaled a few times in a run, not in every iteration,
@@ -39,7 +39,7 @@ class Sum(NamedTuple):
 
 
 def weight(t: Array, gamma: float, dtype) -> Array:
-  """How much iteration t, int32[], counts, from 1 to 2 ** gamma."""
+  """The weight of iteration t, int32[], from 1 to 2 ** gamma."""
   return (t.astype(dtype) / _power(t).astype(dtype)) ** gamma
 
 
@@ -71,7 +71,7 @@ def scale(t: Array, gamma: float) -> Array:
 def fold_where(begins: Array, average: Array, excess: Array, scale: Array | float) -> tuple[Array, Array]:
   """The pair, scaled and with `excess` brought into `average`, where bool[] `begins`; else as it is."""
   total = average - excess
-  # What rounding took, whichever of the two is larger (Knuth's TwoSum).
+  # The rounding error, whichever of the two is larger (Knuth's TwoSum).
   other = average - total
   lost = (average - (total + other)) - (excess - other)
   return jnp.where(begins, total * scale, average), jnp.where(begins, -lost * scale, excess)

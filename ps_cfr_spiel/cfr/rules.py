@@ -67,11 +67,11 @@ class Rule(Protocol):
 def normalise(weights: Array) -> Array:
   """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero.
 
-  NaN stays NaN, so that whoever looks at a run sees that its numbers are gone. NumPy's arrays stay NumPy's.
+  NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
   """
   here: Any = np if isinstance(weights, np.ndarray) else jnp
   if here is jnp:
-    # Else XLA's CPU backend computes all that led to the weights anew for each action that it adds up.
+    # Else XLA's CPU backend computes the weights anew for each action that it adds up.
     weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
   nothing = total < np.finfo(total.dtype).tiny
@@ -136,7 +136,7 @@ class RMPlus(RM):
 
 
 def _discount(t: Array, exponent: float, dtype: Any) -> Array:
-  """u^e / (u^e + 1) with u = t - 1, the weight of what was collected before iteration t.
+  """u^e / (u^e + 1) with u = t - 1, the weight of the regrets from before iteration t.
 
   Written as 1 / (1 + u^-e), which is right at e = +-inf and at u = 0 (where R is 0 anyway).
   """
@@ -240,7 +240,7 @@ class NRMPlus:
   This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst,
   by alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
   u = sum_a max(x_a, 0) and s(t) = kappa * min(t, sqrt(tau * t)),
-    N <- max((1 - 1/t) ** fade * n, s(t) * u)                  what the past shall count
+    N <- max((1 - 1/t) ** fade * n, s(t) * u)                  the weight of the past
     y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
     n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0 (or too small to divide by)
     strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)

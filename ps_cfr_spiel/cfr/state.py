@@ -130,7 +130,7 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
   """
   players, sets = _at_hand((state.players, sets))
   tables = [tables_of(own.average - own.excess, [x.shape for x in own.strategy]) for own in players]
-  with np.errstate(all="ignore"):  # infinities and NaN stay, for whoever checks the strategy
+  with np.errstate(all="ignore"):  # NaN propagates, so that a diverged run is detected
     return [tuple(map(normalise, blocks)) for blocks in in_blocks(tree, tables, sets)]
 
 

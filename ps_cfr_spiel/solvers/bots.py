@@ -1,4 +1,4 @@
-"""An OpenSpiel bot that solves when it is asked, and draws its action from what it finds."""
+"""An OpenSpiel bot that solves at its turn, and draws its action from the strategy found."""
 
 import time
 from abc import abstractmethod
@@ -10,11 +10,11 @@ from ps_cfr_spiel.policy import check_turn
 
 
 class SolvingBot(pyspiel.Bot):
-  """What all bots of this package share; a subclass says how likely each action is.
+  """The base class of this package's bots; a subclass gives the probabilities of actions.
 
   Attributes:
-    player: whom it plays.
-    seconds: what each of its decisions so far took.
+    player: its seat.
+    seconds: duration of each of its decisions so far.
   """
 
   def __init__(self, player: int, seed: int | None):

@@ -18,7 +18,7 @@ class CFRPlusIRASolver(SplittingSolver):
   """Solves a game with few regrets: CFR+ on an abstraction that is split where its members disagree.
 
   Čermák, Lisý and Bošanský (2020); see `abstraction.cfr_ira`. The policies are of the whole game, and so is
-  their exploitability, the only guarantee: the paper's bound says nothing before every set is split.
+  their exploitability, the only guarantee: the paper's bound is empty before every set is split.
 
   Attributes:
     game: the game.

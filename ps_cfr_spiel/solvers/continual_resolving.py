@@ -32,11 +32,12 @@ from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, Subgames
 
 CACHE = 256  # searches kept, at most
-CACHE_BYTES = 2**30  # what their tables may take together
+CACHE_BYTES = 2**30  # most memory of their tables together
 
 
 class ContinualResolving:
-  """Solves again at each decision of a player, carrying range and opponent values from search to search.
+  """A solver that solves again at each decision of a player, carrying range and opponent values from search
+  to search.
 
   The first search solves the game from its start, and the first decision of the game is played from it. At
   each later decision the subgame that begins there is solved anew. A search depends on nothing but the
@@ -46,7 +47,7 @@ class ContinualResolving:
   Attributes:
     game: the game.
     tree: its public tree, on the host.
-    seconds: what each search so far took (each pass in `tabularise`), the first ones with compilation.
+    seconds: duration of each search so far (of each pass in `tabularise`), compilation included.
   """
 
   def __init__(
@@ -65,7 +66,7 @@ class ContinualResolving:
     limit: int = LIMIT,
     memory: float | None = None,
   ):
-    """Compiles the game; searches begin when they are asked for.
+    """Compile the game; searches begin when their results are needed.
 
     Args:
       game: any that `build_tree` takes.
@@ -74,7 +75,7 @@ class ContinualResolving:
       gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
       lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" until chance
         has moved in the open again, such as by a public card; None to the end.
-      value_function: what is beyond; `CFRValues()` by default.
+      value_function: the values beyond; `CFRValues()` by default.
       actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
         player acts next); all by default.
       alternating: update order of CFR.
@@ -123,7 +124,7 @@ class ContinualResolving:
 
   @property
   def description(self) -> str:
-    """The method with its settings, for people."""
+    """The method with its settings, as text."""
     s, header = self.settings, self._header()
     ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
     rule = type(s.rule).__name__
@@ -133,8 +134,8 @@ class ContinualResolving:
     """The search from the start of the game; ValueError if the player is not 0 or 1.
 
     Args:
-      player: who searches.
-      progress: None tells people who wait for more than two seconds, anything else nobody.
+      player: the searching player.
+      progress: None shows progress after two seconds on a terminal; any other value: never.
     """
     player = check_player(player)
     known = player if self.settings.lookahead is not None else 0  # full lookahead is the same for both
@@ -148,7 +149,7 @@ class ContinualResolving:
     """The search from a public state in which a player acts, after those on the way.
 
     Raises:
-      ValueError: nobody acts there, or there is no such public state.
+      ValueError: no player acts there, or there is no such public state.
     """
     states = self.labels.public_states
     if not is_integer(public_state) or not 0 <= public_state < len(states):
@@ -157,7 +158,9 @@ class ContinualResolving:
       )
     player = states[public_state].player
     if player < 0:
-      raise ValueError(f"Nobody acts in public state {public_state} of {self.labels.game}.")
+      raise ValueError(
+        f"No player acts in public state {public_state} of {self.labels.game}; choose one of a decision."
+      )
     way = [public_state]
     while states[way[-1]].parent >= 0:
       way.append(states[way[-1]].parent)
@@ -208,13 +211,13 @@ class ContinualResolving:
     return ResolvingBot(self, check_player(player), seed)
 
   def tabularise(self, progress: bool | None = None) -> TreePolicy:
-    """What the search would play everywhere (Schmid 2021, Section 7.6), to be evaluated exactly.
+    """The strategy of the searches at all decisions (Schmid 2021, Section 7.6), for exact evaluation.
 
     Subgames that begin at a player's decisions of one number do not overlap, so those that end alike are all
     solved in one pass: a few passes for each number rather than a search for every public state.
 
     Args:
-      progress: show a progress bar; None shows it to people who wait for more than two seconds.
+      progress: show a progress bar; None shows it after two seconds on a terminal.
     """
     passes = [levels.passes() for levels in self.searcher.levels]
     tables = []
@@ -232,7 +235,7 @@ class ContinualResolving:
     return TreePolicy(self.game, self.labels, tables, self._header())
 
   def _header(self) -> dict[str, Any]:
-    """What is known of how a policy was made."""
+    """The description of a policy's origin."""
     own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
     gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
     return {
@@ -252,7 +255,7 @@ class ContinualResolving:
 
 
 class ResolvingPolicy(openspiel_policy.Policy):
-  """Continual re-solving as an OpenSpiel policy; each question is answered by the searches on the way."""
+  """Continual re-solving as an OpenSpiel policy; the searches on the way answer each question."""
 
   def __init__(self, resolving: ContinualResolving):
     """A policy of both players."""
@@ -265,7 +268,7 @@ class ResolvingPolicy(openspiel_policy.Policy):
 
 
 class ResolvingBot(SolvingBot):
-  """Continual re-solving as an OpenSpiel bot; decisions take next to nothing where searches are remembered.
+  """Continual re-solving as an OpenSpiel bot; decisions are fast where searches are remembered.
 
   Attributes:
     policy: the policy that it follows.
@@ -277,7 +280,7 @@ class ResolvingBot(SolvingBot):
     self.policy = resolving.policy()
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
-    """Searches, unless it remembers."""
+    """Search, unless the searches are remembered."""
     return self.policy.action_probabilities(state, self.player)
 
 

@@ -16,8 +16,8 @@ from ps_cfr_spiel.solvers.splitting import SplittingSolver
 class FictitiousPlaySolver(TreeSolver):
   """Solves a two-player zero-sum game by fictitious play; see `cfr.fictitious_play`.
 
-  Slow beside CFR, which is what it is for: to be compared with, by FPIRA above all. Its current policy is
-  the average one.
+  It is slow beside CFR, and serves for comparisons, above all with FPIRA. Its current policy is the average
+  one.
 
   Attributes:
     game: the game.

@@ -1,4 +1,4 @@
-"""Runs in files: what a file keeps of a solver, and how a solver goes on from it.
+"""Runs in files: saving a solver, and going on from its file.
 
 A file holds the constructor's arguments and all arrays of the state. `Resumable` is the part of
 `Solver` that writes and reads it.
@@ -31,9 +31,9 @@ class Resumable(abc.ABC):
   Attributes:
     game: the game.
     dtype: "float32" or "float64".
-    _state: pytree of arrays, all that a run remembers, with a field `iteration`.
-    _apart: arguments of the constructor that are not among `_options` as they are: those that change no
-      result, and those of which `_arrays` has something. A subclass names its own.
+    _state: pytree of arrays, the whole state of a run, with a field `iteration`.
+    _apart: arguments of the constructor that are not among `_options`: those that change no result, and those
+      that `_arrays` holds. A subclass names its own.
   """
 
   game: pyspiel.Game
@@ -49,8 +49,8 @@ class Resumable(abc.ABC):
   def _options(self) -> dict[str, Any]:
     """The constructor's arguments after the game, as JSON values; saved in files.
 
-    By default each is the attribute of its name, and left out if that is None, as it then is without the
-    argument.
+    By default each is the attribute of its name; None, the value of an argument that is not given, is left
+    out.
     """
     apart = {name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ())}
     parameters = list(inspect.signature(type(self)).parameters.values())[1:]
@@ -59,7 +59,7 @@ class Resumable(abc.ABC):
     return options if "rule" not in options else {**options, "rule": rule_header(options["rule"])}
 
   def _arrays(self) -> dict[str, np.ndarray]:
-    """What else of the constructor's arguments, as arrays, a file keeps; see `_arguments`."""
+    """The constructor's arguments that a file keeps as arrays; see `_arguments`."""
     return {}
 
   @classmethod
@@ -68,15 +68,15 @@ class Resumable(abc.ABC):
     return {key: file.header[key] for key in file.header["options"]}
 
   def _kept(self) -> Any:
-    """What files keep of the state."""
+    """The part of the state that files keep."""
     return self._state
 
   def _taken_up(self, kept: Any) -> Any:
-    """The state with what a file has kept; the solver has just been made."""
+    """The state from the part that a file has kept; the solver has just been made."""
     return kept
 
   def _header(self) -> dict[str, Any]:
-    """What files say of the run, and policies of how they were made."""
+    """The description of the run in files, and in policies of their origin."""
     options = self._options()
     return {
       "solver": type(self).__name__,
@@ -87,7 +87,7 @@ class Resumable(abc.ABC):
     }
 
   def save(self, path: str | os.PathLike) -> None:
-    """Saves the whole run to a file, from which `load` goes on as if it had never stopped.
+    """Save the whole run to a file, from which `load` goes on as if it had never stopped.
 
     Raises:
       OSError: the file cannot be written; an earlier one is left as it was.
@@ -98,13 +98,13 @@ class Resumable(abc.ABC):
 
   @classmethod
   def load(cls, path: str | os.PathLike, **options: Any) -> Self:
-    """Reads a file of `save`.
+    """Read a file of `save`.
 
     Args:
       path: the file.
       **options: replace the constructor's arguments in the file; `rule` is needed if it is not one of this
-        package's, and `limit` if the game has more histories than the default limit: what the file says
-        cannot raise that.
+        package's, and `limit` if the game has more histories than the default limit: a file cannot raise
+        that.
 
     Raises:
       OSError: no such file.
@@ -114,7 +114,7 @@ class Resumable(abc.ABC):
 
   @classmethod
   def from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
-    """As `load`, from a file that has been read."""
+    """The same as `load`, from a file that has been read."""
     found = held_in(file)
     if found != cls.__name__:
       raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")
@@ -130,7 +130,7 @@ class Resumable(abc.ABC):
     return solver
 
   def _restore(self, file: storage.Stored) -> None:
-    """Takes over saved arrays; ValueError unless they fit the tree and the rule."""
+    """Take over saved arrays; ValueError unless they fit the tree and the rule."""
     expected, structure = jax.tree_util.tree_flatten_with_path(self._template(file))
     names = [f"state{i}" for i in range(len(expected))]
     shapes = [(leaf.shape, np.dtype(leaf.dtype)) for _, leaf in expected]
@@ -155,11 +155,11 @@ class Resumable(abc.ABC):
       raise ValueError(f"{file.path} is damaged: {wrong}.")
 
   def _obstacle(self) -> str | None:
-    """Why no run can have come to this state, where its numbers alone do not say so."""
+    """The reason why no run can have this state, beyond what its numbers alone show."""
     return None
 
   def _template(self, file: storage.Stored) -> Any:
-    """What files keep, with the shapes that a file's arrays must have; a state that grows asks the file."""
+    """The part that files keep, with the shapes of a file's arrays; a state that grows asks the file."""
     return self._kept()
 
 

@@ -19,9 +19,9 @@ from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.solvers.files import Resumable, held_in
 
-CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C is heard
-LOOK_SECONDS = 0.05  # least time between two looks at whether numbers are finite
-LEAST_CHUNK = 4  # iterations of a call, but for the first: copying and checking large tables takes long
+CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C works
+LOOK_SECONDS = 0.05  # least time between two checks that numbers are finite
+LEAST_CHUNK = 4  # iterations of all calls but the first: copying and checking large tables takes long
 
 
 Policy = TypeVar("Policy", bound=openspiel_policy.Policy)
@@ -31,7 +31,7 @@ class Solver(Resumable, Generic[Policy]):
   """A solver in OpenSpiel's shape: a thin shell over a jitted loop.
 
   A subclass sets the attributes, keeps its arguments as attributes of the same names (see `_options`), and
-  defines `summary`, `_step` and `_policy`. `ExactSolver` and `TreeSolver` add what needs more than a run.
+  defines `summary`, `_step` and `_policy`. `ExactSolver` and `TreeSolver` add evaluation and trees.
 
   Attributes:
     game, dtype, _state: see `Resumable`.
@@ -89,7 +89,7 @@ class Solver(Resumable, Generic[Policy]):
     return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
 
   def compile(self, progress: bool | None = None) -> None:
-    """Compiles the solver's programs, so that later times are those of the work alone.
+    """Compile the solver's programs, so that later times are those of the work alone.
 
     Args:
       progress: None shows progress after two seconds on a terminal; False never.
@@ -97,14 +97,14 @@ class Solver(Resumable, Generic[Policy]):
     self._compile_run(progress)
 
   def _compile_run(self, progress: bool | None) -> None:
-    """Compiles the programs of a run, once."""
+    """Compile the programs of a run, once."""
     if not self._compiled:
       with waiting(f"Compiling {self.name}", progress):
         self._compile_step()
       self._compiled = True
 
   def _compile_step(self) -> None:
-    """Compiles `_step`."""
+    """Compile `_step`."""
     self._advance(0)
 
   def evaluate_and_update_policy(self) -> None:
@@ -131,7 +131,7 @@ class Solver(Resumable, Generic[Policy]):
     checkpoint: str | os.PathLike | None = None,
     checkpoint_seconds: float = 60.0,
   ) -> None:
-    """Runs further iterations in one jitted loop; in parts or at once, the result is the same.
+    """Run further iterations in one jitted loop; in parts or at once, the result is the same.
 
     (To the last bit with XLA's own settings; if XLA_FLAGS lower its optimisation level, an iteration's last
     bits may depend on where the parts meet.)
@@ -199,7 +199,7 @@ class Solver(Resumable, Generic[Policy]):
       self._state = jax.block_until_ready(self._step(self._state, iterations))
 
   def _checked(self, sound: Any) -> Any:
-    """Returns the state if its numbers are finite; else restores `sound`, an earlier one, and raises."""
+    """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise."""
     try:
       check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._here(), self.dtype)
     except FloatingPointError:
@@ -217,7 +217,7 @@ def _next_chunk(chunk: int, done: int, seconds: float) -> int:
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> Solver:
-  """Reads a solver of any class from its file; see `Solver.load`."""
+  """Read a solver of any class from its file; see `Solver.load`."""
   return _solver_from(storage.read(path), options)
 
 

@@ -1,4 +1,4 @@
-"""What solvers share whose abstraction is split while they run: how to read it, and what files keep of it."""
+"""The base class of solvers that split their abstraction while they run, and its part in files."""
 
 import abc
 from typing import Any
@@ -37,7 +37,7 @@ class SplittingSolver(TreeSolver):
     return jax.tree.map(np.asarray, self._state.parts)
 
   def _compile_step(self):
-    """One iteration, whose result is dropped: splits are made on the host, and grown tables compile again."""
+    """One iteration, whose result is dropped: splits happen on the host, and grown tables compile again."""
     with precision(self.dtype):
       jax.block_until_ready(self._step(self._state, 1))
 
@@ -58,7 +58,7 @@ class SplittingSolver(TreeSolver):
       parts = bind(self.tree, unbind(self.tree, found, self._start.key))
     except (KeyError, IndexError, ValueError) as error:
       raise ValueError(f"{file.path} is damaged: it has no sets of this game: {error}") from error
-    # The tables and columns of sets follow from what is in them.
+    # The tables and columns of sets follow from their members.
     if not all(map(np.array_equal, jax.tree.leaves(parts), jax.tree.leaves(found))):
       raise ValueError(f"{file.path} is damaged: its sets are not where they must be.")
     with precision(self.dtype):

@@ -2,7 +2,8 @@
 
 May use: device and the ground. `public_tree` has the glossary and the data; `labels` the names of its parts;
 `forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf evaluator is
-their neighbour; `traverse`, `walk` and `values` are what every solver runs; `sets` is a player's abstraction.
+their neighbour; every solver runs `traverse`, `walk` and `values`; `sets` is a player's abstraction;
+`padding`, `locks` and `compiler.suits` make the `variants` of a tree that solvers run on.
 """
 
 from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places

@@ -1,6 +1,6 @@
 """Leaves on many boards: public cards are still to come, and each board has a leaf evaluator of its own.
 
-A game with public cards has *streets*, as many as cards to come and one more. On each street there are
+A game with public cards has *streets*, one more than cards to come. On each street there are
 boards (the cards that have come so far), and on each board the same betting lines end the same ways: by
 all-ins or showdowns, and by folds. Types are dealt for good at the root, so every board has all of them; one
 that holds a card of the board is dead there, of weight 0.
@@ -35,7 +35,7 @@ class BoardTypes(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class AllInLeaves:
-  """All-ins with public cards to come, after which nobody acts, and folds, on one board.
+  """All-ins with public cards to come, after which no player acts, and folds, on one board.
 
   Attributes:
     mean: [H0, H1] prior x mean over the cards to come of sign(strength 0 - strength 1).
@@ -78,12 +78,12 @@ class BoardLeaves:
   """The leaves of a game with public cards.
 
   There are two parts for each street: all-ins (on the last street showdowns) and folds. A part has the
-  leaves of the first board, then those of the second, ..., equally many of each.
+  leaves of the first board, then those of the second, ..., the same number of each.
 
   Attributes:
     streets: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
     boards: the number of boards of each street.
-    leaves: for each street how many all-ins or showdowns, and how many folds, one board has.
+    leaves: for each street the numbers of all-ins or showdowns and of folds of one board.
     batched: whether all boards of a street are evaluated in one call, or one after the other.
   """
 
@@ -97,7 +97,7 @@ class BoardLeaves:
   def create(
     cls, streets: Sequence[Sequence[LeafEvaluator]], leaves: Sequence[tuple[int, int]]
   ) -> "BoardLeaves":
-    """From an evaluator for each board of each street; the other arguments as in the class."""
+    """Make it from an evaluator for each board of each street; the other arguments as in the class."""
     stacked = tuple(jax.tree.map(_stacked, *boards) for boards in streets)
     native = streets[-1][0].kind == "native"  # it takes the boards of one call one by one anyway
     batched = native or jax.default_backend() != "cpu"
@@ -141,7 +141,7 @@ class BoardLeaves:
     return total
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "BoardLeaves":
-    """The leaves of some boards, whose numbers on each street are given."""
+    """The leaves of some boards, given by their numbers on each street."""
     pairs = zip(self.streets, boards, strict=True)
     streets = tuple(jax.tree.map(lambda table, kept=kept: table[kept], street) for street, kept in pairs)
     return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
@@ -151,7 +151,7 @@ class BoardLeaves:
     found, counts = [], []
     for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
       parts = leaves[2 * street : 2 * street + 2]
-      # The board of each row, from any of its leaves; where there is none any board will do.
+      # The board of each row, from any of its leaves; any board will do for a row without leaves.
       board = np.max([np.max(p // max(n, 1), 1, initial=0) for p, n in zip(parts, each, strict=True)], 0)
       local = [np.where(p < 0, -1, p % max(n, 1)) for p, n in zip(parts, each, strict=True)]
       found.append([
@@ -164,7 +164,7 @@ class BoardLeaves:
 
 
 class Places(NamedTuple):
-  """Where L leaves stand in their evaluator, of K parts.
+  """The places of L leaves in their evaluator, of K parts.
 
   Attributes:
     part: int[L].

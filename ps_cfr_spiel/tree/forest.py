@@ -65,8 +65,8 @@ def make_forest(
     leaves: for each part of the leaves int[L_k, 2], the player's last choice, as in `parents`.
     types: H.
     roots: number of roots.
-    capacity: rows of each block, at least as many as there are; the rest hang idly on the first root, so that
-      forests of several sizes have one shape. By default what is needed.
+    capacity: rows of each block, not fewer than needed; the others hang idly on the first root, so that
+      forests of several sizes have one shape. None: the number needed.
 
   Returns:
     The forest, and int[R, 2]: (block, row in block) of each row.

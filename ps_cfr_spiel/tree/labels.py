@@ -1,4 +1,4 @@
-"""What the device does not need of a compiled game: names, and who acts where, for reports and policies."""
+"""The host's part of a compiled game: names and acting players, for reports and policies."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class LazySequence(Sequence[Item], Generic[Item]):
-  """A sequence whose items are made when asked for: games with public cards have millions of names."""
+  """A sequence that makes its items on access: games with public cards have millions of names."""
 
   def __init__(self, length: int, make: Callable[[int], Item]):
     """`make` gives the item of each number below `length`."""
@@ -35,7 +35,7 @@ class PublicState:
   Attributes:
     parent: index of the parent, -1 at the root.
     action: OpenSpiel action that leads here from the parent; -1 at the root, or if hidden moves differ.
-    player: who acts: 0, 1, `CHANCE` or `TERMINAL`.
+    player: the acting player: 0, 1, `CHANCE` or `TERMINAL`.
     decisions: indices of the acting player's rows here.
   """
 
@@ -50,12 +50,12 @@ class Decision:
   """A row of a player's tables, on the host.
 
   Attributes:
-    player: who acts.
+    player: the acting player.
     public_state: index of the public state; -1 in a tree without.
-    block, row: where the row is stored.
+    block, row: its place in the player's tables.
     legal_actions: OpenSpiel actions in the order of the A axis.
     infostates: information state string for each type; None where the type cannot be here.
-    examples: for each type the number of a history with this infostate, in trees made by `walk`.
+    examples: for each type the number of a history with this infostate, in trees of enumerated games.
   """
 
   player: int
@@ -68,11 +68,11 @@ class Decision:
 
 
 class Source(Protocol):
-  """What a tree was compiled from, and finds histories; `Labels` asks it, and everybody else asks `Labels`.
+  """The origin of a tree, which finds histories; only `Labels` asks it.
 
   Attributes:
-    remark: on how histories are counted, for people.
-    pruned: whether chance has outcomes of probability zero, behind which the tree has nothing.
+    remark: text on the count of histories, for reports.
+    pruned: whether chance has outcomes of probability zero, behind which the tree ends.
   """
 
   remark: ClassVar[str]
@@ -109,7 +109,7 @@ class Source(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-  """What the device does not need: names, for reports and policies.
+  """Names of a compiled game's parts, for reports and policies.
 
   Attributes:
     game: `str(game)`, which `pyspiel.load_game` reads back.
@@ -117,7 +117,7 @@ class Labels:
     decisions: all rows, player 0's first.
     types: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
     histories: number of histories; in a Bayesian form the deal counts as one event.
-    source: what the tree was compiled from.
+    source: the origin of the tree.
   """
 
   game: str
@@ -135,11 +135,11 @@ class Labels:
           yield decision, h, name
 
   def num_public_states(self, players: Sequence[int]) -> int:
-    """How many public states have one of these to act: 0, 1, `CHANCE`, `TERMINAL`."""
+    """The number of public states with one of these to act: 0, 1, `CHANCE`, `TERMINAL`."""
     return sum(state.player in players for state in self.public_states)
 
   def num_infostates(self, player: int) -> int:
-    """How many infostates the player decides in."""
+    """The number of infostates in which the player decides."""
     return sum(decision.player == player for decision, _, _ in self.infostates())
 
   @functools.cached_property
@@ -176,11 +176,11 @@ class Labels:
     return self.source.count(public_state)
 
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """What each player may know at a public state, acting or not: augmented infostates."""
+    """Each player's possible infostates at a public state, acting or not (augmented infostates)."""
     return self.source.known(public_state)
 
   def payoffs(self, public_state: int) -> list[float]:
-    """What player 0 may win at a public state where the game is over, ascending."""
+    """The possible utilities of player 0 at a terminal public state, ascending."""
     return self.source.payoffs(public_state)
 
   def spreads(self) -> list[np.ndarray]:

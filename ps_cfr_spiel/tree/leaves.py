@@ -7,7 +7,7 @@ utilities.
 showdowns, where the utility to player 0 is stake x sign(strength 0 - strength 1), part 1 are leaves whose
 utility does not depend on the types (folds). Either may be empty. The joint prior of the types is
   prior(h, g) = w0[h] w1[g] [h and g share no card] / Z.
-`BlockLeaves` and `SparseLeaves` hold utilities as they were found by walking a game.
+`BlockLeaves` and `SparseLeaves` hold the utilities of an enumerated game.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 
 
 
 def pick(values: np.ndarray, leaves: np.ndarray) -> np.ndarray:
-  """Some leaves' values, [L, ...] to [n, ...], by their numbers, n in all; of leaf -1 zeros."""
+  """Some leaves' values, [L, ...] to [n, ...], by their n numbers; zeros for leaf -1."""
   return np.pad(values, [(0, 1), *[(0, 0)] * (values.ndim - 1)])[leaves.ravel()]
 
 
@@ -72,16 +72,16 @@ class DenseLeaves:
 
   @classmethod
   def create(cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None) -> "DenseLeaves":
-    """From the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
+    """Make it from the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
 
     Args:
-      form: its weights, cards and strengths are read. A type of weight 0 is dead: it has no say, and the
-        value 0.
+      form: its weights, cards and strengths are read. Types of weight 0 are dead: they do not affect others
+        and their value is 0.
       stake: see the class.
       constant: see the class.
-      total: what the weights of a deal are divided by; by default Z, their sum, which makes them a prior.
+      total: divisor of the weights of a deal; by default Z, their sum, which makes them a prior.
 
-    In a jitted function too, of JAX's arrays.
+    It works in a jitted function too, on JAX's arrays.
     """
     prior = deal_weights(form)
     prior = prior / (prior.sum() if total is None else total)

@@ -1,4 +1,4 @@
-"""Locked rows: where a player must play a given strategy, and the tree of the decisions that are left.
+"""Locked rows, in which a player must play a given strategy, and the tree of the other decisions.
 
 A locked row is taken out of its player's forest: whatever followed it hangs on the player's choice before,
 and the leaves below it count the probability that the player comes through, as they count chance. So solvers,
@@ -24,7 +24,7 @@ from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LockedLeaves:
-  """Leaves to which players come with a given probability, whatever they decide.
+  """Leaves that players reach with a given probability, whatever they decide.
 
   Attributes:
     inner: the evaluator of the leaves.

@@ -1,6 +1,6 @@
 """Card games on CPUs, natively: `ShowdownLeaves` as one sweep over sorted hands in C++ (`sweep.cc`).
 
-Where the library is missing (`library`), `ShowdownLeaves` does its work.
+If the library is missing (`library`), `ShowdownLeaves` replaces it.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand, search_rows
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _View:
-  """What one player needs to value their H hands against the opponent's G hands.
+  """Tables from which one player values their H hands against the opponent's G hands.
 
   The hands are listed from weakest to strongest. Each array may have axes in front, `jax.vmap`'s or one for
   boards; where they are of length 1, all share it.
@@ -67,13 +67,13 @@ class _View:
     )
 
   def widen(self, hands: int, opponents: int) -> "_View":
-    """With dead hands: behind all others, of the first card, with no weight and no scale."""
+    """The view with dead hands: behind all others, of the first card, with weight and scale 0."""
     had_hands, had_opponents = self.own.shape[1], self.opponent.shape[1]
     opponent, own = fill(self.opponent, opponents), fill(self.own, hands)
     opponent[0, had_opponents:] = np.arange(had_opponents, opponents)
     own[0, had_hands:] = np.arange(had_hands, hands)
-    own[3:5, had_hands:] = had_opponents  # whom it would beat does not matter, only that they come in order
-    own[5] = np.where(own[5] == had_opponents, opponents, own[5])  # nobody's hand has a new number
+    own[3:5, had_hands:] = had_opponents  # only the order matters, since dead hands weigh nothing
+    own[5] = np.where(own[5] == had_opponents, opponents, own[5])  # "no such hand" has a new number
     own[5, had_hands:] = opponents
     return _View(fill(self.scale, hands), fill(self.weight, opponents), opponent, own)
 
@@ -100,9 +100,9 @@ class NativeLeaves:
   def create(
     cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None
   ) -> "NativeLeaves":
-    """From the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
+    """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
-    With `total` all arrays may have axes in front, the same of all: an evaluator for each of many boards.
+    If `total` is given, all arrays may have the same axes in front: an evaluator for each of many boards.
 
     Raises:
       ValueError: there is no native evaluator here.

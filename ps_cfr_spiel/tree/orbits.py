@@ -1,4 +1,4 @@
-"""Rows that stand for others: where renaming the types makes one public state into another.
+"""Rows that stand for others, which renamings of the types make of them.
 
 With suits that are alike, on the board and in both ranges, the rivers 2d and 2h are one river with other
 names for the hands. All public states that renamings make of one another are an *orbit*. One row is kept for

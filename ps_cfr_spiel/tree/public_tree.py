@@ -1,9 +1,9 @@
 """The public tree: one structure of arrays that every solver of this package runs on.
 
 Glossary, used in every file:
-  public state      what is common knowledge: a node of the public tree.
+  public state      a node of the public tree: common knowledge.
   type              a player's private information in a Bayesian game (a poker hand).
-  infostate         what one player knows: a public state and, in Bayesian games, the player's type.
+  infostate         the knowledge of one player: a public state and, in Bayesian games, the player's type.
   sequence          (infostate, action): the last choice a player made; the empty sequence is "no choice yet".
   reach             product of one player's own action probabilities along a sequence.
   range             reach times the weight of the type, normalised.
@@ -43,11 +43,11 @@ Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
 Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
 
 
-LONG = 64  # types, from which on a row is worth a call of the native library
+LONG = 64  # minimum types per row for which calling the native library pays
 
 
 def sum_rows(rows: Array, index: Array, count: int) -> Array:
-  """Rows [m, H] added up in [count, H]; int32[m] `index` says in which.
+  """Rows [m, H] added up in [count, H]; int32[m] `index` is the row of the sum.
 
   XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
   """
@@ -126,7 +126,7 @@ class PlayerTree:
     levels: from the player's first decision to the last.
     leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
       the blocks of all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins
-      in several infostates, and has as many empty sequences: its roots.
+      in several infostates, each with an empty sequence: its roots.
     types: H.
   """
 
@@ -203,7 +203,7 @@ class LeafEvaluator(Protocol):
     `sampled`    values of single leaves, for sampling along public lines, in jitted code;
     `take`       the evaluator of some of the leaves, for subgames, on the host.
 
-  The leaves come in *parts*, as many and as large as `PlayerTree.leaf.children` says (the same for both
+  The leaves come in *parts*, of the number and sizes in `PlayerTree.leaf.children` (the same for both
   players). An evaluator that replaces another keeps its parts: one for walked games; showdowns and folds for
   games with a Bayesian form, on each street of those with public cards.
 
@@ -216,13 +216,13 @@ class LeafEvaluator(Protocol):
   player and summed over types, add up to zero for the two. The proof of convergence needs it.
 
   Attributes:
-    kind: what reports call it; `build_tree` knows its own evaluators by this name.
+    kind: its name in reports; `build_tree` knows its own evaluators by this name.
   """
 
   kind: ClassVar[str]
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """Values of all leaves for one player.
+    """The values of all leaves for one player.
 
     Args:
       player: 0 or 1, known at trace time.
@@ -253,15 +253,15 @@ class LeafEvaluator(Protocol):
     """The same for some of the leaves.
 
     Args:
-      leaves: for each part int[B, n], numbers of leaves, counted within the part; -1 is one that is worth
-        nothing. B is 1, or with public cards to come the boards that are kept: a row's leaves are on one.
+      leaves: for each part int[B, n], numbers of leaves, counted within the part; -1 is a leaf of
+        value 0. B is 1, or with public cards to come the boards that are kept: a row's leaves are on one.
     """
     ...
 
 
 @dataclasses.dataclass(frozen=True)
 class PublicTree:
-  """A compiled game: arrays for the device, labels for people.
+  """A compiled game: arrays for the device, labels for reports.
 
   Attributes:
     players: each player's forest of decisions.

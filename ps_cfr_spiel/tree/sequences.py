@@ -1,4 +1,4 @@
-"""How sequences, cells and rows are numbered: the one place that knows.
+"""The numbers of sequences, cells, slots and rows.
 
 *Sequences* of one player: the roots (empty sequences) first, then block by block, and inside a block action
 by action, so that a block's values [A, rows, H] are its sequences [A * rows, H] without a copy:
@@ -51,9 +51,9 @@ def split_types(numbers: np.ndarray, types: int) -> np.ndarray:
 def decision_sequences(tree: PublicTree) -> np.ndarray:
   """int[D, A]: the sequences of every decision, each numbered in the forest of its own player.
 
-  A is the most actions of any decision; what stands beyond a decision's own actions means nothing.
+  A is the most actions of any decision; numbers beyond a decision's own actions are meaningless.
   """
-  decisions = list(tree.names.decisions)  # which may be made when asked for
+  decisions = list(tree.names.decisions)  # possibly a lazy sequence
   numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
   for player, forest in enumerate(tree.players):
     own = [n for n, d in enumerate(decisions) if d.player == player]
@@ -109,7 +109,7 @@ def slot_tables(forest: PlayerTree, values: np.ndarray) -> list[np.ndarray]:
 
 
 def ranks(groups: np.ndarray) -> np.ndarray:
-  """int[n]: how many elements before each one have its group, int[n], not negative.
+  """int[n]: the number of elements before each one that have its group, int[n], not negative.
 
   Gives the row in its block to each row, or the number of an action to each choice of a row.
   """

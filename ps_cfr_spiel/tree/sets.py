@@ -1,11 +1,11 @@
-"""One player's abstraction as arrays: which infostates play alike.
+"""One player's abstraction as arrays: sets of infostates that play alike.
 
-Such a group is an *abstract infostate*, here a *set*: its members have equally many actions, matched by their
-order, and one strategy. The game stays what it is: reaches and values are those of all infostates, and only a
-solver's tables have a column for each set instead of one for each infostate. `traverse.expand` copies such
-tables to the members, `traverse.collapse` adds members up.
+Such a group is an *abstract infostate*, here a *set*: its members have the same number of actions, matched by
+their order, and one strategy. The game does not change: reaches and values are those of all infostates, and
+only a solver's tables have a column for each set instead of one for each infostate. `traverse.expand` copies
+such tables to the members, `traverse.collapse` adds members up.
 
-Members also have equally many earlier decisions of their player, so no path meets a set twice.
+Members also have the same number of earlier decisions of their player, so no path meets a set twice.
 """
 
 import dataclasses
@@ -24,8 +24,8 @@ class Sets:
   """A player's sets, numbered anew in each bucket (the infostates with one number of actions).
 
   Attributes:
-    cells: for each bucket int32[rows, H], the set of each infostate, 1, 2, ...; 0 where there is none (a
-      type that cannot be there). Rows are in the order of `PlayerTree.join`.
+    cells: for each bucket int32[rows, H], the set of each infostate, 1, 2, ...; 0 for types that
+      cannot be there. Rows are in the order of `PlayerTree.join`.
     shapes: (A, K, 1) of each bucket's tables; K has room for set 0, which plays no part, for all sets, and
       perhaps for more to come.
   """

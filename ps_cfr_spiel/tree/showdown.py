@@ -12,13 +12,13 @@ from ps_cfr_spiel.tree.leaves import dot, two_parts_sampled, two_parts_take
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
-CHUNK = 64  # leaves: what a showdown makes of them stays in a core's cache (benchmarks/engineering/leaves.py)
+CHUNK = 64  # leaves whose intermediate arrays stay in a core's cache (benchmarks/engineering/leaves.py)
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _View:
-  """What one player needs to value their H hands against the opponent's G hands.
+  """Tables from which one player values their H hands against the opponent's G hands.
 
   N is the number of distinct cards in anyone's hand, W (V) the most hands of the player (opponent) with
   a common card, K the number of distinct strengths of the player's hands. "Own" is the player's.
@@ -30,7 +30,7 @@ class _View:
     rank: int[H] column of `compare` for each own hand.
     opponent_by_card: int[N, V] opponent hands with each card, padded with G.
     sign: [N, W, V] sign(own strength - opponent strength) for hands with a common card.
-    own_at: int[2, H] where each own hand stands among N x W, by its first and its second card.
+    own_at: int[2, H] place of each own hand among N x W, by its first and its second card.
     opponent_has, own_has: [G, N], [H, N] incidence of hands and cards.
     same: int[H] the opponent's index of the same hand, G if it has none; None: the lists are equal.
   """
@@ -73,7 +73,7 @@ class _View:
     )
 
   def widen(self, hands: int, opponents: int) -> "_View":
-    """With dead hands, of no card; the other sizes are rounded up too."""
+    """The view with dead hands, of no card; the other sizes are rounded up too."""
     (had_hands,), (had_opponents, levels) = self.rank.shape, self.compare.shape
     cards, wide, opponent_wide = (-(-n // 16) * 16 for n in self.sign.shape)
     levels = max(64, 2 ** (levels - 1).bit_length())
@@ -140,7 +140,7 @@ class ShowdownLeaves:
   def create(
     cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None
   ) -> "ShowdownLeaves":
-    """From the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
+    """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
     total = compatible_weight(form) if total is None else total
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
@@ -208,7 +208,7 @@ def _hands_by_card(has: np.ndarray) -> np.ndarray:
 
 
 def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
-  """int32[2, H]: where in the flattened `by_card` each hand stands, by its first and by its second card."""
+  """int32[2, H]: the place of each hand in the flattened `by_card`, by its first and by its second card."""
   card, slot = np.nonzero(by_card < len(form.strength[player]))
   hand = by_card[card, slot]
   order = np.argsort(hand, kind="stable")  # two entries a hand, the lower card first

@@ -1,4 +1,4 @@
-"""What strategies and best responses are worth, by the two passes of `traverse`."""
+"""Values of strategies and of best responses, by the two passes of `traverse`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from ps_cfr_spiel.tree.walk import Walk
 
 
 class Evaluation(NamedTuple):
-  """What a strategy profile is worth, in the game's own utility.
+  """The values of a strategy profile, in the game's own utility.
 
   Attributes:
     value: [] to player 0 when both follow the profile.
@@ -54,9 +54,9 @@ evaluate = jit()(evaluation)
 
 
 def record_of(leaves: LeafEvaluator, player: int, values: Parts) -> tuple[Array, ...]:
-  """What a solver averages of the leaves' values, in the same way as strategies; by default nothing.
+  """The leaves' values that a solver averages, in the same way as strategies; by default none.
 
-  An evaluator that wants averages has a method `recorded(player, values)`, which picks them out of the parts
+  An evaluator that needs averages has a method `recorded(player, values)`, which picks them out of the parts
   that a call has given for this player.
   """
   return leaves.recorded(player, values) if hasattr(leaves, "recorded") else ()  # pyright: ignore[reportAttributeAccessIssue]

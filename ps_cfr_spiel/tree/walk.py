@@ -1,9 +1,9 @@
 """The two passes of `traverse` for a loop's tables: one walk over all rows of a player, down or up.
 
 In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
-(`walk.cc`) a pass is one call, however many levels and numbers of actions there are. Where there is no
-library it is `traverse`'s, some kernels for each block, and those of a deep game take seconds to compile; so
-it is where rows stand for others (`Link.orbit`).
+(`walk.cc`) a pass is one call, whatever the number of levels and of actions. Without the library it is
+`traverse`'s, a few kernels for each block, and those of a deep game take seconds to compile; so it is if rows
+stand for others (`Link.orbit`).
 """
 
 import dataclasses
@@ -90,7 +90,7 @@ class Walk:
     return tables_of(values[roots:], self.tree.bucket_shapes), values[:roots]
 
   def _call(self, name: str, dtype, tables: Tables, leaf_values: Parts, parts: list) -> list[Array]:
-    """The library's `Down` or `Up`: all sequences' [S, H], and what else it returns."""
+    """The library's `Down` or `Up`: [S, H] of all sequences, and the arrays `parts`."""
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
     returned = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *parts]
     call = jax.ffi.ffi_call(handler(name, dtype), returned, vmap_method="expand_dims")
@@ -117,7 +117,7 @@ def tables_of(column: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
 
 
 def _blocks(tree: PlayerTree) -> np.ndarray:
-  """int32[blocks, 6]: what the library knows of each, see `Block` in `walk.cc`."""
+  """int32[blocks, 6]: the library's description of each block, see `Block` in `walk.cc`."""
   tables = tree.bucket_shapes
   starts = sequence_starts(tables, tree.roots).tolist()
   blocks = [
