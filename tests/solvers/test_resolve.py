@@ -229,7 +229,7 @@ def test_what_to_expect_of_the_opponent():
   (state, *_) = made.searcher.levels[0].states(1)
   second = made.search(state)
   new = 0
-  for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._passed[1], strict=True):
+  for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._stops[1], strict=True):
     uniform = 1 / len(before)
     np.testing.assert_array_equal(after[:, level <= 1], before[:, level <= 1])
     assert (before[:, level > 1] == uniform).all() and (after[:, level > 2] == uniform).all()

@@ -66,7 +66,7 @@ def test_bad_options(options, message):
     (lambda made: made.search(True), "0..10, got True"),
     (lambda made: made.search("2"), "0..10, got '2'"),
     (lambda made: made.search(2.0), "0..10, got 2.0"),
-    (lambda made: made.search(0), r"Nobody acts in public state 0 of kuhn_poker\(\)"),
+    (lambda made: made.search(0), r"No player acts in public state 0 of kuhn_poker\(\)"),
     (lambda made: made.bot(2), "player must be 0 or 1, got 2"),
     (lambda made: made.bot(1.0), "player must be 0 or 1, got 1.0"),
     (lambda made: made.start(2), "player must be 0 or 1, got 2"),
