@@ -3,6 +3,8 @@
 import importlib.metadata
 import re
 
+from ps_cfr_spiel.commands.program import COMMANDS
+
 project = "ps_cfr_spiel"
 version = release = importlib.metadata.version(project)
 extensions = [
@@ -59,6 +61,20 @@ def _escape(line):
   return "".join(p if p.startswith("`") else re.sub(r"(?<=\w)_(?!\w)", r"\_", p) for p in pieces)
 
 
+def _flag_tables(app, page, source):
+  """The comment `flags` of a page becomes the flags of all commands, in tables."""
+  tables = "\n".join(f"### {command.name}\n\n{_table(command)}\n" for command in COMMANDS)
+  source[0] = source[0].replace("<!-- flags -->", tables)
+
+
+def _table(command):
+  """A command's flags in Markdown."""
+  cells = [(f"`{flag.form}`", re.sub(r"([<*_])", r"\\\1", flag.text)) for flag in command.own]
+  rows = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in cells]
+  return "\n".join(f"| {row} |" for row in ("flag | meaning", "---|---", *rows))
+
+
 def setup(app):
   """Sphinx calls it."""
+  app.connect("source-read", _flag_tables)
   app.connect("autodoc-process-docstring", _to_rst, priority=400)

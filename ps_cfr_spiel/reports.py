@@ -1,18 +1,18 @@
-"""Reports for people: lines of facts, and bars and notices for those who wait."""
+"""Reports for people: lines of facts, progress bars and notices, and a stopwatch."""
 
 import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
 
 from tqdm import tqdm as text_bar
 from tqdm.auto import tqdm
 
-COLUMN = 21  # where facts begin
-PATIENCE = 2  # seconds before a bar or a notice appears that nobody asked for
-TICK = 0.5  # seconds between two looks at the clock of a notice
+COLUMN = 21  # of the facts
+PATIENCE = 2  # seconds before an unasked bar or notice appears
+TICK = 0.5  # seconds between two updates of a notice
 
 
 def report(facts: Mapping[str, object]) -> str:
@@ -20,12 +20,33 @@ def report(facts: Mapping[str, object]) -> str:
   return "\n".join(f"{name + ':':{COLUMN - 1}} {fact}" for name, fact in facts.items())
 
 
+class Stopwatch:
+  """Adds up the seconds of its `with` blocks, also of a block that an exception ends.
+
+  Attributes:
+    seconds: of all blocks so far.
+    last: of the last block.
+  """
+
+  def __init__(self, clock: Callable[[], float] = time.perf_counter):
+    """Stands at zero; `clock` gives the time in seconds."""
+    self.seconds, self.last, self._clock = 0.0, 0.0, clock
+
+  def __enter__(self) -> Self:
+    self._start = self._clock()
+    return self
+
+  def __exit__(self, *_: object) -> None:
+    self.last = self._clock() - self._start
+    self.seconds += self.last
+
+
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   """A progress bar.
 
   Args:
-    progress: show it, or not. None shows it where somebody looks, on a terminal or in a notebook, once two
-      seconds have passed, and clears it away in the end.
+    progress: True: show it; False: hide it. None: show it after two seconds, on a terminal or in a notebook,
+      and clear it at the end.
     options: tqdm's.
   """
   if progress is None:
@@ -36,12 +57,12 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm:
 
 @contextlib.contextmanager
 def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
-  """Says what is being done, with a clock, for steps that cannot tell how far they are, such as compiling.
+  """Prints a notice with a clock during a step without known progress, such as compiling.
 
   Args:
-    what: is being done, such as "Compiling".
-    progress: None says it as a bar that nobody asked for appears: to people, after two seconds, and cleared
-      away in the end. True and False say nothing, since a bar speaks already, or nothing shall.
+    what: the notice, such as "Compiling".
+    progress: None: print the notice after two seconds, on a terminal or in a notebook, and clear it at the
+      end. True or False: print nothing, because the caller shows a bar or wants silence.
   """
   if progress is not None or not _is_seen():
     yield
@@ -67,5 +88,5 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
 
 
 def _is_seen() -> bool:
-  """Whether somebody looks: on a terminal or in a notebook."""
+  """Whether the output is a terminal or a notebook."""
   return sys.stderr.isatty() or "ipykernel" in sys.modules

@@ -1,15 +1,16 @@
 """The command `ps-cfr-spiel abstract`: public clusters and buckets of a game of dealt cards."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pyspiel
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_json, say
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, JSON, QUIET, buckets_of, say
 from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, make_folder, refuse, user_errors
 from ps_cfr_spiel.hierarchical import (
   AWARE,
@@ -25,35 +26,30 @@ from ps_cfr_spiel.hierarchical import (
   save_abstraction,
 )
 from ps_cfr_spiel.poker import dealt_form
-from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.reports import Stopwatch, report
 
 FILE = "abstraction.npz"
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags."""
-  into: dict[str, Any] = {"flag_values": values}
-  define_clusters(values)
-  flags.DEFINE_enum("aware", POTENTIAL, list(AWARE), _HELP["aware"], **into)
-  flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
-  flags.DEFINE_bool("sizes", False, "Tell sizes and memory only, and make nothing.", **into)
-  flags.DEFINE_string(
-    "output", None, "Folder for the abstraction (default: runs/ and the game's name).", **into
-  )
-  flags.DEFINE_string("abstraction", None, "One that is there already: look things up in it.", **into)
-  flags.DEFINE_string("hand", None, _HELP["hand"], **into)
-  flags.DEFINE_string("board", "", "With --hand or --png: the public cards, such as AhKs3d.", **into)
-  flags.DEFINE_string("png", None, _HELP["png"], **into)
-  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  define_json(values)
-
-
-_HELP = {
-  "aware": "What tells hands apart before the last round: the buckets that they may come into next, or a "
-  "histogram of what they beat at the end.",
-  "png": "Draw to this file which boards share a cluster, or with --board which hands share a bucket on it.",
-  "hand": "Say in which cluster and bucket this hand is, such as AsKd, on the cards of --board.",
-}
+# fmt: off
+FLAGS = (
+  *CLUSTERS_AND_BUCKETS,
+  Flag("aware", POTENTIAL,
+    "Description of hands before the last round: the buckets that they may reach next, or a histogram of "
+    "their equity at the end.", choices=tuple(AWARE)),
+  Flag("seed", 0, "Seed of the random numbers.", least=0),
+  Flag("sizes", False, "Print sizes and memory only, and make nothing."),
+  Flag("output", None, "Folder for the abstraction (default: runs/ and the game's name).", value="FOLDER"),
+  Flag("abstraction", None, "Saved abstraction to look things up in.", value="FILE"),
+  Flag("hand", None, "Hand whose cluster and bucket to print, such as AsKd, on the cards of --board."),
+  Flag("board", "", "With --hand or --png: the public cards, such as AhKs3d."),
+  Flag("png", None,
+    "Picture to draw: the clusters of the boards, or with --board the buckets of the hands on it.",
+    value="FILE"),
+  QUIET,
+  JSON,
+)
+# fmt: on
 
 
 def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -64,10 +60,44 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
     refuse(values, ("clusters", "buckets", "aware", "seed", "output"), "is for a new abstraction")
   if values.sizes:
     refuse(values, ("hand", "board", "png", "output"), "needs an abstraction, and --sizes makes none")
-  game = load_game(words)
+  game, quiet = load_game(words), values.quiet or values.json
   with user_errors():
     buckets = buckets_of(values)
-    sizes = measure(dealt_form(game))
+    facts, lines = _sizes(values, game, buckets)
+  if not quiet:
+    print(report(lines), flush=True)
+  if values.sizes:
+    if quiet:
+      say(values, facts, lines)
+    return 0
+  drawn = drawing(values.png)
+  with user_errors():
+    dealt = DealtGame.of(game)
+    seen, made, stopwatch = _seen(dealt, values), values.abstraction is None, Stopwatch()
+    folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name)) if made else None
+    with stopwatch:
+      found = _made(values, dealt, buckets)
+    lines = {**found.facts(), "time": f"{stopwatch.seconds:.1f} s"}
+    facts |= {"clusters": found.count, "buckets": list(found.sizes)}
+    if folder is not None:
+      save_abstraction(folder / FILE, found)
+      lines["saved"] = facts["saved"] = str(folder / FILE)
+    if values.hand is not None:
+      place = dict(zip(("cluster", "bucket"), found.find(seen), strict=True))
+      facts |= {"hand": values.hand, "board": values.board, **place}
+      shown = place if values.board else {"bucket": place["bucket"]}
+      text = ", ".join(f"{name} {number}" for name, number in shown.items())
+      lines["hand"] = f"{values.hand} on {values.board or 'no board'}: {text}"
+    if drawn:
+      _draw(*drawn, dealt, found, values.board)
+      lines["drawn"] = facts["drawn"] = str(drawn[1])
+  say(values, facts, lines)
+  return 0
+
+
+def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> tuple[dict, dict]:
+  """Sizes of the game and of its abstraction: for programs, and for people."""
+  sizes = measure(dealt_form(game))
   facts: dict[str, Any] = {
     "game": str(game),
     "infostates": sizes.infostates,
@@ -79,51 +109,24 @@ def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
   lines = {
     "game": game,
     "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
-    "whole tables": f"{_size(sizes.bytes)}, of regrets and averages in float32",
+    "whole tables": f"{_bytes(sizes.bytes)}, of regrets and averages in float32",
     "boards": f"{facts['boards']:,}, {facts['board_classes']:,} up to names of suits",
   }
-  clusters = values.clusters or min(CLUSTERS, facts["board_classes"])
   if buckets != LOSSLESS and values.abstraction is None:
-    facts["abstract_infostates"] = sizes.abstract_infostates(clusters, int(buckets))
-    facts["abstract_bytes"] = sizes.abstract_bytes(clusters, int(buckets))
+    size = values.clusters or min(CLUSTERS, facts["board_classes"]), int(buckets)
+    infostates, taken = sizes.abstract_infostates(*size), sizes.abstract_bytes(*size)
+    facts |= {"abstract_infostates": infostates, "abstract_bytes": taken}
     lines["abstracted"] = (
-      f"{facts['abstract_infostates']:,} infostates and {_size(facts['abstract_bytes'])}, with "
-      f"{clusters:,} x {buckets} buckets a round"
+      f"{infostates:,} infostates and {_bytes(taken)}, with {size[0]:,} x {buckets} buckets a round"
     )
-  if not (values.quiet or values.json):
-    print(report(lines), flush=True)
-  if values.sizes:
-    if values.quiet or values.json:
-      say(values, facts, lines)
-    return 0
-  drawn = drawing(values.png)
-  with user_errors():
-    dealt = DealtGame.of(game)
-    seen = _seen(dealt, values)
-    folder = None
-    if values.abstraction is None:
-      folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name))
-    started = time.monotonic()
-    found = _made(values, dealt, buckets)
-    told = {**found.facts(), "time": f"{time.monotonic() - started:.1f} s"}
-    facts |= {"clusters": found.count, "buckets": list(found.sizes)}
-    if folder is not None:
-      save_abstraction(folder / FILE, found)
-      told["saved"] = facts["saved"] = str(folder / FILE)
-    if values.hand is not None:
-      cluster, bucket = found.find(seen)
-      told["hand"] = f"{values.hand} on {values.board or 'no board'}: " + (
-        f"cluster {cluster}, bucket {bucket}" if values.board else f"bucket {bucket}"
-      )
-      facts |= {"hand": values.hand, "board": values.board, "cluster": cluster, "bucket": bucket}
-    if drawn:
-      pictures, file = drawn
-      cards = dealt.form.deck.find(values.board)
-      chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
-      chart.savefig(file)
-      told["drawn"] = facts["drawn"] = str(file)
-  say(values, facts, told)
-  return 0
+  return facts, lines
+
+
+def _draw(pictures: ModuleType, file: Path, dealt: DealtGame, found: DealtAbstraction, board: str) -> None:
+  """Draws the clusters of the boards, or the buckets on a board."""
+  cards = dealt.form.deck.find(board)
+  chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
+  chart.savefig(file)
 
 
 def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> DealtAbstraction:
@@ -135,9 +138,9 @@ def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> Dea
 
 
 def _seen(dealt: DealtGame, values: flags.FlagValues) -> list[tuple[int, int]]:
-  """Where the hand that is asked about is on the board, as `DealtGame.seen`; of no hand, any other.
+  """Place of the hand on the board, as `DealtGame.seen`; that of another hand if none is given.
 
-  So wrong cards are found before the boards are clustered.
+  Wrong cards are thus found before the boards are clustered.
   """
   if values.board and values.hand is None and not values.png:
     raise UserError(f"--board={values.board} is for --hand or --png; give one of them too.")
@@ -149,7 +152,7 @@ def _seen(dealt: DealtGame, values: flags.FlagValues) -> list[tuple[int, int]]:
   return dealt.seen(own, board)
 
 
-def _size(count: int) -> str:
+def _bytes(count: int) -> str:
   """Bytes for people."""
   for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
     if count >= size:
@@ -161,15 +164,15 @@ COMMAND = Command(
   name="abstract",
   arguments="GAME",
   summary="Cluster the boards and hands of a poker game",
-  text="Tells how large a game of dealt cards is, puts its boards into public clusters and the hands of each "
-  "cluster into buckets, saves them, and says in which a hand is. For universal_poker with public cards, and "
-  "leduc_poker; docs/abstractions.md says how.",
+  text="Prints the size of a game of dealt cards, puts its boards into public clusters and the hands of each "
+  "cluster into buckets, saves them, and finds those of a hand. For universal_poker with public cards, and "
+  "leduc_poker; docs/abstractions.md explains it.",
   examples=(
     "abstract leduc_poker --clusters=2 --buckets=lossless",
     "abstract leduc_poker --sizes",
     "abstract leduc_poker --buckets=3 --png=clusters.png",
     "abstract leduc_poker --abstraction=runs/leduc_poker/abstraction.npz --hand=3c --board=4d",
   ),
-  define=define,
+  own=FLAGS,
   run=abstract,
 )

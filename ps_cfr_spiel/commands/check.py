@@ -5,18 +5,14 @@ from collections.abc import Sequence
 from absl import flags
 
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_walk, say
+from ps_cfr_spiel.commands.flags import JSON, SPOT, WALK, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, UserError, load_game, user_errors
 from ps_cfr_spiel.compiler import check_game
 
 FIT, UNFIT = 0, 1  # exit codes
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags."""
-  define_walk(values)
-  define_game(values)
-  define_json(values)
+FLAGS = (*WALK, *SPOT, JSON)
 
 
 def check(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -41,6 +37,6 @@ COMMAND = Command(
   "FAIL with the state or history that breaks it, or NOTE; then the tree's size. The exit code is 0 if no "
   "law is broken and 1 otherwise. GAME is written as for solve; a game of your own comes with --module.",
   examples=("check leduc_poker", "check my_game --module=my_game.py"),
-  define=define,
+  own=FLAGS,
   run=check,
 )

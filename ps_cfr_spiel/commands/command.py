@@ -1,25 +1,99 @@
-"""A command of the program: its words, its flags, and what it runs."""
+"""A command of the program: its words, its flags, and the function that runs it."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from absl import flags
 
 USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 LOST = 3  # another process of a shared run has gone
+DEFINERS: dict[type, Callable[..., Any]] = {
+  bool: flags.DEFINE_bool,
+  int: flags.DEFINE_integer,
+  float: flags.DEFINE_float,
+  str: flags.DEFINE_string,
+  list: flags.DEFINE_list,
+  tuple: flags.DEFINE_multi_string,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+  """A flag of a command.
+
+  Attributes:
+    name: without dashes.
+    default: the value of a flag that is not given.
+    help: its meaning.
+    kind: type of its values, that of `default` or str by default; a list is written with commas, a tuple by
+      several flags.
+    least: lower bound of a number.
+    most: upper bound of a number.
+    choices: the allowed words, in any case.
+    value: the word for its value in the help.
+  """
+
+  name: str
+  default: Any
+  help: str
+  kind: type | None = None
+  least: float | None = None
+  most: float | None = None
+  choices: Sequence[str] = ()
+  value: str = ""
+
+  @property
+  def type(self) -> type:
+    """Type of its values."""
+    return self.kind or (str if self.default is None else type(self.default))
+
+  @property
+  def form(self) -> str:
+    """The flag as it is typed, such as --rows=N."""
+    if self.type is bool:
+      return f"--[no]{self.name}"
+    number = self.type in (int, float)
+    return f"--{self.name}={'|'.join(self.choices) or self.value or ('N' if number else 'TEXT')}"
+
+  @property
+  def text(self) -> str:
+    """Its meaning, and its default where that says something."""
+    shown = ",".join(self.default) if isinstance(self.default, list) else self.default
+    said = "" if shown in (None, False, "") else f" (default: {'on' if shown is True else shown})"
+    return self.help + said
+
+  def define(self, values: flags.FlagValues) -> None:
+    """Defines the flag."""
+    into: dict[str, Any] = {"flag_values": values}
+    if self.choices:
+      flags.DEFINE_enum(self.name, self.default, list(self.choices), self.help, case_sensitive=False, **into)
+      return
+    if self.type in (int, float):
+      into |= {"lower_bound": self.least, "upper_bound": self.most}
+    DEFINERS[self.type](self.name, self.default, self.help, **into)
+
+
+MODULE = Flag(
+  "module",
+  None,
+  "Python module to import first, which registers a game of your own: a file such as my_game.py, or a "
+  "module's name, also of the current folder.",
+  value="MODULE",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-  """What may follow the program's name.
+  """The words that may follow the program's name.
 
   Attributes:
     name: the word to type.
-    arguments: what it takes besides flags.
-    summary: what it does, in a few words.
-    text: what else to know.
-    examples: what to type after the program's name.
-    define: defines its flags.
+    arguments: its words besides flags.
+    summary: its purpose, in a few words.
+    text: all else to know.
+    examples: words to type after the program's name.
+    own: its flags, in the order of the help, but for those of every command.
     run: runs it with the parsed flags and the other words; its exit code.
   """
 
@@ -28,18 +102,17 @@ class Command:
   summary: str
   text: str
   examples: tuple[str, ...]
-  define: Callable[[flags.FlagValues], None]
+  own: tuple[Flag, ...]
   run: Callable[[flags.FlagValues, Sequence[str]], int]
 
+  @property
+  def listed(self) -> tuple[Flag, ...]:
+    """All its flags."""
+    return *self.own, MODULE
+
   def flags(self) -> flags.FlagValues:
-    """A fresh set of its flags, at their defaults; every command can import the user's games."""
+    """A fresh set of its flags, at their defaults."""
     values = flags.FlagValues()
-    self.define(values)
-    flags.DEFINE_string("module", None, MODULE_HELP, flag_values=values)
+    for flag in self.listed:
+      flag.define(values)
     return values
-
-
-MODULE_HELP = (
-  "Import this Python module first, which registers a game of your own: a file such as my_game.py, or a "
-  "module's name, which is looked for in the current folder too."
-)

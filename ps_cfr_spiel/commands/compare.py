@@ -7,29 +7,25 @@ from absl import flags
 
 from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.cfr import RULES
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, say
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, SPOT, say
 from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, user_errors
 from ps_cfr_spiel.evaluation import comparison
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers import PSCFRSolver
 
-
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_list("solvers", None, _HELP["solvers"], **into)
-  flags.DEFINE_float("seconds", 1.0, "How long each solver may iterate, without compilation.", 0.001, **into)
-  flags.DEFINE_string("png", None, "Draw exploitability by iterations and by seconds to this file.", **into)
-  define_game(values)
-  define_json(values)
-
-
-_HELP = {
-  "solvers": "Which, separated by commas: regret rules such as rm+ and nrm+, or names such as 'OpenSpiel "
-  "CFR+' and 'external sampling' (default: CFR, CFR+, NRM+ and external sampling, and OpenSpiel's own).",
-}
 SOLVERS = {**comparison.OURS, **comparison.THEIRS}
+# fmt: off
+FLAGS = (
+  Flag("solvers", None,
+    "Names with commas: regret rules such as rm+ and nrm+, or solvers such as 'OpenSpiel CFR+' and 'external "
+    "sampling' (default: CFR, CFR+, NRM+ and external sampling, and OpenSpiel's own).", kind=list),
+  Flag("seconds", 1.0, "Seconds of iterations of each solver, without compilation.", least=0.001),
+  Flag("png", None, "Picture to draw: exploitability by iterations and by seconds.", value="FILE"),
+  *SPOT,
+  JSON,
+)
+# fmt: on
 
 
 def compare(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -79,6 +75,6 @@ COMMAND = Command(
     "compare leduc_poker --seconds=5 --png=leduc.png",
     "compare --solvers=nrm+,pcfr+,dcfr --board='Ks 7d 2c 5h 9s' --ranges='AA, KQs; TT+, AQ'",
   ),
-  define=define,
+  own=FLAGS,
   run=compare,
 )

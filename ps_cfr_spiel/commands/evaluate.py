@@ -1,40 +1,34 @@
-"""The command `ps-cfr-spiel evaluate`: how good saved strategies are."""
+"""The command `ps-cfr-spiel evaluate`: the exploitability of saved strategies."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, define_limit, exploitability_facts, say
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, exploitability_facts, say
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, load_opponent, user_errors, walked
 from ps_cfr_spiel.evaluation import evaluate_policy, local_best_response
-from ps_cfr_spiel.policy import TreePolicy, post_process
+from ps_cfr_spiel.policy import post_process
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.views import in_unit, with_unit
 
-
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags."""
-  flags.DEFINE_bool("lbr", False, _HELP["lbr"], flag_values=values)
-  flags.DEFINE_string("lbr_actions", None, _HELP["lbr_actions"], flag_values=values)
-  define_json(values)
-  define_limit(values)
-  flags.DEFINE_string(
-    "post_processing",
-    "",
-    "Round each strategy first: purify, threshold=0.15 (actions below it are not played) or, in poker, "
-    "cautious=0.2 (fold above it, else purify the kind of move, then the bet).",
-    flag_values=values,
-  )
-
-
-_HELP = {
-  "lbr": "Measure a local best response too: what a search of one decision wins, whose value beyond is that "
-  "of checking and calling in poker, and of random play in other games.",
-  "lbr_actions": "With --lbr: OpenSpiel's numbers of the actions that it may take, such as 0,1; ';' "
-  "separates rounds, of which the last counts for all later ones (default: all).",
-}
+# fmt: off
+FLAGS = (
+  Flag("lbr", False,
+    "Measure a local best response too: the gain of a search of one decision that values all later ones by "
+    "checking and calling in poker, and by random play in other games."),
+  Flag("lbr_actions", None,
+    "With --lbr: OpenSpiel's numbers of its actions, such as 0,1; ';' separates rounds, of which the last "
+    "counts for all later ones (default: all)."),
+  JSON,
+  MOST_HISTORIES,
+  Flag("post_processing", "",
+    "Rounding of each strategy before: purify, threshold=0.15 (drops actions below it) or, in poker, "
+    "cautious=0.2 (folds above it, else purifies the kind of move, then the bet)."),
+)
+# fmt: on
 
 
 def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -46,33 +40,20 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   actions = _actions_by_round(values.lbr_actions)
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
-    local = None
     with user_errors():
-      if isinstance(policy, HierarchicalPolicy) and not values.lbr:
-        policy = policy.rounded(values.post_processing) if values.post_processing else policy
-        value, best, exploitability = policy.evaluation()
-      else:
-        policy = walked(policy, path)
-        if values.post_processing:
-          policy = post_process(policy.game, policy, values.post_processing)
-        value, best, exploitability = evaluate_policy(policy.game, policy)
-      if values.lbr and isinstance(policy, TreePolicy):
-        local = local_best_response(policy.game, policy, actions, **policy.tree_options)
+      policy, (value, best, exploitability), local = _measured(policy, path, values, actions)
+    game, made = policy.game, {"file": path, "game": str(policy.game), "strategy": origin(policy)}
     lines = {
-      "file": path,
-      "game": str(policy.game),
-      "strategy": origin(policy),
-      "value to player 0": in_unit(f"{value:.6g}", policy.game),
+      **made,
+      "value to player 0": in_unit(f"{value:.6g}", game),
       "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
-      "exploitability": f"{with_unit(float(exploitability), policy.game)} (the best responses' mean)",
+      "exploitability": f"{with_unit(float(exploitability), game)} (the best responses' mean)",
     }
     facts = {
-      "file": path,
-      "game": str(policy.game),
-      "strategy": origin(policy),
+      **made,
       "value": float(value),
       "best_responses": [float(best[0]), float(best[1])],
-      **exploitability_facts(float(exploitability), policy.game),
+      **exploitability_facts(float(exploitability), game),
     }
     if local is not None:
       lines["local responses"] = f"{local.values[0]:.6g} for player 0, {local.values[1]:.6g} for player 1"
@@ -83,8 +64,20 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
   return 0
 
 
+def _measured(policy: Any, path: str, values: flags.FlagValues, actions: list[list[int]] | None) -> Any:
+  """The policy, rounded if asked for; its evaluation; and the local best response to it, or None."""
+  if isinstance(policy, HierarchicalPolicy) and not values.lbr:
+    policy = policy.rounded(values.post_processing) if values.post_processing else policy
+    return policy, policy.evaluation(), None
+  policy = walked(policy, path)
+  if values.post_processing:
+    policy = post_process(policy.game, policy, values.post_processing)
+  local = local_best_response(policy.game, policy, actions, **policy.tree_options) if values.lbr else None
+  return policy, evaluate_policy(policy.game, policy), local
+
+
 def _actions_by_round(text: str | None) -> list[list[int]] | None:
-  """The actions of --lbr_actions for each round."""
+  """The actions of --lbr_actions, by round."""
   if text is None:
     return None
   try:
@@ -96,15 +89,15 @@ def _actions_by_round(text: str | None) -> list[list[int]] | None:
 COMMAND = Command(
   name="evaluate",
   arguments="FILE...",
-  summary="Measure how good saved strategies are",
-  text="Prints the value of the game under each, what a best response of either player would win, and the "
-  "exploitability, computed exactly, in float64. --lbr adds what a local best response wins. With --json, a "
-  "line for each file.",
+  summary="Measure saved strategies",
+  text="Prints the value of the game under each, the gains of both players' best responses, and the "
+  "exploitability, exact and in float64. --lbr adds a local best response. With --json, a line for each "
+  "file.",
   examples=(
     "evaluate runs/river_subgame/run.npz",
     "evaluate runs/river_subgame/run.npz --post_processing=purify",
     "evaluate runs/leduc_poker/run.npz --lbr --lbr_actions='0,1'",
   ),
-  define=define,
+  own=FLAGS,
   run=evaluate,
 )

@@ -2,33 +2,26 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_limit
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import MOST_HISTORIES
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import UserError, keep_apart, load_saved_policy, user_errors
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import replacing
 from ps_cfr_spiel.views import explore_page
 
-
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_string(
-    "html", None, "Write the page to this file (default: FILE with the ending .html).", **into
-  )
-  flags.DEFINE_multi_string(
-    "part",
-    None,
-    "Show this line of the game alone, and what is on the way to it; with '...' at its end all that follows, "
-    "too, as in 'check, check, 2c ...'. May be given several times. Large games do not fit into a page.",
-    **into,
-  )
-  define_limit(values)
+# fmt: off
+FLAGS = (
+  Flag("html", None, "File for the page (default: FILE with the ending .html).", value="FILE"),
+  Flag("part", None,
+    "Line of the game to show alone, with its way there; with '...' at its end also all that follows, as in "
+    "'check, check, 2c ...'. May be given several times. Large games do not fit into a page.", kind=tuple),
+  MOST_HISTORIES,
+)
+# fmt: on
 
 
 def explore(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -57,6 +50,6 @@ COMMAND = Command(
     "explore runs/leduc_poker/run.npz --html=leduc.html",
     "explore runs/holdem_subgame/run.npz --part='check, check, 2c ...'",
   ),
-  define=define,
+  own=FLAGS,
   run=explore,
 )

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.cfr import RULES
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, define_processes, join_others, say
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, join_others, say, shared
 from ps_cfr_spiel.commands.learn import load_learning
-from ps_cfr_spiel.commands.situations import define_sharing, solve
+from ps_cfr_spiel.commands.situations import SHARING, solve
 from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
-from ps_cfr_spiel.device import DTYPES, is_first_process
+from ps_cfr_spiel.device import is_first_process
 from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
 
 SEARCHES = "searches"
@@ -21,36 +20,33 @@ EACH = 20  # rivers of a turn that is searched
 METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_integer("count", 1000, "Rivers to draw and solve.", lower_bound=1, **into)
-  flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", lower_bound=0, **into)
-  flags.DEFINE_integer("pot", 1000, "Chips in the pot.", lower_bound=2, **into)
-  flags.DEFINE_list("ratios", ["1", "3", "10"], _HELP["ratios"], **into)
-  flags.DEFINE_string("bets", "fcpa", "Bet sizes, as in river_subgame.", **into)
-  flags.DEFINE_enum("ranges", "halves", [*KINDS, SEARCHES], _HELP["ranges"], **into)
-  flags.DEFINE_string("values", None, _HELP["values"], **into)
-  flags.DEFINE_integer("iterations", 500, "Iterations of each river, at most.", lower_bound=1, **into)
-  flags.DEFINE_string("target", None, _HELP["target"], **into)
-  flags.DEFINE_enum("rule", "nrm+", list(RULES), "How regrets turn into the next strategy.", **into)
-  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
-  flags.DEFINE_string("output", None, _HELP["output"], **into)
-  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  define_sharing(values)
-  define_processes(values, "")
-  define_json(values)
-
-
-_HELP = {
-  "ratios": "Stacks behind, in pots, of which one is drawn; each is compiled once.",
-  "ranges": "How ranges are drawn: halves, as DeepStack's, even, every hand by itself, betting, as bets "
-  "before the river leave them, or searches, those that searches of turns ask about, which end when the "
-  "last card comes; --pot and --ratios are then the turn's.",
-  "values": "With --ranges=searches: what those searches know of rivers, a file of learn --rivers.",
-  "target": "A river is done when exploitability is this low: in percent of the pot (0.1%) or in chips.",
-  "output": "Folder for the data (default: runs/rivers). What is there of the same call is not done again.",
-}
+# fmt: off
+FLAGS = (
+  Flag("count", 1000, "Rivers to draw and solve.", least=1),
+  Flag("seed", 0, "Seed of the random numbers.", least=0),
+  Flag("pot", 1000, "Chips in the pot.", least=2),
+  Flag("ratios", ["1", "3", "10"],
+    "Stacks behind, in pots, of which each river draws one; each is compiled once."),
+  Flag("bets", "fcpa", "Bet sizes, as in river_subgame."),
+  Flag("ranges", "halves",
+    "Distribution of ranges: halves, as DeepStack's; even, every hand by itself; betting, as bets before the "
+    "river leave them; or searches, those at which searches of turns end, before the last card; --pot and "
+    "--ratios are then the turn's.", choices=(*KINDS, SEARCHES)),
+  Flag("values", None,
+    "With --ranges=searches: the value function of those searches, a file of learn --rivers.", value="FILE"),
+  Flag("iterations", 500, "Iterations of each river, at most.", least=1),
+  Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips."),
+  Flag("rule", "nrm+", "Regret rule.", choices=tuple(RULES)),
+  DTYPE,
+  Flag("output", None,
+    "Folder for the data (default: runs/rivers). The same call skips the work that is there.",
+    value="FOLDER"),
+  QUIET,
+  *SHARING,
+  *shared(),
+  JSON,
+)
+# fmt: on
 
 
 def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -121,6 +117,6 @@ COMMAND = Command(
     "generate --count=10000 --output=data",
     "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
   ),
-  define=define,
+  own=FLAGS,
   run=generate,
 )

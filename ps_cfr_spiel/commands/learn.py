@@ -1,15 +1,14 @@
 """The command `ps-cfr-spiel learn`: learns a network of values, for what lies beyond a lookahead."""
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_limit, say
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, say
 from ps_cfr_spiel.commands.user_input import (
   SPOT_FLAGS,
   UserError,
@@ -18,9 +17,9 @@ from ps_cfr_spiel.commands.user_input import (
   pictures_if,
   user_errors,
 )
+from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.npz", "losses.png"
-INTERRUPTED = 130  # exit code
 NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
 RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
 TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
@@ -28,38 +27,32 @@ TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers s
 Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  count: dict[str, Any] = {"lower_bound": 1, **into}
-  flags.DEFINE_integer("draws", 1200, _HELP["draws"], 2, **into)
-  flags.DEFINE_integer("turns", 0, _HELP["turns"], 0, **into)
-  flags.DEFINE_integer("chains", 100, _HELP["chains"], **count)
-  flags.DEFINE_list("rivers", None, _HELP["rivers"], **into)
-  flags.DEFINE_enum("teacher", "solve", ["solve", "search"], _HELP["teacher"], **into)
-  flags.DEFINE_integer("teacher_iterations", 100, "Iterations by which each situation is solved.", **count)
-  flags.DEFINE_integer("steps", 6000, "Steps of training, in each turn.", **count)
-  flags.DEFINE_integer("width", 192, "Width of the network's layers.", **count)
-  flags.DEFINE_integer("seed", 0, "Seed of the ranges and of the network.", 0, 2**32 - 1, **into)
-  flags.DEFINE_string("output", None, _HELP["output"], **into)
-  flags.DEFINE_bool("plot", None, "Draw the losses (default: if matplotlib is installed).", **into)
-  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  define_limit(values)
-  define_game(values)
-  define_json(values)
-
-
-_HELP = {
-  "draws": "Draws of ranges, each of which is solved in all public states.",
-  "turns": "How often it goes on to learn from what its own searches ask about.",
-  "chains": "In each turn: how often searches go through the game, each of them overheard several times.",
-  "rivers": "Folders of generate: learns values of hold'em's rivers from them, for searches of turns; a GAME "
-  "is not named then, and what is said of draws, turns, chains and teachers does not apply.",
-  "teacher": "What situations are solved by: solve goes to the end of the game, search looks one decision "
-  "ahead and takes the network's own values beyond (with --turns, some eight of them).",
-  "output": "Folder for values.npz, which resolve takes, and for the data (default: runs/, the game's name "
-  "and -values). What is there of the same call is not done again.",
-}
+# fmt: off
+FLAGS = (
+  Flag("draws", 1200, "Draws of ranges, each of which is solved in all public states.", least=2),
+  Flag("turns", 0, "Turns of learning from the situations of its own searches.", least=0),
+  Flag("chains", 100,
+    "In each turn: searches that go through the game; each gives several situations.", least=1),
+  Flag("rivers", None,
+    "Folders of generate: learns values of hold'em's rivers from them, for searches of turns, without a "
+    "GAME; the flags of draws, turns, chains and teachers do not apply then.", kind=list, value="FOLDER,..."),
+  Flag("teacher", "solve",
+    "Solver of the situations: solve goes to the end of the game, search looks one decision ahead and takes "
+    "the network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),
+  Flag("teacher_iterations", 100, "Iterations of the teacher for each situation.", least=1),
+  Flag("steps", 6000, "Steps of training, in each turn.", least=1),
+  Flag("width", 192, "Width of the network's layers.", least=1),
+  Flag("seed", 0, "Seed of the ranges and of the network.", least=0, most=2**32 - 1),
+  Flag("output", None,
+    "Folder for values.npz, for resolve, and for the data (default: runs/, the game's name and -values). The "
+    "same call skips the work that is there.", value="FOLDER"),
+  Flag("plot", None, "Draw the losses (default: if matplotlib is installed).", kind=bool),
+  QUIET,
+  MOST_HISTORIES,
+  *SPOT,
+  JSON,
+)
+# fmt: on
 
 
 def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -67,16 +60,16 @@ def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
   learning, pictures = load_learning(), pictures_if(values.plot)
   if values.teacher == "search" and not values.turns:
     raise UserError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
-  progress, began = False if values.quiet or values.json else None, time.perf_counter()
+  progress, stopwatch = False if values.quiet or values.json else None, Stopwatch()
   teach, folder = (_rivers if values.rivers else _situations)(values, words, learning, progress)
   try:
-    with user_errors():
+    with user_errors(), stopwatch:
       learned = teach()
   except KeyboardInterrupt:
     print(f"\nInterrupted; the same call goes on with what is in {folder}.", file=sys.stderr)
     return INTERRUPTED
   learned.save(folder / FILE)
-  card, seconds = learned.card, time.perf_counter() - began
+  card, seconds = learned.card, stopwatch.seconds
   if pictures is not None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
@@ -165,6 +158,6 @@ COMMAND = Command(
     "learn 'liars_dice(dice_sides=3)' --turns=3",
     "learn --rivers=data --output=runs/rivers-values",
   ),
-  define=define,
+  own=FLAGS,
   run=learn,
 )

@@ -7,9 +7,9 @@ import pyspiel
 from absl import flags
 
 from ps_cfr_spiel.abstraction import PRESETS
-from ps_cfr_spiel.commands.flags import buckets_of, define_clusters, define_processes, define_rule
+from ps_cfr_spiel.commands.command import Flag
+from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, DTYPE, RULE, buckets_of, shared
 from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
-from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction
 from ps_cfr_spiel.solvers import (
   BASELINES,
@@ -25,18 +25,17 @@ from ps_cfr_spiel.solvers import (
 )
 
 _WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
-_SAMPLING = ("rule", "batch", "seed")
+_SAMPLING = ("plus", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
-SHARED_ALONE = " By itself: run in so many processes of this machine, for hierarchical."
 METHODS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
   "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves", "lock")),
   "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
   "fpira": (FPIRASolver, ("abstraction",)),
   "fictitious-play": (FictitiousPlaySolver, ()),
-  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "abstraction", "leaves")),
-  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "abstraction", "leaves")),
-  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "abstraction", "leaves")),
+  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "leaves")),
+  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "leaves")),
+  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "leaves")),
   "hierarchical": (HierarchicalMCCFRSolver, (*_DEALT, *_SHARED)),
 }
 _WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
@@ -44,43 +43,41 @@ _OWN = tuple(dict.fromkeys(name for _, names in METHODS.values() for name in nam
 FIXED = ("solver", *_OWN, "dtype", "public_states", "memory")  # on resuming
 
 
-def define_methods(values: flags.FlagValues) -> None:
-  """Defines the flags that say how a game is solved."""
-  into: dict[str, Any] = {"flag_values": values}
-  least: dict[str, Any] = {"lower_bound": 0, **into}
-  flags.DEFINE_enum("solver", "ps-cfr", list(METHODS), _HELP["solver"], **into)
-  define_rule(values)
-  flags.DEFINE_bool("alternating", True, "Update the players in turn rather than both at once.", **into)
-  flags.DEFINE_integer("skip", 0, _HELP["skip"], **least)
-  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
-  flags.DEFINE_string("abstraction", None, _HELP["abstraction"], **into)
-  flags.DEFINE_integer("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", **least)
-  flags.DEFINE_integer("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", **least)
-  flags.DEFINE_multi_string("lock", None, _HELP["lock"], **into)
-  flags.DEFINE_enum("baseline", "learned", list(BASELINES), "Sampling: what reduces the variance.", **into)
-  flags.DEFINE_float("exploration", 0.6, "Sampling: share of uniform play in what is sampled.", **into)
-  flags.DEFINE_integer("batch", 1, _HELP["batch"], lower_bound=1, **into)
-  flags.DEFINE_integer("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", **least)
-  define_clusters(values)
-  flags.DEFINE_integer("boards", 1, _HELP["boards"], lower_bound=1, **into)
-  define_processes(values, SHARED_ALONE)
-
-
-_HELP = {
-  "skip": "Leave this many first iterations out of the average strategy (cfr+ira: 100 unless given).",
-  "solver": "ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
-  "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
-  "few sets of infostates, and split these sets until the whole game is solved. hierarchical deals the cards "
-  "of a poker game too large to walk, whose boards are in clusters and whose hands are in buckets.",
-  "abstraction": "Play alike where the player sees the same now (observation) or has made as many decisions "
-  "(initial); identity joins nothing. cfr+ira and fpira begin with it, initial by default. For hierarchical "
-  "a file of the command abstract.",
-  "lock": "A line after which the player who acts plays as given, LINE=FILE with a saved policy, or "
-  "LINE=ACTION for all hands, such as --lock='check, bet 200=fold'; all else is solved around it. May be "
-  "given several times.",
-  "batch": "Sampling: trajectories, or pairs of hands, for one update (for hierarchical 16 unless given).",
-  "boards": "Hierarchical: boards that each cluster draws for a pair of hands.",
-}
+# fmt: off
+METHOD_FLAGS = (
+  Flag("solver", "ps-cfr",
+    "Method. ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
+    "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
+    "few sets of infostates, and split these sets until the whole game is solved. hierarchical deals the "
+    "cards of a poker game too large to enumerate, with boards in clusters and hands in buckets.",
+    choices=tuple(METHODS)),
+  RULE,
+  Flag("alternating", True, "Update the players in turn rather than both at once."),
+  Flag("skip", 0,
+    "First iterations to leave out of the average strategy (cfr+ira: 100 unless given).", least=0),
+  DTYPE,
+  Flag("abstraction", None,
+    "Infostates that play alike: observation joins those with the same view now, initial those with the same "
+    "number of own decisions, identity none. cfr+ira and fpira begin with it, initial by default. For "
+    "hierarchical a file of abstract."),
+  Flag("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", least=0),
+  Flag("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", least=0),
+  Flag("lock", None,
+    "Line after which the player to act plays as given, LINE=FILE with a saved policy, or LINE=ACTION for "
+    "all hands, such as --lock='check, bet 200=fold'; all else is solved around it. May be given several "
+    "times.", kind=tuple),
+  Flag("baseline", "learned", "Sampling: baseline that reduces the variance.", choices=tuple(BASELINES)),
+  Flag("exploration", 0.6, "Sampling: share of uniform play in the samples."),
+  Flag("plus", False,
+    "Sampling: regret matching plus, with linear averaging (on for hierarchical by default)."),
+  Flag("batch", 1,
+    "Sampling: trajectories, or pairs of hands, for one update (for hierarchical 16 unless given).", least=1),
+  Flag("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", least=0),
+  *CLUSTERS_AND_BUCKETS,
+  Flag("boards", 1, "Hierarchical: boards that each cluster draws for a pair of hands.", least=1),
+  *shared(" By itself: processes of this machine, for hierarchical."),
+)
+# fmt: on
 
 
 def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ExactSolver:

@@ -3,14 +3,13 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyspiel
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_limit
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.commands.user_input import (
   SPOT_FLAGS,
   UserError,
@@ -30,22 +29,19 @@ SOON = 20_000  # histories of a game that a search is ready to play within secon
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_string("opponent", None, _HELP["opponent"], **into)
-  flags.DEFINE_integer("seat", 0, "Which player you are.", 0, **into)
-  flags.DEFINE_integer("seed", None, _HELP["seed"], 0, 2**32 - 1, **into)
-  define_limit(values)
-  define_game(values)
-
-
-_HELP = {
-  "seed": "Seed of chance and of the bots; the same seed repeats a game.",
-  "opponent": "Who plays the other seats: random, in cheat also naive or heuristic, search (continual "
-  "re-solving), or a file that solve, resolve or train saved, such as runs/glasses/run.npz (default: "
-  "heuristic in cheat, search where that is ready within seconds, else random).",
-}
+# fmt: off
+FLAGS = (
+  Flag("opponent", None,
+    "Player of the other seats: random, in cheat also naive or heuristic, search (continual re-solving), or "
+    "a file of solve, resolve or train, such as runs/glasses/run.npz (default: heuristic in cheat, search in "
+    "a game that it is ready for within seconds, else random)."),
+  Flag("seat", 0, "Your player.", least=0),
+  Flag("seed", None,
+    "Seed of chance and of the bots; the same seed repeats a game.", kind=int, least=0, most=2**32 - 1),
+  MOST_HISTORIES,
+  *SPOT,
+)
+# fmt: on
 
 
 def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -133,6 +129,6 @@ COMMAND = Command(
     "play leduc_poker --opponent=search",
     "play river_subgame --opponent=runs/river_subgame/run.npz",
   ),
-  define=define,
+  own=FLAGS,
   run=play_game,
 )

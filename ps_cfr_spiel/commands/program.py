@@ -75,36 +75,12 @@ def _program_help() -> str:
 
 
 def _command_help(command: Command) -> str:
-  listed = [flag for group in command.flags().flags_by_module_dict().values() for flag in group]
-  usage = f"Usage: {PROGRAM} {command.name} {command.arguments}{' [flags]' if listed else ''}"
-  lines = [usage, "", f"{command.summary}.", *textwrap.wrap(command.text, 90)]
-  if listed:
-    lines += ["", "Flags:", *(line for flag in listed for line in _flag_help(flag))]
+  lines = [f"Usage: {PROGRAM} {command.name} {command.arguments} [flags]"]
+  lines += ["", f"{command.summary}.", *textwrap.wrap(command.text, 90), "", "Flags:"]
+  for flag in command.listed:
+    inset = " " * 6
+    lines += [f"  {flag.form}", *textwrap.wrap(flag.text, 90, initial_indent=inset, subsequent_indent=inset)]
   return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
-
-
-VALUES = {
-  "output": "FOLDER",
-  "resume": "FILE",
-  "png": "FILE",
-  "csv": "FILE",
-  "html": "FILE",
-  "history": "MOVES",
-  "at": "ACTIONS",
-  "action": "ACTION",
-  "module": "MODULE",
-}
-
-
-def _flag_help(flag: flags.Flag) -> list[str]:
-  choices = getattr(flag.parser, "enum_values", None)
-  kind = "TEXT" if flag.flag_type() == "string" else "N"
-  value = "|".join(choices) if choices else VALUES.get(flag.name, kind)
-  name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={value}"
-  text = (flag.help or "").removeprefix(f"<{value}>: ")  # absl puts the choices there
-  if flag.default not in (None, False, ""):
-    text += f" (default: {'on' if flag.default is True else flag.default})"
-  return [f"  {name}", *textwrap.wrap(text, 90, initial_indent=" " * 6, subsequent_indent=" " * 6)]
 
 
 def _dispatch(words: Sequence[str]) -> int:

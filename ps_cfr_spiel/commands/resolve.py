@@ -1,6 +1,5 @@
-"""The command `ps-cfr-spiel resolve`: what continual re-solving plays everywhere, and how good that is."""
+"""The command `ps-cfr-spiel resolve`: the strategy of continual re-solving, and its exploitability."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,63 +7,50 @@ from typing import Any
 import pyspiel
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import (
-  define_game,
-  define_json,
-  define_rule,
-  define_walk,
-  exploitability_facts,
-  say,
-)
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, SPOT, WALK, exploitability_facts, say
 from ps_cfr_spiel.commands.learn import load_learning
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
-from ps_cfr_spiel.device import DTYPES
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.reports import Stopwatch, report
 from ps_cfr_spiel.search import ROUND, CFRValues, ValueFunction
 from ps_cfr_spiel.solvers import PRESETS, ContinualResolving, preset
 from ps_cfr_spiel.subgames import GADGETS
 from ps_cfr_spiel.views import in_unit, with_unit
 
-PRETRAINED = "pretrained"  # as --values: what comes with the package
+PRETRAINED = "pretrained"  # as --values: the values of this package
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  count: dict[str, Any] = {"lower_bound": 1, **into}
-  flags.DEFINE_integer("iterations", 1000, "Iterations of CFR in each search.", **count)
-  flags.DEFINE_enum("preset", None, list(PRESETS), _HELP["preset"], **into)
-  flags.DEFINE_enum("gadget", "cfr-d", list(GADGETS), _HELP["gadget"], **into)
-  flags.DEFINE_string("lookahead", None, _HELP["lookahead"], **into)
-  flags.DEFINE_integer("value_iterations", None, _HELP["value_iterations"], **count)
-  flags.DEFINE_list("actions", None, _HELP["actions"], **into)
-  flags.DEFINE_string("values", None, _HELP["values"], **into)
-  define_rule(values)
-  flags.DEFINE_enum("dtype", "float32", list(DTYPES), "Precision of the arithmetic.", **into)
-  flags.DEFINE_string("output", None, _HELP["output"], **into)
-  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  define_walk(values)
-  define_game(values)
-  define_json(values)
-
-
-_HELP = {
-  "preset": "Published settings of searches, such as DeepStack's; flags that are given too change them.",
-  "gadget": "What binds a search to the one before it: with cfr-d the opponent cannot gain by the new "
-  "search, with max-margin they lose by it as much as possible; unsafe binds nothing, for comparison.",
-  "lookahead": "How many decisions of its own a search looks ahead, 1 for the present one only, or 'round' "
-  "for those until the next public card; beyond that the value function takes over (default: to the end of "
-  "the game).",
-  "value_iterations": "With --lookahead: the value function solves what lies beyond in this many iterations "
-  "(default: 20).",
-  "values": "With --lookahead: a file of learn, whose network says what lies beyond; or 'pretrained', which "
-  "there is for leduc_poker.",
-  "actions": "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
-  "output": "Folder for policy.npz, which show, evaluate and play take (default: runs/, the game's name and "
-  "-resolving).",
-}
+# fmt: off
+FLAGS = (
+  Flag("iterations", 1000, "Iterations of CFR in each search.", least=1),
+  Flag("preset", None,
+    "Published settings of searches, such as DeepStack's; other flags change them.", choices=tuple(PRESETS)),
+  Flag("gadget", "cfr-d",
+    "Constraint from one search to the next: with cfr-d the opponent cannot gain by the new search, with "
+    "max-margin they lose by it as much as possible; unsafe has none, for comparison.",
+    choices=tuple(GADGETS)),
+  Flag("lookahead", None,
+    "Own decisions that a search looks ahead, 1 for the present one only, or round, for those until the next "
+    "public card; a value function evaluates the rest (default: to the end of the game)."),
+  Flag("value_iterations", None,
+    "With --lookahead: iterations of the value function beyond it (default: 20).", kind=int, least=1),
+  Flag("actions", None,
+    "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).", kind=list),
+  Flag("values", None,
+    "With --lookahead: a file of learn, whose network evaluates the states beyond; or pretrained, for "
+    "leduc_poker.", value="FILE"),
+  RULE,
+  DTYPE,
+  Flag("output", None,
+    "Folder for policy.npz, for show, evaluate and play (default: runs/, the game's name and -resolving).",
+    value="FOLDER"),
+  QUIET,
+  *WALK,
+  *SPOT,
+  JSON,
+)
+# fmt: on
 
 
 def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -79,31 +65,22 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
   game = load_game(words, values)
   name = game.get_type().short_name
   folder = make_folder(Path(values.output or f"runs/{name}-resolving"))
-  started = time.perf_counter()
+  stopwatch, quiet = Stopwatch(), values.quiet or values.json
   with user_errors():
-    resolving = ContinualResolving(
-      game,
-      **_settings(values),
-      value_function=_value_function(values, game),
-      actions=_actions(values.actions),
-      dtype=values.dtype,
-      public_states=values.public_states,
-      limit=values.limit,
-      memory=values.memory,
-    )
-    quiet = values.quiet or values.json
+    with stopwatch:
+      resolving = _searches(values, game)
     if not quiet:
       method = report({"method": resolving.description})
       print(resolving.tree.summary(), method, "", sep="\n", flush=True)
-    policy = resolving.tabularise(progress=False if quiet else None)
-    seconds = time.perf_counter() - started
+    with stopwatch:
+      policy = resolving.tabularise(progress=False if quiet else None)
     result = evaluate_policy(game, policy)
   file = folder / "policy.npz"
   policy.save(file)
   lines = {
     "value to player 0": in_unit(f"{result.value:.4g}", game),
     "exploitability": with_unit(result.exploitability, game),
-    "time": f"{seconds:.1f} s for all public states, with compilation",
+    "time": f"{stopwatch.seconds:.1f} s for all public states, with compilation",
     "saved": str(file),
     "look at it": f"ps-cfr-spiel show {file}",
   }
@@ -112,15 +89,26 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     "method": resolving.description,
     "value": float(result.value),
     **exploitability_facts(float(result.exploitability), game),
-    "seconds": seconds,
+    "seconds": stopwatch.seconds,
     "saved": str(file),
   }
   say(values, facts, lines)
   return 0
 
 
+def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ContinualResolving:
+  """Continual re-solving as the flags describe it."""
+  return ContinualResolving(
+    game,
+    **_settings(values),
+    value_function=_value_function(values, game),
+    actions=_actions(values.actions),
+    **{name: values[name].value for name in ("dtype", "public_states", "limit", "memory")},
+  )
+
+
 def _settings(values: flags.FlagValues) -> dict[str, Any]:
-  """What --preset sets, and the flags of the same meaning."""
+  """The settings of --preset, and the flags of the same meaning."""
   named = {name: values[name].value for name in ("iterations", "rule", "gadget")}
   named["lookahead"] = _lookahead(values.lookahead)
   if values.preset is None:
@@ -129,7 +117,7 @@ def _settings(values: flags.FlagValues) -> dict[str, Any]:
 
 
 def _lookahead(word: str | None) -> int | str | None:
-  """What --lookahead means."""
+  """The value of --lookahead."""
   if word is None or word == ROUND:
     return word
   if not word.isdecimal() or not int(word):
@@ -138,7 +126,7 @@ def _lookahead(word: str | None) -> int | str | None:
 
 
 def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ValueFunction | None:
-  """What lies beyond the lookahead."""
+  """The value function beyond the lookahead."""
   if values["values"].present:
     learning, file = load_learning(), values["values"].value
     return learning.LearnedValues.pretrained(game) if file == PRETRAINED else learning.load_values(file)
@@ -171,6 +159,6 @@ COMMAND = Command(
     "resolve 'holdem_subgame(stack=300,ranges=AA KQs 76s;TT+ AQ)' --iterations=200",
     "resolve 'river_subgame(bets=0.5 1 2 a)' --actions=0,1,3,5",
   ),
-  define=define,
+  own=FLAGS,
   run=resolve,
 )

@@ -1,4 +1,4 @@
-"""A run of the command solve: a solver at work, what is measured, told and saved of it."""
+"""A run of the command solve: a solver at work, its measurements, reports and files."""
 
 import contextlib
 import dataclasses
@@ -13,6 +13,7 @@ from ps_cfr_spiel.commands.flags import exploitability_facts
 from ps_cfr_spiel.device import is_first_process
 from ps_cfr_spiel.evaluation import Point, write_points
 from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.reports import Stopwatch
 from ps_cfr_spiel.solvers import ExactSolver, TreeSolver
 from ps_cfr_spiel.views import charts, in_unit, number_text, pot_of, unit_of, with_unit
 
@@ -25,15 +26,15 @@ class Run:
 
   Attributes:
     solver: the solver.
-    points: what was measured so far, in order; on resuming, also what the earlier run measured.
-    folder: where the results go.
+    points: the measurements so far, in order, with those of the resumed run.
+    folder: for the results.
     target: exploitability at which to stop, in the game's unit; minus infinity for never.
     checkpoint_seconds: least time between two saves.
     quiet: no progress bar and no table.
+    building: time to build and compile.
     start: the solver's iteration at the beginning.
     earlier_seconds: time of the iterations before.
-    setup_seconds: time to build and compile.
-    seconds: time of the iterations of this run.
+    iterating: time of the iterations of this run.
     measuring: time of its measurements.
   """
 
@@ -43,24 +44,21 @@ class Run:
   target: float
   checkpoint_seconds: float
   quiet: bool
-  start: int = 0
-  earlier_seconds: float = 0.0
-  setup_seconds: float = 0.0
-  seconds: float = 0.0
-  measuring: float = 0.0
+  building: Stopwatch
 
   def __post_init__(self):
     self.start = self.solver.iteration
     self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
+    self.iterating, self.measuring = Stopwatch(self.solver.clock), Stopwatch(self.solver.clock)
 
   @property
   def file(self) -> Path:
-    """Where the run is saved."""
+    """The file of the run."""
     return self.folder / RUN
 
   @property
   def abstraction(self) -> Abstraction | None:
-    """The sets of infostates that are played alike as they are now; None if there are none."""
+    """The present sets of infostates that play alike, or None."""
     found = getattr(self.solver, "abstraction", None)
     return found if isinstance(found, Abstraction) else None
 
@@ -79,11 +77,11 @@ def measure(run: Run) -> None:
   """Adds the point of the present iteration, if it is still missing."""
   if run.points and run.points[-1].iteration == run.solver.iteration:
     return
-  found, seconds = run.solver.evaluation(), run.earlier_seconds + run.seconds
+  found, seconds = run.solver.evaluation(), run.earlier_seconds + run.iterating.seconds
   run.points.append(Point(run.solver.iteration, seconds, float(found.exploitability), float(found.value)))
 
 
-# --- What is printed ----------------------------------------------------------------------------
+# --- Reports ----------------------------------------------------------------------------
 
 
 def table_head(run: Run) -> str:
@@ -112,8 +110,8 @@ def facts(run: Run, files: Sequence[str]) -> dict[str, Any]:
     **exploitability_facts(last.exploitability, game),
     **({"sets": run.abstraction.count, "infostates": run.abstraction.infostates} if run.abstraction else {}),
     "target_reached": run.reached,
-    "seconds": run.seconds,
-    "setup_seconds": run.setup_seconds,
+    "seconds": run.iterating.seconds,
+    "setup_seconds": run.building.seconds,
     "saved": [str(run.folder / name) for name in files],
   }
 
@@ -125,19 +123,19 @@ def result(run: Run, files: Sequence[str]) -> dict[str, str]:
     "value to player 0": in_unit(f"{last.value:.4g}", game),
     "exploitability": with_unit(last.exploitability, game),
     **({"abstraction": run.abstraction.size} if run.abstraction else {}),
-    "time": f"{run.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
-    f"after {run.setup_seconds:.1f} s to build and compile",
+    "time": f"{run.iterating.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
+    f"after {run.building.seconds:.1f} s to build and compile",
     "saved": f"{', '.join(files)} in {run.folder}",
     "look at it": f"ps-cfr-spiel {'show' if isinstance(run.solver, TreeSolver) else 'evaluate'} {run.file}",
   }
 
 
-# --- What is saved ------------------------------------------------------------------------------
+# --- Files ------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-  """Lets a Ctrl-C wait until this is done."""
+  """Delays Ctrl-C to the end of the block."""
   pressed: list[bool] = []
   try:
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, define_limit, say
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, say
 from ps_cfr_spiel.commands.user_input import (
   UserError,
   drawing,
@@ -21,41 +20,35 @@ from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
 
-
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_string("at", "", _HELP["at"], **into)
-  flags.DEFINE_string("history", None, _HELP["history"], **into)
-  flags.DEFINE_string("hand", None, _HELP["hand"], **into)
-  flags.DEFINE_string(
-    "action", None, "In a chart, how often this action is played, instead of the most frequent one.", **into
-  )
-  flags.DEFINE_string("png", None, "Also draw the chart, or the belief, into this file.", **into)
-  flags.DEFINE_string("csv", None, _HELP["csv"], **into)
-  flags.DEFINE_multi_string("part", None, _HELP["part"], **into)
-  flags.DEFINE_string("save", None, "With --part: the file for it, such as part.npz.", **into)
-  flags.DEFINE_enum("player", None, ["0", "1"], "In a table of information states: whose.", **into)
-  flags.DEFINE_integer("rows", 50, "Most lines of a table.", 1, **into)
-  define_json(values)
-  define_limit(values)
-
-
-_HELP = {
-  "at": "Where to look: the public moves so far, such as 'check, bet 200', 'x b200' for short, or "
-  "OpenSpiel's numbers such as '1 2'; or a public state that summary --tree lists, such as '#12'. In "
-  "glasses, 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the start of the game.",
-  "history": "Where to look, by a whole history instead: all moves from the start, those of chance and "
-  "hidden ones included, such as '0 1 pass' in kuhn_poker.",
-  "hand": "Show a table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all "
-  "suits. In games without a chart, a table of the information states that contain this text.",
-  "csv": "Write the strategy to this file, a row for every action of every information state, with values "
-  "(EV), reach and equity: all of it, or with --at or --history that place alone. JSON lines if the name "
-  "ends in .jsonl.",
-  "part": "Save a part of the strategy to the file of --save: what is played on the way to this line and "
-  "after it; with '...' at its end all that follows, too, as in 'check, check, 2c ...'. May be given several "
-  "times.",
-}
+# fmt: off
+FLAGS = (
+  Flag("at", "",
+    "Place in the game: the public moves so far, such as 'check, bet 200', 'x b200' for short, or "
+    "OpenSpiel's numbers such as '1 2'; or a public state of summary --tree, such as '#12'. In glasses, "
+    "'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the start of the game.", value="MOVES"),
+  Flag("history", None,
+    "Place in the game, by a whole history instead: all moves from the start, those of chance and hidden "
+    "ones included, such as '0 1 pass' in kuhn_poker.", value="MOVES"),
+  Flag("hand", None,
+    "Table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all suits. In games "
+    "without a chart, a table of the information states that contain this text."),
+  Flag("action", None,
+    "In a chart: the action whose frequency is shown, instead of the most frequent one.", value="ACTION"),
+  Flag("png", None, "Picture of the chart, or of the belief.", value="FILE"),
+  Flag("csv", None,
+    "Table of the strategy, a row for every action of every information state, with values (EV), reach and "
+    "equity: all of it, or with --at or --history that place alone. JSON lines if the name ends in .jsonl.",
+    value="FILE"),
+  Flag("part", None,
+    "Part of the strategy to save: the decisions on the way to this line and after it; with '...' at its end "
+    "also all that follow, as in 'check, check, 2c ...'. May be given several times.", kind=tuple),
+  Flag("save", None, "With --part: the file for it, such as part.npz.", value="FILE"),
+  Flag("player", None, "In a table of information states: their player.", choices=("0", "1")),
+  Flag("rows", 50, "Most lines of a table.", least=1),
+  JSON,
+  MOST_HISTORIES,
+)
+# fmt: on
 
 
 def show(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -204,6 +197,6 @@ COMMAND = Command(
     "show runs/holdem_subgame/run.npz --at='check, check' --png=rivers.png",
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
-  define=define,
+  own=FLAGS,
   run=show,
 )

@@ -1,6 +1,5 @@
-"""What `solve --situations` and `generate` share, and the first of them: many rivers in one call."""
+"""Many rivers in one call: `solve --situations`, and its parts that `generate` shares."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,27 +8,26 @@ import numpy as np
 from absl import flags
 
 from ps_cfr_spiel.batches import Solutions, read_list, solve_batch, write_list
+from ps_cfr_spiel.commands.command import Flag
 from ps_cfr_spiel.commands.flags import say
 from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
 from ps_cfr_spiel.device import use_cores
+from ps_cfr_spiel.reports import Stopwatch
 
 TABLE = "situations.csv"
 METHOD = ("iterations", "target", "rule", "alternating", "skip", "dtype", "leaves")  # flags of `solve_batch`
 OTHERS = ("situations", "output", "quiet", "json", "cores", "chunk", "plot", "module")
 
 
-def define_sharing(values: flags.FlagValues) -> None:
-  """Defines the flags that say how much is done at once, and where."""
-  into: dict[str, Any] = {"flag_values": values, "lower_bound": 1}
-  flags.DEFINE_integer("cores", None, _HELP["cores"], **into)
-  flags.DEFINE_integer("chunk", None, _HELP["chunk"], **into)
-
-
-_HELP = {
-  "cores": "Many situations: cores of a CPU to use; all by default.",
-  "chunk": "Many situations: how many are held in memory and written at once (32 by default, on accelerators "
-  "1,024).",
-}
+# fmt: off
+SHARING = (
+  Flag("cores", None, "Many situations: cores of a CPU to use (default: all).", kind=int, least=1),
+  Flag("chunk", None,
+    "Many situations: number that is held in memory and written at once (default: 32, on accelerators "
+    "1,024).",
+    kind=int, least=1),
+)
+# fmt: on
 
 
 def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -38,7 +36,7 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
   foreign = [f"--{name}" for name in values if values[name].present and name not in known]
   if words or foreign:
     what = ", ".join([*map(repr, words), *foreign])
-    raise UserError(f"--situations: the file says which rivers to solve, by ps-cfr; leave out {what}.")
+    raise UserError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")
   path = Path(values.situations)
   with user_errors():
     situations, ranges = read_list(path)
@@ -64,7 +62,7 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
 
 
 def refuse_sharing(values: flags.FlagValues) -> None:
-  """`UserError` for the flags of `define_sharing` where a single game is solved."""
+  """`UserError` for the flags of `SHARING` where a single game is solved."""
   for name in ("cores", "chunk"):
     if values[name].present:
       raise UserError(f"--{name} belongs to --situations; a single game is solved as it is.")
@@ -73,10 +71,11 @@ def refuse_sharing(values: flags.FlagValues) -> None:
 def solve(
   values: flags.FlagValues, situations: Sequence[Any], folder: Path, options: dict[str, Any]
 ) -> tuple[Solutions, float]:
-  """The solutions, in files of a folder, and how many seconds they took."""
-  started = time.perf_counter()
+  """The solutions, in files of a folder, and the seconds of the call."""
   progress = False if values.quiet or values.json else None
   with user_errors():
     use_cores(values.cores)
     options = {**options, "chunk": values.chunk, "output": folder, "progress": progress}
-    return solve_batch(situations, **options), time.perf_counter() - started
+    with Stopwatch() as stopwatch:
+      solutions = solve_batch(situations, **options)
+    return solutions, stopwatch.seconds

@@ -1,10 +1,8 @@
 """The command `ps-cfr-spiel solve`: runs a solver, shows its progress, and saves the result."""
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from absl import flags
@@ -12,9 +10,9 @@ from tqdm.auto import tqdm
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds
-from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, join_others, say
-from ps_cfr_spiel.commands.methods import FIXED, define_methods, new_solver
+from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, say
+from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import (
   POINTS,
   RUN,
@@ -28,7 +26,7 @@ from ps_cfr_spiel.commands.run import (
   table_row,
   undisturbed,
 )
-from ps_cfr_spiel.commands.situations import define_sharing, refuse_sharing, solve_list
+from ps_cfr_spiel.commands.situations import SHARING, refuse_sharing, solve_list
 from ps_cfr_spiel.commands.user_input import (
   SPOT_FLAGS,
   UserError,
@@ -47,7 +45,7 @@ from ps_cfr_spiel.device import (
   run_together,
 )
 from ps_cfr_spiel.evaluation import is_round, next_measurement, read_points
-from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.reports import Stopwatch, report
 from ps_cfr_spiel.solvers import (
   CHUNK_SECONDS,
   ExactSolver,
@@ -58,35 +56,29 @@ from ps_cfr_spiel.views import pot_of
 TRIES = 3  # starts of processes without anything saved between them
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  least: dict[str, Any] = {"lower_bound": 0, **into}
-  flags.DEFINE_integer("iterations", 500, "Iterations to run; with --resume, how many more.", **least)
-  flags.DEFINE_string("target", None, _HELP["target"], **into)
-  flags.DEFINE_string("output", None, _HELP["output"], **into)
-  flags.DEFINE_bool("plot", None, "Draw the pictures (default: if matplotlib is installed).", **into)
-  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  flags.DEFINE_string("resume", None, _HELP["resume"], **into)
-  flags.DEFINE_float("checkpoint_seconds", 60.0, _HELP["checkpoint_seconds"], **least)
-  define_methods(values)
-  define_tree(values)
-  define_game(values)
-  flags.DEFINE_string("situations", None, _HELP["situations"], **into)
-  define_sharing(values)
-  define_json(values)
-
-
-_HELP = {
-  "situations": "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or "
-  "JSON lines with these fields, of which only board is needed. The result is one table.",
-  "target": "Stop as soon as exploitability is this low: in percent of the pot (0.1%) or, without "
-  "the %, in the game's own unit (0.2).",
-  "output": "Folder for the results; made if needed, and an earlier run there is replaced (default: "
-  "runs/ and the game's name, or the folder of the resumed run).",
-  "resume": "Continue this run.npz, with the game and the settings that it began with.",
-  "checkpoint_seconds": "Save about this often while running, so that a crash costs little.",
-}
+# fmt: off
+FLAGS = (
+  Flag("iterations", 500, "Iterations to run; with --resume, further iterations.", least=0),
+  Flag("target", None,
+    "Exploitability at which to stop: in percent of the pot (0.1%) or, without the %, in the game's own unit "
+    "(0.2)."),
+  Flag("output", None,
+    "Folder for the results, made if needed; it replaces an earlier run there (default: runs/ and the game's "
+    "name, or the folder of the resumed run).", value="FOLDER"),
+  Flag("plot", None, "Draw the pictures (default: if matplotlib is installed).", kind=bool),
+  QUIET,
+  Flag("resume", None, "Run to continue, a run.npz, with its game and its settings.", value="FILE"),
+  Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
+  *METHOD_FLAGS,
+  *TREE,
+  *SPOT,
+  Flag("situations", None,
+    "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or JSON lines "
+    "with these fields, of which only board is needed. The result is one table.", value="FILE"),
+  *SHARING,
+  JSON,
+)
+# fmt: on
 
 
 def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -102,48 +94,28 @@ def solve(values: flags.FlagValues, words: Sequence[str]) -> int:
     join_others(values)
   run = _set_up(values, words)
   run.say(run.solver.summary(), report({"method": run.solver.description}), "")
-  interrupted = False
-  try:
-    _compile(run)
-    run.say(f"Built and compiled in {run.setup_seconds:.1f} s.", "", table_head(run))
-    interrupted = _iterate(run, values.iterations)
-  except KeyboardInterrupt:
-    interrupted = True
-  except FloatingPointError as error:
-    kept = ""
-    if run.solver.iteration > run.start:
-      checkpoint(run)
-      kept = f" What was reached by iteration {run.solver.iteration:,} is in {run.file}."
-    raise UserError(f"{error}{kept}") from error
-  except BrokenPipeError:  # nobody reads what is told, as after `| head`
-    if run.solver.iteration > run.start:
-      checkpoint(run)
-    raise
+  interrupted = _run(run, values.iterations)
   if interrupted:
-    if run.solver.iteration > run.start:
-      with undisturbed():  # by an impatient second Ctrl-C
-        checkpoint(run)
-    print("\nInterrupted.", file=sys.stderr)
-  if interrupted and run.solver.iteration == run.start:
-    print("No iteration was finished, nothing is saved.", file=sys.stderr)
-    return INTERRUPTED
+    if _kept(run):
+      print("\nInterrupted.", file=sys.stderr)
+    else:
+      print("\nInterrupted.\nNo iteration was finished, nothing is saved.", file=sys.stderr)
+      return INTERRUPTED
   measure(run)
   files = save(run, pictures)
   run.say("")
   say(values, facts(run, files), result(run, files))
-  if values.json:
-    return INTERRUPTED if interrupted else 0
-  if values.target and not run.reached:
+  if values.target and not (run.reached or values.json):
     print(f"The target of {values.target} was not reached. To continue: --resume={run.file}")
-  if pictures is None and values.plot is None:
+  if pictures is None and values.plot is None and not values.json:
     print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
   return INTERRUPTED if interrupted else 0
 
 
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
-  """The run that the command line describes; every mistake in it shows up here."""
-  started = time.perf_counter()
-  solver = _resumed(values, words) if values.resume is not None else new_solver(values, words)
+  """The run that the command line describes, whose mistakes are all refused here."""
+  with Stopwatch() as building:
+    solver = _resumed(values, words) if values.resume is not None else new_solver(values, words)
   if process_count() > 1 and not solver.shared:
     raise UserError(f"{values.resume} is a run of {solver.name}, which processes cannot share.")
   with user_errors():
@@ -155,9 +127,8 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
     with user_errors():
       points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   quiet = values.quiet or values.json
-  run = Run(solver, points, _folder(values, words), target, values.checkpoint_seconds, quiet)
-  run.setup_seconds = time.perf_counter() - started
-  return run
+  folder = _folder(values, words)
+  return Run(solver, points, folder, target, values.checkpoint_seconds, quiet, building)
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ExactSolver:
@@ -201,7 +172,7 @@ def _target(text: str | None, pot: float | None) -> float:
 
 
 def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command in several processes of this machine; when one dies all go on from what was saved."""
+  """Runs the command in several processes of this machine; after a death all continue from the last save."""
   begun = 0
   if values.resume is not None:
     with user_errors():
@@ -221,14 +192,14 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
     ending = run_together(command, values.processes, folder, (0, INTERRUPTED))
     if ending.code in (0, INTERRUPTED, USER_ERROR) and ending.process == 0:
       return ending.code
-    log = f"; what it said is in {log_path(folder, ending.process)}" if ending.process else ""
+    log = f"; its output is in {log_path(folder, ending.process)}" if ending.process else ""
     if ending.code == USER_ERROR:
       raise UserError(f"{ending}{log}.")
     saved = storage.read(file).header["iteration"] if _stamp(file) != stamp else begun
     tries = TRIES if saved > reached else tries - 1
     reached = max(saved, reached)
     if not tries:
-      raise UserError(f"{ending}, the last of {TRIES} times since anything was saved{log}.")
+      raise UserError(f"{ending}, the last of {TRIES} times since the last save{log}.")
     print(f"\n{ending}{log}. All begin again after iteration {reached:,}.", file=sys.stderr, flush=True)
     if _stamp(file) != stamp:
       kept = _given(values, (*FIXED, *SPOT_FLAGS, "processes", "resume", "iterations"))
@@ -237,31 +208,49 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
 
 
 def _given(values: flags.FlagValues, without: Sequence[str]) -> list[str]:
-  """The flags of a command line, as they may be given again."""
+  """The given flags, to be given again."""
   return [values[name].serialize() for name in values if values[name].present and name not in without]
 
 
 def _stamp(file: Path) -> int | None:
-  """What changes when a file is written; None if there is none."""
+  """The time of the last change of a file; None without a file."""
   return file.stat().st_mtime_ns if file.exists() else None
 
 
-def _compile(run: Run) -> None:
-  """Compiles solver and evaluation, so that later times are those of the work alone."""
-  started = time.perf_counter()
-  run.solver.compile(False if run.quiet else None)
-  run.setup_seconds += time.perf_counter() - started
+def _run(run: Run, iterations: int) -> bool:
+  """Compiles and iterates, and saves the run where an error ends it; whether it was interrupted."""
+  try:
+    with run.building:  # so that later times are those of the work alone
+      run.solver.compile(False if run.quiet else None)
+    run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", table_head(run))
+    return _iterate(run, iterations)
+  except KeyboardInterrupt:
+    return True
+  except FloatingPointError as error:
+    kept = f" The run up to iteration {run.solver.iteration:,} is in {run.file}." if _kept(run) else ""
+    raise UserError(f"{error}{kept}") from error
+  except BrokenPipeError:  # the reader has gone, as in `| head`
+    _kept(run)
+    raise
+
+
+def _kept(run: Run) -> bool:
+  """Saves the run, if it has got further; whether it has."""
+  if run.solver.iteration > run.start:
+    with undisturbed():  # by an impatient second Ctrl-C
+      checkpoint(run)
+  return run.solver.iteration > run.start
 
 
 def _iterate(run: Run, iterations: int) -> bool:
   """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely.
 
   Returns:
-    Whether the process that watches this one has asked it to stop.
+    Whether the watching process has asked this one to stop.
   """
   solver, end = run.solver, run.start + iterations
-  clock = solver.clock  # by which all processes do the same
-  pace, saved_at, stopped = 0.0, clock(), False  # iterations a second; when the last checkpoint was made
+  clock = solver.clock  # which all processes of a run share
+  pace, saved_at, stopped = 0.0, clock(), False  # iterations a second; time of the last checkpoint
 
   def tick(_) -> bool:
     nonlocal saved_at, stopped
@@ -272,24 +261,20 @@ def _iterate(run: Run, iterations: int) -> bool:
     stopped = bool(broadcast(asked_to_stop()))
     return stopped
 
-  name = solver.name
-  with tqdm(total=iterations, desc=name, unit="it", disable=True if run.quiet else None) as bar:
+  with tqdm(total=iterations, desc=solver.name, unit="it", disable=True if run.quiet else None) as bar:
     while solver.iteration < end and not run.reached and not stopped:
-      before, started = solver.iteration, clock()
+      before = solver.iteration
       steps = min(next_measurement(before), end) - before
-      try:
+      with run.iterating:
         solver.run(steps, every=max(1, int(pace * CHUNK_SECONDS)), callback=tick)
-      finally:
-        elapsed = clock() - started
-        run.seconds += elapsed
-        pace = (solver.iteration - before) / max(elapsed, 1e-9)
+      pace = (solver.iteration - before) / max(run.iterating.last, 1e-9)
       last = solver.iteration == end
-      # Where a look takes longer than many iterations, as much time goes into looks as into these.
-      if stopped or (solver.slowly_evaluated and run.measuring > run.seconds and not last):
+      # Where measuring is slow it takes half of the time.
+      slow = solver.slowly_evaluated and run.measuring.seconds > run.iterating.seconds
+      if stopped or (slow and not last):
         continue
-      started = clock()
-      measure(run)
-      run.measuring += clock() - started
+      with run.measuring:
+        measure(run)
       if is_round(solver.iteration) or last or run.reached:
         bar.clear()
         run.say(table_row(run))
@@ -312,6 +297,6 @@ COMMAND = Command(
     "solve --target=0.01% --output=exact",
     "solve --resume=exact/run.npz --iterations=1000",
   ),
-  define=define,
+  own=FLAGS,
   run=solve,
 )

@@ -1,28 +1,27 @@
 """The command `ps-cfr-spiel summary`: how large a game is, and its public tree."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from absl import flags
 
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_game, define_json, define_tree, say
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, SPOT, TREE, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, refuse, user_errors
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.views import certificate
 
-
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_bool("tree", False, "Print the public tree, too.", **into)
-  flags.DEFINE_bool("infostates", False, "In the tree, list what each player may know.", **into)
-  flags.DEFINE_integer("depth", None, "Leave out what lies deeper in the tree.", lower_bound=0, **into)
-  flags.DEFINE_string("png", None, "Draw the public tree to this file.", **into)
-  define_tree(values)
-  define_game(values)
-  define_json(values)
+# fmt: off
+FLAGS = (
+  Flag("tree", False, "Print the public tree, too."),
+  Flag("infostates", False, "With --tree: list the possible knowledge of each player."),
+  Flag("depth", None, "Depth below which the tree is left out.", kind=int, least=0),
+  Flag("png", None, "Picture of the public tree.", value="FILE"),
+  *TREE,
+  *SPOT,
+  JSON,
+)
+# fmt: on
 
 
 def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -59,6 +58,6 @@ COMMAND = Command(
     "summary kuhn_poker --tree --infostates",
     "summary leduc_poker --depth=5 --png=tree.png",
   ),
-  define=define,
+  own=FLAGS,
   run=summary,
 )

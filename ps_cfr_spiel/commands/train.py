@@ -1,9 +1,8 @@
-"""The command `ps-cfr-spiel train`: trains an agent by play, in a game too large to walk, and saves it."""
+"""The command `ps-cfr-spiel train`: trains an agent by play, in a game too large to enumerate."""
 
 import csv
 import math
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ from absl import flags
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import check_count, check_seconds
-from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import define_json, say
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, QUIET, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
 from ps_cfr_spiel.evaluation import Score, matches
-from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.reports import Stopwatch, report
 from ps_cfr_spiel.simulated import KEYS, PRUNINGS
 from ps_cfr_spiel.solvers import (
   ESTIMATES,
@@ -33,7 +31,6 @@ from ps_cfr_spiel.solvers import (
 from ps_cfr_spiel.storage import replacing
 
 RUN, MARKS = "run.npz", "training.csv"
-INTERRUPTED = 130  # exit code
 _METHODS = {"plays": PlayedMCCFRSolver, "external": PlayedExternalSolver}
 _OWN = {  # flags that are arguments of the solver, by method
   "plays": (
@@ -45,62 +42,58 @@ _OWN = {  # flags that are arguments of the solver, by method
 _FIXED = ("method", *dict.fromkeys(name for names in _OWN.values() for name in names), "start")  # on resuming
 
 
-def define(values: flags.FlagValues) -> None:
-  """Defines the command's flags, in the order in which `--help` lists them."""
-  into: dict[str, Any] = {"flag_values": values}
-  flags.DEFINE_integer("iterations", 1000, "Iterations; with --resume, how many more.", 1, **into)
-  flags.DEFINE_integer("every", None, _HELP["every"], 1, **into)
-  flags.DEFINE_integer("games", 200, _HELP["games"], 1, **into)
-  flags.DEFINE_string("output", None, _HELP["output"], **into)
-  flags.DEFINE_string("resume", None, "Continue this run.npz, with the settings that it began with.", **into)
-  flags.DEFINE_float("checkpoint_seconds", 60.0, "Save about this often while running.", 0, **into)
-  flags.DEFINE_bool("quiet", False, "Print the result only.", **into)
-  flags.DEFINE_enum("method", "plays", list(_METHODS), _HELP["method"], **into)
-  flags.DEFINE_enum("estimate", "learned", list(ESTIMATES), _HELP["estimate"], **into)
-  flags.DEFINE_enum("updates", "auto", list(UPDATES), _HELP["updates"], **into)
-  flags.DEFINE_enum("pruning", "best_response", list(PRUNINGS), _HELP["pruning"], **into)
-  flags.DEFINE_integer("depth", None, _HELP["depth"], 1, **into)
-  flags.DEFINE_float("exploration", 0.1, "Share of uniform play in what is sampled.", **into)
-  flags.DEFINE_float("decay", None, _HELP["decay"], **into)
-  flags.DEFINE_float("decay_power", 0.4, _HELP["decay_power"], **into)
-  flags.DEFINE_float("most_weight", 5.0, "Where the weights of plays are cut (for 'learned').", **into)
-  flags.DEFINE_float("gamma", 4.0, "Iteration t of plays counts t**gamma in the average.", **into)
-  flags.DEFINE_integer("most_nodes", 2_000_000_000, _HELP["most_nodes"], 1, **into)
-  flags.DEFINE_integer("batch", None, _HELP["batch"], 1, **into)
-  flags.DEFINE_enum("key", None, list(KEYS), _HELP["key"], **into)
-  flags.DEFINE_integer("cells", None, _HELP["cells"], 1, **into)
-  flags.DEFINE_string("against", None, _HELP["against"], **into)
-  flags.DEFINE_string("start", None, _HELP["start"], **into)
-  flags.DEFINE_integer("seed", 0, "Seed of the random numbers.", 0, **into)
-  define_json(values)
-
-
-_HELP = {
-  "every": "Iterations between two rows of the table (default: a tenth of the run).",
-  "games": "Games in a match against each opponent, for a row of the table.",
-  "output": "Folder for the results; made if needed (default: runs/ and the game's name, or that of the "
-  "resumed run).",
-  "method": "plays learns from plays in which both sides move by their policies; external, the paper's, "
-  "traverses all moves of one side, down to a --depth or in short games.",
-  "updates": "Learn from the plays of a batch together, or natively at_once after each; auto: at once where "
-  "that can be had. In 'external': after a traversal, or after every decision (auto).",
-  "pruning": "Which moves 'external' skips while they are bad.",
-  "depth": "Decisions of a side, one below the other, that 'external' traverses before it plays (all).",
-  "most_nodes": "Decisions after which 'external' gives a traversal up.",
-  "batch": "Games under one strategy for a side; an iteration has twice as many (default: 4096, or 256 where "
-  "OpenSpiel's states are played; for 'external' 1).",
-  "key": "What a choice depends on in games other than cheat (default: infostate).",
-  "against": "The run.npz of an agent that plays the other side and does not learn: a best response to it is "
-  "learned, and how often that wins says how far the agent is from unbeatable.",
-  "decay": "Weight of the newest value in a learned one, in the first iteration (default: 1; for 'external' "
-  "always, and 0.05); 0 with 'corrected' is outcome sampling.",
-  "decay_power": "In iteration t of plays the decay is decay * t**-decay_power.",
-  "start": "The run.npz of a smaller cheat (fewer cards, a shorter horizon), or of the same, with which "
-  "learning begins; its values last with --decay=0.01 --decay_power=0.",
-  "cells": "Most moves of keys, in games other than cheat (default: a million); the run ends there.",
-  "estimate": "What moves are worth: learned is a running mean of what followed them, corrected makes that "
-  "unbiased, with more noise.",
-}
+# fmt: off
+FLAGS = (
+  Flag("iterations", 1000, "Iterations to run; with --resume, further iterations.", least=1),
+  Flag("every", None,
+    "Iterations between two rows of the table (default: a tenth of the run).", kind=int, least=1),
+  Flag("games", 200, "Games in a match against each opponent, for a row of the table.", least=1),
+  Flag("output", None,
+    "Folder for the results, made if needed (default: runs/ and the game's name, or the folder of the "
+    "resumed run).", value="FOLDER"),
+  Flag("resume", None, "Run to continue, a run.npz, with its settings.", value="FILE"),
+  Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
+  QUIET,
+  Flag("method", "plays",
+    "plays learns from plays in which both sides follow their policies; external, the paper's method, "
+    "traverses all moves of one side, down to a --depth or in short games.", choices=tuple(_METHODS)),
+  Flag("estimate", "learned",
+    "Estimate of the worth of a move: learned is a running mean of the plays after it, corrected makes that "
+    "unbiased, with more noise.", choices=tuple(ESTIMATES)),
+  Flag("updates", "auto",
+    "Time of learning: from the plays of a batch together, or natively at_once after each play; auto is "
+    "at_once where the game has native code. With external: after a traversal (together), or after every "
+    "decision (at_once, auto).", choices=tuple(UPDATES)),
+  Flag("pruning", "best_response", "Moves that external skips while they are bad.", choices=tuple(PRUNINGS)),
+  Flag("depth", None,
+    "Decisions of a side, one below the other, that external traverses before it plays (default: all).",
+    kind=int, least=1),
+  Flag("exploration", 0.1, "Share of uniform play in the sampled plays."),
+  Flag("decay", None,
+    "Weight of the newest value in a learned one, in the first iteration (default: 1; for external in all "
+    "iterations, and 0.05); 0 with corrected is outcome sampling.", kind=float),
+  Flag("decay_power", 0.4, "Power of the decay of plays: in iteration t it is decay * t**-decay_power."),
+  Flag("most_weight", 5.0, "Bound of the weights of plays, for learned."),
+  Flag("gamma", 4.0, "Power of the average: iteration t of plays counts t**gamma."),
+  Flag("most_nodes", 2_000_000_000, "Decisions after which external gives up a traversal.", least=1),
+  Flag("batch", None,
+    "Games under one strategy for a side; an iteration has twice that number (default: 4096, 256 for games "
+    "that are played through OpenSpiel's states, 1 for external).", kind=int, least=1),
+  Flag("key", None,
+    "Information of a choice in games other than cheat (default: infostate).", choices=tuple(KEYS)),
+  Flag("cells", None,
+    "Most moves of keys, in games other than cheat (default: a million); a run with full tables ends.",
+    kind=int, least=1),
+  Flag("against", None,
+    "Run of an agent that plays the other side and does not learn: the run learns a best response to it, and "
+    "its matches show how far the agent is from unbeatable.", value="FILE"),
+  Flag("start", None,
+    "Run of a smaller cheat (fewer cards, a shorter horizon), or of the same, to begin with; its values last "
+    "with --decay=0.01 --decay_power=0.", value="FILE"),
+  Flag("seed", 0, "Seed of the random numbers.", least=0),
+  JSON,
+)
+# fmt: on
 
 
 def train(values: flags.FlagValues, words: Sequence[str]) -> int:
@@ -141,8 +134,6 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
     raise UserError(f"--method={method} has no {', '.join(foreign)}.")
   with user_errors():
     options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
-    if "gamma" in options:
-      options["rule"] = RMPlus(gamma=options.pop("gamma"))
     if options.get("against") is not None:
       options["against"] = _run(options["against"]).average_policy()
     solver = _METHODS[method](game, **{name: value for name, value in options.items() if value is not None})
@@ -164,12 +155,12 @@ def _run(path: str) -> PlayedSolver:
   with user_errors():
     solver = load_solver(path)
   if not isinstance(solver, PlayedSolver):
-    raise UserError(f"{path} is no run of the command train.")
+    raise UserError(f"{path} is not a run of the command train.")
   return solver
 
 
 def _opponents(solver: PlayedSolver) -> dict[str, str | PlayedPolicy]:
-  """Who matches are played against, by what to call them."""
+  """The opponents of the matches, by name."""
   if (agent := solver.against) is not None:
     return {"agent": agent}
   names = ONLY_IN_CHEAT if solver.game.get_type().short_name == "cheat" else ("random",)
@@ -194,24 +185,19 @@ def _learn(
 ) -> dict[str, Score]:
   """Runs to the end and adds rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
-  seconds, scores = float(rows[-1]["seconds"]) if rows else 0.0, {}
+  before, stopwatch, scores = float(rows[-1]["seconds"]) if rows else 0.0, Stopwatch(), {}
   with tqdm(total=end, initial=solver.iteration, unit="it", disable=True if quiet else None) as bar:
 
     def tick(_) -> None:
       bar.update(solver.iteration - bar.n)
 
     while solver.iteration < end:
-      started, mark = time.perf_counter(), min((solver.iteration // every + 1) * every, end)
-      solver.run(
-        mark - solver.iteration,
-        every=1,
-        callback=tick,
-        checkpoint=folder / RUN,
-        checkpoint_seconds=values.checkpoint_seconds,
-      )
-      seconds += time.perf_counter() - started
+      steps = min((solver.iteration // every + 1) * every, end) - solver.iteration
+      saving: dict[str, Any] = {"checkpoint": folder / RUN, "checkpoint_seconds": values.checkpoint_seconds}
+      with stopwatch:
+        solver.run(steps, every=1, callback=tick, **saving)
       scores = _scores(solver, opponents, values.games)
-      rows.append(_row(solver, seconds, scores))
+      rows.append(_row(solver, before + stopwatch.seconds, scores))
       _write(folder / MARKS, rows)
       bar.clear()
       if not quiet:
@@ -283,7 +269,7 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
 COMMAND = Command(
   name="train",
   arguments="[GAME]",
-  summary="Train an agent by play, in a game too large to walk",
+  summary="Train an agent by play, in a game too large to enumerate",
   text="GAME is any game for two, in quotes if it has parameters. In cheat the agent sees what Yi and "
   "Kaneko's does: its hand, the numbers of cards, the rank, and the claim; elsewhere its infostate. On the "
   "way it plays matches against a random player, in cheat against the naive and the heuristic one. Saves "
@@ -298,6 +284,6 @@ COMMAND = Command(
     "train --resume=agent/run.npz --iterations=5000",
     "play cheat --opponent=agent/run.npz",
   ),
-  define=define,
+  own=FLAGS,
   run=train,
 )

@@ -1,24 +1,20 @@
 """Solvers beside OpenSpiel's own: exploitability by iterations and by seconds, measured alike.
 
-A run is timed without what comes before the first iteration (building trees, compiling), which is told
-apart, and without evaluation. Every average policy is evaluated by the same function, exactly, in float64.
+The time of a run leaves out the steps before the first iteration (building trees, compiling), which are
+reported separately, and evaluation. One function evaluates every average policy, exactly, in float64.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import pyspiel
 
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, measurements, next_measurement
-from ps_cfr_spiel.policy import make_state, strategies_of
-from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
-from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
+from ps_cfr_spiel.tree import Evaluation, PublicTree
 
 PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
 
@@ -47,63 +43,32 @@ class Run(NamedTuple):
   points: tuple[Point, ...]
 
 
-class Exploitability:
-  """Exploitability of any solver's average policy in one game, whose tree is built once."""
-
-  def __init__(self, game: pyspiel.Game):
-    """Builds the tree and a state of every infostate, for policies that know only states."""
-    self._game = game
-    self._tree: PublicTree = build_tree(game)
-    labels = self._tree.names
-    self._states = {name: make_state(labels, game, row, h) for row, h, name in labels.infostates()}
-
-  def __call__(self, policy: Any) -> float:
-    """NashConv / 2 of a policy, exact, in float64."""
-    return self.evaluation(policy).exploitability
-
-  def evaluation(self, policy: Any) -> Evaluation:
-    """Value, best responses and exploitability of a policy, exact, in float64, as floats."""
-    if isinstance(policy, pyspiel.Policy):
-      table = {name: list(policy.action_probabilities(s).items()) for name, s in self._states.items()}
-      policy = pyspiel.TabularPolicy(table)
-    strategies = strategies_of(self._tree, self._game, policy)
-    with precision("float64"):
-      return jax.tree.map(float, evaluate(*to_device((self._tree, strategies), "float64")))
-
-
-def measure(
-  make: Callable[[pyspiel.Game], Any],
-  game: pyspiel.Game,
-  evaluation: Callable[[Any], Evaluation],
-  seconds: float,
-) -> Run:
+def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: PublicTree, seconds: float) -> Run:
   """Runs one solver for some time and measures it at iterations 1, 2, 5, 10, 20, 50, ...
 
   Args:
     make: from a game to a solver, this package's or OpenSpiel's, Python or C++.
     game: the game.
-    evaluation: of an average policy.
-    seconds: how long the iterations may take; one begun in time is finished.
+    tree: of `build_tree(game)`.
+    seconds: for the iterations; one that begins in time is finished.
   """
-  started = time.perf_counter()
-  solver = make(game)
-  if isinstance(solver, Solver):
-    solver.compile()
-  setup = time.perf_counter() - started
-  points: list[Point] = []
-  done, spent, pace = 0, 0.0, 1.0  # iterations, their seconds, iterations a second of late
-  while spent < seconds:
-    steps = max(min(next_measurement(done, ROUND) - done, int((seconds - spent) * pace)), 1)
-    started = time.perf_counter()
-    _advance(solver, steps)
-    elapsed = time.perf_counter() - started
-    done, spent, pace = done + steps, spent + elapsed, steps / elapsed
-    points.append(_point(done, spent, evaluation(solver.average_policy())))
-  return Run(setup, tuple(points))
+  with Stopwatch() as setup:
+    solver = make(game)
+    if isinstance(solver, Solver):
+      solver.compile()
+  points, done, iterating, pace = [], 0, Stopwatch(), 1.0  # pace: iterations a second of late
+  while iterating.seconds < seconds:
+    steps = max(min(next_measurement(done, ROUND) - done, int((seconds - iterating.seconds) * pace)), 1)
+    with iterating:
+      _advance(solver, steps)
+    done, pace = done + steps, steps / iterating.last
+    found = evaluate_policy(game, solver.average_policy(), tree=tree, progress=False)
+    points.append(_point(done, iterating.seconds, found))
+  return Run(setup.seconds, tuple(points))
 
 
 def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
-  """Runs a solver further and measures it, ever more rarely: see `points.next_measurement`.
+  """Runs a solver further and measures it at the marks of `points.measurements`.
 
   Args:
     solver: at any iteration; it is compiled first.
@@ -115,13 +80,11 @@ def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
   if iterations < 1:
     raise ValueError(f"iterations must be at least 1, got {iterations!r}.")
   solver.compile()
-  points: list[Point] = []
-  start, spent = solver.iteration, 0.0
+  points, start, iterating = [], solver.iteration, Stopwatch()
   for mark in measurements(iterations):
-    started = time.perf_counter()
-    solver.run(start + mark - solver.iteration)
-    spent += time.perf_counter() - started
-    points.append(_point(solver.iteration, spent, solver.evaluation()))
+    with iterating:
+      solver.run(start + mark - solver.iteration)
+    points.append(_point(solver.iteration, iterating.seconds, solver.evaluation()))
   return tuple(points)
 
 
@@ -132,7 +95,7 @@ def resolving_curve(
 
   Args:
     game: from `pyspiel.load_game`.
-    iterations: of each search, as often as it is measured.
+    iterations: of each search, one number for each measurement.
     **options: of `ContinualResolving`.
 
   Returns:
@@ -140,10 +103,9 @@ def resolving_curve(
   """
   points = []
   for count in iterations:
-    started = time.perf_counter()
-    policy = ContinualResolving(game, count, **options).tabularise()
-    seconds = time.perf_counter() - started
-    points.append(_point(count, seconds, evaluate_policy(game, policy)))
+    with Stopwatch() as searching:
+      policy = ContinualResolving(game, count, **options).tabularise()
+    points.append(_point(count, searching.seconds, evaluate_policy(game, policy)))
   return tuple(points)
 
 
@@ -169,23 +131,23 @@ def compare(
   """Runs several solvers on a game, one after the other.
 
   Args:
-    game: from `pyspiel.load_game`, small enough to be walked.
+    game: from `pyspiel.load_game`, small enough to enumerate.
     seconds: for the iterations of each.
     solvers: makers by name; `OURS` and `THEIRS` by default.
-    progress: show a progress bar, a step for each solver; None shows it to people who wait.
+    progress: show a progress bar, a step for each solver; None: after two seconds.
 
   Raises:
     ValueError: seconds is not positive, or the game cannot be compiled.
   """
   if not seconds > 0:
     raise ValueError(f"seconds must be positive, got {seconds!r}.")
-  evaluation = Exploitability(game).evaluation
+  tree = build_tree(game)
   solvers = {**OURS, **THEIRS} if solvers is None else solvers
   runs = {}
   with progress_bar(progress, total=len(solvers), unit=" solvers", leave=False) as bar:
     for name, make in solvers.items():
       bar.set_description(name)
-      runs[name] = measure(make, game, evaluation, seconds)
+      runs[name] = measure(make, game, tree, seconds)
       bar.update()
   return runs
 

@@ -1,4 +1,4 @@
-"""What is measured of a run, when, and the table exploitability.csv."""
+"""Measurements of a run, their schedule, and the table exploitability.csv."""
 
 import csv
 import math
@@ -10,7 +10,7 @@ from ps_cfr_spiel.storage import replacing
 
 
 class Point(NamedTuple):
-  """What was measured after some iterations; a line of exploitability.csv.
+  """A measurement after some iterations; a line of exploitability.csv.
 
   Attributes:
     iteration: iterations done.
@@ -25,9 +25,9 @@ class Point(NamedTuple):
   value: float
 
 
-ROUNDING = 1e-3  # of what is measured in float32
+ROUNDING = 1e-3  # of measurements in float32
 MANY = tuple(range(10, 100, 5))  # 1, 2, ..., 10, 15, 20, ..., 100, 150, 200, ..., 1000, 1500, ...
-ROUND = (10, 20, 50)  # 1, 2, 5, 10, 20, 50, ..., where measuring or showing is dear
+ROUND = (10, 20, 50)  # 1, 2, 5, 10, 20, 50, ..., where measuring or printing is slow
 
 
 def next_measurement(iteration: int, leading: Sequence[int] = MANY) -> int:
@@ -45,7 +45,7 @@ def measurements(last: int, leading: Sequence[int] = MANY) -> list[int]:
 
 
 def is_round(iteration: int) -> bool:
-  """Is it 1, 2, 5, 10, 20, 50, ...?"""
+  """Whether it is one of 1, 2, 5, 10, 20, 50, ..."""
   return next_measurement(iteration - 1, ROUND) == iteration
 
 
@@ -58,7 +58,7 @@ def write_points(path: Path, points: Sequence[Point]) -> None:
 
 
 def read_points(path: Path, iteration: int) -> list[Point]:
-  """The points that an earlier run left in a file, up to an iteration; none if there is no file.
+  """The points of an earlier run in a file, up to an iteration; none without a file.
 
   Raises:
     ValueError: the file is not one of `write_points`.
@@ -70,14 +70,14 @@ def read_points(path: Path, iteration: int) -> list[Point]:
       rows = [[float(row[name]) for name in Point._fields] for row in csv.DictReader(file)]
     points = [Point(int(row[0]), *row[1:]) for row in rows]
     if not all(map(_is_possible, points)):
-      raise ValueError("a number is not finite, or what cannot be negative is")
+      raise ValueError("a number is not finite, or is negative where it must not be")
   except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
     raise ValueError(f"{path} is not a table of this program; move it away to resume.") from error
   return [point for point in points if point.iteration <= iteration]
 
 
 def _is_possible(point: Point) -> bool:
-  """Whether something like this can have been measured; exploitability is negative by rounding alone."""
+  """Whether a run can have this measurement; exploitability is negative by rounding alone."""
   least = -ROUNDING * max(abs(point.value), 1)
   return (
     all(map(math.isfinite, point))

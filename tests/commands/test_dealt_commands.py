@@ -56,7 +56,7 @@ def test_a_killed_process_changes_nothing(tmp_path):
     told, complaints = running.communicate(timeout=500)
     assert alone.communicate(timeout=500) and alone.returncode == 0
   assert running.returncode == 0, complaints
-  assert "process 1 was killed by SIGKILL; what it said is in" in complaints
+  assert "process 1 was killed by SIGKILL; its output is in" in complaints
   assert "All begin again after iteration" in complaints
   facts = json.loads(told.splitlines()[-1])
   assert facts["iterations"] == ITERATIONS

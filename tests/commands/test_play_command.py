@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pyspiel
 import pytest
-from absl import flags
 from game_checks import all_histories
 
 import ps_cfr_spiel
@@ -329,8 +328,7 @@ def test_no_such_policy(tmp_path):
 
 
 def run(monkeypatch, capsys, words, lines):
-  values = flags.FlagValues()
-  play.define(values)
+  values = play.COMMAND.flags()
   rest = values(["play", *words])[1:]
   monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
   code = play.play_game(values, rest)
