@@ -69,7 +69,10 @@ def _flag_tables(app, page, source):
 
 def _table(command):
   """A command's flags in Markdown."""
-  cells = [(f"`{flag.form}`", re.sub(r"([<*_])", r"\\\1", flag.text)) for flag in command.own]
+  cells = [
+    (f"`{flag.form}`", re.sub(r"(--\w+(?:=[\w.]+)?)", r"`\1`", re.sub(r"([<*])", r"\\\1", flag.text)))
+    for flag in command.own
+  ]
   rows = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in cells]
   return "\n".join(f"| {row} |" for row in ("flag | meaning", "---|---", *rows))
 

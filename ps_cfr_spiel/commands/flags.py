@@ -38,7 +38,10 @@ TREE = (
 )
 RULE = Flag("rule", "nrm+",
   "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "
-  "published. cfr is rm, cfr+ is rm+.", choices=(*RULES, *ALIASES))
+  "published. cfr is rm, cfr+ is rm+. Sampling solvers take rm, their default, and rm+, that of "
+  "hierarchical.",
+
+  choices=(*RULES, *ALIASES))
 DTYPE = Flag("dtype", "float32", "Precision of the arithmetic.", choices=tuple(DTYPES))
 SPOT = (
   Flag("board", None,

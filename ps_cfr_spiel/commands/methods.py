@@ -25,7 +25,7 @@ from ps_cfr_spiel.solvers import (
 )
 
 _WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
-_SAMPLING = ("plus", "batch", "seed")
+_SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
 METHODS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
@@ -33,9 +33,9 @@ METHODS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are it
   "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
   "fpira": (FPIRASolver, ("abstraction",)),
   "fictitious-play": (FictitiousPlaySolver, ()),
-  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "leaves")),
-  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "leaves")),
-  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "leaves")),
+  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "abstraction", "leaves")),
+  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "abstraction", "leaves")),
+  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "abstraction", "leaves")),
   "hierarchical": (HierarchicalMCCFRSolver, (*_DEALT, *_SHARED)),
 }
 _WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
@@ -68,8 +68,6 @@ METHOD_FLAGS = (
     "times.", kind=tuple),
   Flag("baseline", "learned", "Sampling: baseline that reduces the variance.", choices=tuple(BASELINES)),
   Flag("exploration", 0.6, "Sampling: share of uniform play in the samples."),
-  Flag("plus", False,
-    "Sampling: regret matching plus, with linear averaging (on for hierarchical by default)."),
   Flag("batch", 1,
     "Sampling: trajectories, or pairs of hands, for one update (for hierarchical 16 unless given).", least=1),
   Flag("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", least=0),

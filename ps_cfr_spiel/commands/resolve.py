@@ -98,13 +98,9 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
 
 def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ContinualResolving:
   """Continual re-solving as the flags describe it."""
-  return ContinualResolving(
-    game,
-    **_settings(values),
-    value_function=_value_function(values, game),
-    actions=_actions(values.actions),
-    **{name: values[name].value for name in ("dtype", "public_states", "limit", "memory")},
-  )
+  walk: dict[str, Any] = {name: values[name].value for name in ("dtype", "public_states", "limit", "memory")}
+  beyond, actions = _value_function(values, game), _actions(values.actions)
+  return ContinualResolving(game, **_settings(values), value_function=beyond, actions=actions, **walk)
 
 
 def _settings(values: flags.FlagValues) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from absl import flags
 from tqdm.auto import tqdm
 
 from ps_cfr_spiel.arguments import check_count, check_seconds
+from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, QUIET, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
@@ -136,6 +137,8 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> PlayedSolver:
     options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
     if options.get("against") is not None:
       options["against"] = _run(options["against"]).average_policy()
+    if "gamma" in options:
+      options["rule"] = RMPlus(gamma=options.pop("gamma"))
     solver = _METHODS[method](game, **{name: value for name, value in options.items() if value is not None})
     if values.start is not None:
       solver.start_from(_run(values.start))

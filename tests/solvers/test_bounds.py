@@ -80,9 +80,7 @@ def test_the_program_keeps_what_was_reached(tmp_path, monkeypatch, capsys):
   ]
   assert program.run(words) == 2
   error = capsys.readouterr().err
-  found = re.search(
-    r"left the range of float32.* The run up to iteration (\d+) is in .*run\.npz", error
-  )
+  found = re.search(r"left the range of float32.* The run up to iteration (\d+) is in .*run\.npz", error)
   assert error.count("\n") == 1 and found
   assert PSCFRSolver.load(tmp_path / "run.npz", rule=Exploding()).iteration == int(found[1]) > 0
 
