@@ -79,7 +79,7 @@ def test_the_library_loads_only_what_all_need(folders):
   """Neither the program nor pictures, nor what few functions use and takes long to import."""
   code = "import ps_cfr_spiel, sys; print(*sys.modules)"
   loaded = set(python("-c", code, cwd=folders / "checkout"))
-  assert "ps_cfr_spiel.views" in loaded
+  assert "ps_cfr_spiel.solvers" in loaded
   for name in ("ps_cfr_spiel.commands", "ps_cfr_spiel.pictures", "matplotlib"):
     assert name not in loaded
   assert loaded.isdisjoint({"scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.stats"})
