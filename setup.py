@@ -18,7 +18,7 @@ def library(name: str, *sources: str) -> Extension:
   return Extension(
     name,
     list(sources),
-    depends=["ps_cfr_spiel/native/native.h"],
+    depends=["ps_cfr_spiel/native/native.h", "ps_cfr_spiel/tree/walk.h"],
     include_dirs=["ps_cfr_spiel/native", *(f"{place}/include" for place in places)],
     extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi"],
     language="c++",
@@ -27,6 +27,8 @@ def library(name: str, *sources: str) -> Extension:
   )
 
 
-sweep = library("ps_cfr_spiel.tree._sweep", "ps_cfr_spiel/tree/sweep.cc", "ps_cfr_spiel/tree/walk.cc")
+sweep = library(
+  "ps_cfr_spiel.tree._sweep", *(f"ps_cfr_spiel/tree/{name}.cc" for name in ("sweep", "walk", "learn"))
+)
 cheat = library("ps_cfr_spiel.games.cheat._traversals", "games/cheat/traversals.cc")
 setup(ext_modules=[sweep, cheat], options={"bdist_wheel": {"py_limited_api": "cp311"}})

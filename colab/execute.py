@@ -7,7 +7,6 @@ Nothing of the machine is kept but the outputs themselves.
 """
 
 import argparse
-import os
 import pathlib
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 FOLDER = pathlib.Path(__file__).parent
-NO_BARS = "ignore:IProgress not found"  # tqdm misses ipywidgets for its bars, of which there are none here
 METADATA = {
   "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
   "language_info": {"name": "python"},
@@ -58,30 +56,26 @@ def execute(path: pathlib.Path, folder: pathlib.Path, timeout: int = 600) -> nbf
     record_timing=False,
     resources={"metadata": {"path": str(folder)}},
   )
-  client.execute(env={**os.environ, "PYTHONWARNINGS": NO_BARS})
+  client.execute()
   notebook.metadata = nbformat.from_dict(METADATA)
   for cell in notebook.cells:
     if cell.cell_type == "code":
-      cell.outputs = [output for output in _joined(cell.outputs) if not _is_cleared(output)]
+      cell.outputs = [output for output in _joined(cell.outputs) if output.get("text") != ""]
   return notebook
 
 
 def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-  """Outputs with what was printed piece by piece in one piece."""
+  """Outputs with pieces of print joined, as they are seen in the end: bars clear or overwrite their line."""
   joined: list[nbformat.NotebookNode] = []
   for output in outputs:
     if joined and output.get("name") == joined[-1].get("name", "") and output.output_type == "stream":
       joined[-1].text += output.text
     else:
       joined.append(output)
+  for output in joined:
+    if output.output_type == "stream":
+      output.text = "\n".join(line.rpartition("\r")[2] for line in output.text.split("\n"))
   return joined
-
-
-def _is_cleared(output: nbformat.NotebookNode) -> bool:
-  """Whether an output was a bar or a notice for who waited, which cleared itself away."""
-  return (
-    output.get("name") == "stderr" and "\r" in output.text and not output.text.rpartition("\r")[2].strip()
-  )
 
 
 def main() -> None:

@@ -63,15 +63,16 @@ def _escape(line):
 
 def _flag_tables(app, page, source):
   """The comment `flags` of a page becomes the flags of all commands, in tables."""
-  tables = "\n".join(f"### {command.name}\n\n{_table(command)}\n" for command in COMMANDS)
+  tables = "\n".join(f"### {command.name}\n\n{_table(command)}\n" for command in COMMANDS.values())
   source[0] = source[0].replace("<!-- flags -->", tables)
 
 
 def _table(command):
   """A command's flags in Markdown."""
   cells = [
-    (f"`{flag.form}`", re.sub(r"(--\w+(?:=[\w.]+)?)", r"`\1`", re.sub(r"([<*])", r"\\\1", flag.text)))
-    for flag in command.own
+    (f"`{flag.form}`", re.sub(r"(--\w+(?:=[\w.]+)?)", r"`\1`", re.sub(r"([<*])", r"\\\1", meaning)))
+    for flag in command.listed[:-1]
+    for meaning in [flag.text if flag.group == "Flags" else f"{flag.group}: {flag.text}"]
   ]
   rows = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in cells]
   return "\n".join(f"| {row} |" for row in ("flag | meaning", "---|---", *rows))

@@ -26,7 +26,7 @@ class PolynomialRM:
     """State: R, an array of `shape`, (A, rows, H)."""
     return np.zeros(shape, dtype)
 
-  def update(self, state, regret, t):
+  def update(self, state, strategy, regret, t):
     """The state after iteration t and the next strategy; `regret` and both are [A, rows, H]."""
     total = state + regret
     positive = positive_part(total)

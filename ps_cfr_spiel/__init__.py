@@ -8,38 +8,68 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
   solver.exploitability(), solver.value(), solver.average_policy()
 
 The doors `rules`, `matches`, `abstractions`, `batches`, `values` and `runtime` are modules with the rest.
-Rooms, for those who build on the package, are folders with a face of their own (docs/index.md).
+Rooms, for those who build on the package, are folders with a face of their own (docs/index.md). The first use
+of a name imports its room: JAX takes most of a second, and `ps-cfr-spiel --help` does not need it.
 """
 
+import importlib as _importlib
 import pathlib as _pathlib
+import typing as _typing
+
+from ps_cfr_spiel.version import __version__
 
 if not _pathlib.Path(__file__).with_name("games").is_dir():  # in a checkout the games lie beside the package
   __path__.append(str(_pathlib.Path(__file__).parents[1]))
 
-from . import abstractions, batches, games, matches, rules, runtime, values  # isort: skip
-from ps_cfr_spiel.compiler import Report, build_tree, check_game
-from ps_cfr_spiel.evaluation import evaluate_policy, exploitability
-from ps_cfr_spiel.poker import holdem, river
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import (
-  CFRPlusIRASolver,
-  ContinualResolving,
-  ExternalSamplingSolver,
-  FictitiousPlaySolver,
-  FPIRASolver,
-  HierarchicalMCCFRSolver,
-  OnlineOutcomeSampling,
-  OutcomeSamplingSolver,
-  PlayedExternalSolver,
-  PlayedMCCFRSolver,
-  PSCFRSolver,
-  Solver,
-  VRMCCFRSolver,
-  load_policy,
-  load_solver,
-)
-from ps_cfr_spiel.tree import Evaluation, PublicTree
-from ps_cfr_spiel.version import __version__
+from . import games  # isort: skip
+
+if _typing.TYPE_CHECKING:
+  from ps_cfr_spiel.compiler import Report, build_tree, check_game
+  from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, search_response
+  from ps_cfr_spiel.poker import holdem, libratus, river
+  from ps_cfr_spiel.policy import TreePolicy
+  from ps_cfr_spiel.solvers import (
+    CFRPlusIRASolver,
+    ContinualResolving,
+    ExternalSamplingSolver,
+    FictitiousPlaySolver,
+    FPIRASolver,
+    HierarchicalMCCFRSolver,
+    OnlineOutcomeSampling,
+    OutcomeSamplingSolver,
+    PSCFRSolver,
+    RolloutBot,
+    SimulatedExternalSolver,
+    SimulatedMCCFRSolver,
+    Solver,
+    VRMCCFRSolver,
+    load_policy,
+    load_solver,
+  )
+  from ps_cfr_spiel.tree import Evaluation, PublicTree
+
+  from . import (
+    abstraction,
+    abstractions,
+    batches,
+    cfr,
+    compiler,
+    device,
+    evaluation,
+    hierarchical,
+    histories,
+    matches,
+    policy,
+    rules,
+    runtime,
+    search,
+    simulated,
+    solvers,
+    subgames,
+    tree,
+    values,
+    views,
+  )
 
 __all__ = [
   "CFRPlusIRASolver",
@@ -52,10 +82,11 @@ __all__ = [
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PSCFRSolver",
-  "PlayedExternalSolver",
-  "PlayedMCCFRSolver",
   "PublicTree",
   "Report",
+  "RolloutBot",
+  "SimulatedExternalSolver",
+  "SimulatedMCCFRSolver",
   "Solver",
   "TreePolicy",
   "VRMCCFRSolver",
@@ -67,11 +98,33 @@ __all__ = [
   "evaluate_policy",
   "exploitability",
   "holdem",
+  "libratus",
   "load_policy",
   "load_solver",
   "matches",
   "river",
   "rules",
   "runtime",
+  "search_response",
   "values",
 ]
+
+_HOMES = ("poker", "tree", "policy", "compiler", "solvers", "evaluation")  # of the names above, lowest first
+
+
+def __getattr__(name: str) -> _typing.Any:
+  """Import a room or a door, or a name of the top with its room (PEP 562)."""
+  if not name.startswith("_"):
+    try:
+      return _importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+      if error.name != f"{__name__}.{name}":
+        raise
+    for home in _HOMES if name in __all__ else ():
+      if hasattr(room := _importlib.import_module(f"{__name__}.{home}"), name):
+        return globals().setdefault(name, getattr(room, name))
+  raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+  return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

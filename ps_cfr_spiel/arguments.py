@@ -1,4 +1,4 @@
-"""Checks of what users pass in."""
+"""Checks of arguments."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 MOST = 2**31 - 1  # of int32
-MOST_ITERATIONS = 2_000_000_000  # of a run; what is counted beside them stays below MOST
+MOST_ITERATIONS = 2_000_000_000  # of a run; other counts of it stay below MOST
 
 
 def check_option(name: str, value: Any, allowed: Collection[str]) -> str:
@@ -70,8 +70,31 @@ def check_seconds(name: str, value: Any) -> float:
   return value
 
 
+def check_target(name: str, value: Any, pot: float | None) -> float:
+  """An exploitability at which to stop, in the game's utility, from a number of it or, as "0.1%", of the pot.
+
+  None, for never, is minus infinity; ValueError for anything else, and for a share of no pot.
+  """
+  if value is None:
+    return -np.inf
+  text = isinstance(value, str)
+  try:
+    number = float(value.removesuffix("%") if text else value) if text or is_number(value) else np.nan
+  except (OverflowError, ValueError):
+    number = np.nan
+  if not 0 <= number < np.inf:
+    raise ValueError(
+      f"{name} must be a number of at least 0, or a share of the pot such as 0.1%, got {value!r}."
+    )
+  if not (text and value.endswith("%")):
+    return number
+  if pot is None:
+    raise ValueError(f"{name}={value}: this game has no pot; give a number in its own unit, without the %.")
+  return number / 100 * pot
+
+
 def check_list(name: str, values: Any) -> list:
-  """What an iterable gives, or ValueError."""
+  """A list of the items of an iterable, or ValueError."""
   if isinstance(values, str) or not isinstance(values, Iterable):
     raise ValueError(f"{name} must be a sequence, got {values!r}.")
   return list(values)
@@ -95,5 +118,5 @@ def check_instance(name: str, value: Any, *kinds: type) -> Any:
 def check_binds(name: str, value: Any, example: str) -> Any:
   """An object, and no class, that has a method `bind`, or ValueError."""
   if isinstance(value, type) or not hasattr(value, "bind"):
-    raise ValueError(f"{name} must have a bind(), as {example} has, got {value!r}.")
+    raise ValueError(f"{name} must have a bind() method, like {example}; got {value!r}.")
   return value

@@ -1,18 +1,19 @@
 """Reports for people: lines of facts, progress bars and notices, and a stopwatch."""
 
 import contextlib
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
-from tqdm import tqdm as text_bar
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 COLUMN = 21  # of the facts
 PATIENCE = 2  # seconds before an unasked bar or notice appears
 TICK = 0.5  # seconds between two updates of a notice
+MINUTE = 60  # seconds between two lines where the output is a file or a pipe
 
 
 def report(facts: Mapping[str, object]) -> str:
@@ -41,16 +42,37 @@ class Stopwatch:
     self.seconds += self.last
 
 
+class LineBar(tqdm):
+  """A line a minute in place of a bar, for files and pipes."""
+
+  def __init__(self, **options: Any):
+    layout = "{desc}: {n_fmt}/{total_fmt}{unit} after {elapsed}"
+    super().__init__(**{**options, "delay": MINUTE, "miniters": 1, "leave": False, "bar_format": layout})
+    self._printed = time.time()
+
+  def display(self, msg: str | None = None, pos: int | None = None) -> None:
+    """Print the line, if it is due; the bar's end, which has a `msg`, prints nothing."""
+    if msg is None and time.time() - self._printed >= MINUTE:
+      print(self, file=sys.stderr, flush=True)
+      self._printed = time.time()
+
+  def clear(self, nolock: bool = False) -> None:
+    """Leave the lines."""
+
+
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   """A progress bar.
 
   Args:
     progress: True: show it; False: hide it. None: show it after two seconds, on a terminal or in a notebook,
-      and clear it at the end.
+      and clear it at the end; elsewhere print a line a minute.
     options: tqdm's.
   """
+  if progress is None and not _is_seen():
+    return LineBar(**options)
+  options = {"file": _stream(), **options}
   if progress is None:
-    progress = _is_seen()
+    progress = True
     options |= {"delay": PATIENCE, "leave": False}
   return tqdm(disable=not progress, **options)
 
@@ -62,18 +84,20 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
   Args:
     what: the notice, such as "Compiling".
     progress: None: print the notice after two seconds, on a terminal or in a notebook, and clear it at the
-      end. True or False: print nothing, because the caller shows a bar or wants silence.
+      end; elsewhere print it once a minute. True or False: print nothing, because the caller shows a bar or
+      wants silence.
   """
-  if progress is not None or not _is_seen():
+  if progress is not None:
     yield
     return
-  done, start = threading.Event(), time.time()
+  done, start, seen = threading.Event(), time.time(), _is_seen()
 
   def tell() -> None:
+    while not seen and not done.wait(MINUTE):
+      print(f"{what} ... {time.time() - start:.0f} s", file=sys.stderr, flush=True)
     if done.wait(PATIENCE):
       return
-    # Text in notebooks too: widgets want no threads.
-    with text_bar(desc=what, bar_format="{desc} ... {elapsed}", leave=False) as bar:
+    with tqdm(desc=what, bar_format="{desc} ... {elapsed}", leave=False, file=_stream()) as bar:
       bar.start_t = start
       while not done.wait(TICK):
         bar.refresh()
@@ -87,6 +111,25 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
     teller.join()
 
 
+@contextlib.contextmanager
+def quiet_stderr() -> Iterator[None]:
+  """Hide the text that OpenSpiel's C++ writes to stderr before it raises an exception with the same text."""
+  sys.stderr.flush()
+  kept = os.dup(2)
+  try:
+    with open(os.devnull, "w") as nowhere:
+      os.dup2(nowhere.fileno(), 2)
+    yield
+  finally:
+    os.dup2(kept, 2)
+    os.close(kept)
+
+
 def _is_seen() -> bool:
   """Whether the output is a terminal or a notebook."""
   return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def _stream() -> TextIO:
+  """The stream of bars: a notebook shows all that is written to stderr as an error, in pink."""
+  return sys.stdout if "ipykernel" in sys.modules else sys.stderr

@@ -1,9 +1,8 @@
 """Files of this package: one .npz with a JSON header, written whole or not at all.
 
 A file may come from anywhere. Its header is checked as a whole (`FIELDS`), the shapes of its arrays are read
-before the arrays, and the arrays only after the caller has said which shapes it expects; nothing is
-compressed. So a file takes no more memory than the game that it is for, nor more than its own size, whatever
-it claims.
+before the arrays, and the arrays only with the shapes that the caller expects; nothing is compressed. So a
+file takes no more memory than its game, nor more than its own size.
 """
 
 import contextlib
@@ -32,14 +31,14 @@ FORMAT = "ps_cfr_spiel"
 FORMAT_VERSION = 2
 HEADER = "header"  # the name of the header among the arrays
 LONGEST_HEADER = 2**24  # bytes
-STALE_SECONDS = 600  # what a writer has not touched for so long is of one that was killed
+STALE_SECONDS = 600  # age of the leftovers of a killed writer
 DAMAGE = (
   ArithmeticError,
   AttributeError,
   EOFError,
   LookupError,
-  MemoryError,  # an array that claims to be larger than anything
-  OSError,  # what `zipfile` raises of places that are not in the file
+  MemoryError,  # an array with an absurd size
+  OSError,  # of `zipfile`, for places outside the file
   RuntimeError,  # encrypted; nested too deeply
   TypeError,
   ValueError,
@@ -61,7 +60,7 @@ def _is_string(value: Any) -> bool:
   return isinstance(value, str)
 
 
-FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where they are there
+FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check, and the demand
   "kind": (
     lambda value: value in list(NEEDED),
     "'solver', 'policy', 'abstraction', 'batch', 'examples' or 'values'",
@@ -84,6 +83,10 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header, where t
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
   "work": (_is_string, "a string"),
   "situations": (_is_string, "a string"),
+  "shards": (
+    lambda value: _is_string(value) and bool(re.fullmatch("[0-9a-f]{8}", value)),
+    "eight hexadecimal digits",
+  ),
   "features": (_is_string, "a string"),
   "teacher": (_is_string, "a string"),
   **{
@@ -108,7 +111,7 @@ Shape = tuple[tuple[int, ...], np.dtype]
 
 
 class _Held:
-  """A file that stays open while this is kept: a run may meanwhile put a newer one in its place."""
+  """A file that stays open while this object lives: a run may replace it meanwhile."""
 
   def __init__(self, path: Path):
     self.path = path
@@ -119,12 +122,12 @@ class _Held:
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-  """A file whose arrays are still on disk; what is read is of one and the same file.
+  """A file whose arrays are still on disk; all reads are of one and the same file.
 
   Attributes:
-    path: where it is.
-    header: what was written, checked against `FIELDS`.
-    shapes: shape and dtype of each array, by name, as the file claims.
+    path: of the file.
+    header: checked against `FIELDS`.
+    shapes: claimed shape and dtype of each array, by name.
   """
 
   path: Path
@@ -132,8 +135,14 @@ class Stored:
   shapes: dict[str, Shape]
   _held: _Held
 
+  @property
+  def content(self) -> str:
+    """The kind of its content for messages, such as "a policy", "values" or "a PSCFRSolver"."""
+    kind = self.header["solver"] if self.header["kind"] == "solver" else self.header["kind"]
+    return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
+
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
-    """Reads the arrays, if they are exactly those that are expected.
+    """Reads the arrays, if they are exactly the expected ones.
 
     Raises:
       OSError: the file cannot be read.
@@ -143,8 +152,8 @@ class Stored:
       found, wanted = self.shapes.get(name), expected.get(name)
       if found is None or wanted is None or found != wanted:
         raise ValueError(
-          f"{self.path} is damaged or of another game: its arrays do not fit the game and the options that "
-          f"it names; of {name} it has {_shape_text(found)}, expected {_shape_text(wanted)}."
+          f"{self.path} is damaged or of another game: its arrays do not fit its game and options; "
+          f"of {name} it has {_shape_text(found)}, expected {_shape_text(wanted)}."
         )
     with _opened(self._held) as archive:
       arrays = {name: _member(archive, name) for name in expected}
@@ -162,34 +171,62 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   """Writes a file, replacing an earlier one only when the new one is complete on disk.
 
   Args:
-    path: where; its folder must exist.
-    kind: what the file holds, one of `NEEDED`.
-    header: JSON values; `version` is added, that of this package, unless it is there.
+    path: of the file; its folder must exist.
+    kind: of the content, one of `NEEDED`.
+    header: JSON values; `version`, that of this package, is added by default.
     arrays: arrays by name.
 
   Raises:
     OSError: the path cannot be written or the disk is full; an earlier file is left as it was.
-    ValueError: a field of the header is not as `FIELDS` says, so that nobody could read the file.
+    ValueError: a field of the header violates `FIELDS`, so the file would be unreadable.
   """
   path = Path(path)
   stamp = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__, "kind": kind}
   _check_header(path, stamp | dict(header))
   content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
-  packed = io.BytesIO()  # an archive that fails halfway would try to write on when it is cleaned up
+  packed = io.BytesIO()  # a failing archive would write again when it is cleaned up
   content[HEADER] = np.array(json.dumps({**stamp, **header}))
   np.savez(packed, **content)
   with replacing(path, "wb") as file:
     file.write(packed.getbuffer())
 
 
+def write_array(path: str | os.PathLike, array: np.ndarray) -> None:
+  """Writes one array to a file of its own, for `open_array`; OSError as of `write`."""
+  with replacing(path, "wb") as file:
+    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def open_array(path: str | os.PathLike, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+  """The array in a file of `write_array`, whose numbers stay on disk until they are used.
+
+  Raises:
+    OSError: there is no such file.
+    ValueError: the file is truncated, or its array has another shape or dtype.
+  """
+  try:
+    array = np.lib.format.open_memmap(path, mode="r")
+  except OSError:
+    raise
+  except DAMAGE as error:
+    raise ValueError(f"{path} is damaged: {_brief(str(error), 200)}") from error
+  found = array.shape, array.dtype
+  if found != (shape, np.dtype(dtype)):
+    raise ValueError(
+      f"{path} is damaged or of another run: it has {_shape_text(found)}, expected "
+      f"{_shape_text((shape, np.dtype(dtype)))}."
+    )
+  return array
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
-  """A file to write, which replaces an earlier one when it is complete on disk; else nothing is left of it.
+  """A file to write, which replaces an earlier one when it is complete on disk, and else vanishes.
 
   A link leads to its target. A pipe or device is written through, never replaced.
 
   Args:
-    path: where; its folder must exist.
+    path: of the file; its folder must exist.
     mode: "w" or "wb".
     **options: of `open`.
 
@@ -201,8 +238,8 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
   try:
     if target.is_dir():
       raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if target.exists() and not target.is_file():
-      with open(target, mode, **options) as file:
+    if path.exists() and not path.is_file():  # the real path of /dev/stdout may not exist
+      with open(path, mode, **options) as file:
         yield file
       return
     if mode == "w" and target.exists() and zipfile.is_zipfile(target):
@@ -220,25 +257,25 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
     if temporary is not None:
       with contextlib.suppress(OSError):
         os.unlink(temporary)
-    if isinstance(error, OSError):  # it would name the temporary file, or none
+    if isinstance(error, OSError):  # it may name the temporary file
       raise type(error)(error.errno, error.strerror, str(path)) from error
     raise
 
 
 def try_folder(folder: Path) -> Path:
-  """The folder, if files can be written to it; else OSError: now rather than after long work."""
+  """The folder; OSError unless files can be written to it, now rather than after long work."""
   with tempfile.TemporaryFile(dir=folder):
     return folder
 
 
 def make_folder(folder: Path) -> Path:
-  """The same, made if it is not there."""
+  """The folder, made if needed; OSError as in `try_folder`."""
   folder.mkdir(parents=True, exist_ok=True)
   return try_folder(folder)
 
 
 def _sweep(path: Path) -> None:
-  """Deletes what killed writers of the same file left beside it."""
+  """Deletes the leftovers of killed writers of the same file."""
   with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
     for entry in entries:
       own = re.fullmatch(re.escape(path.name) + r"[0-9a-f]{8}\.part", entry.name)
@@ -247,12 +284,12 @@ def _sweep(path: Path) -> None:
 
 
 def read(path: str | os.PathLike) -> Stored:
-  """Reads the header of a file of `write`, and what arrays it has.
+  """Reads the header of a file of `write`, and the shapes of its arrays.
 
   Raises:
     OSError: there is no such file or it cannot be read.
     ValueError: the file is truncated, or not one of this package's, or of another format version; or a field
-      of its header is not as `FIELDS` says.
+      of its header violates `FIELDS`.
   """
   path = Path(path)
   held = _Held(path)
@@ -271,9 +308,27 @@ def read(path: str | os.PathLike) -> Stored:
   return Stored(path, header, shapes, held)
 
 
+def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
+  """Whether a file has these fields in its header; False if there is no file.
+
+  Raises:
+    ValueError: the file holds something else.
+  """
+  if not path.exists():
+    return False
+  found = read(path).header
+  for name, value in json.loads(json.dumps(header)).items():
+    if found.get(name) != value:
+      raise ValueError(
+        f"{path} has other results: {name} in its header is {found.get(name)!r}, expected {value!r}. Use "
+        f"another folder, or delete this one."
+      )
+  return True
+
+
 @contextlib.contextmanager
 def _opened(held: _Held):
-  """The file as an archive; what is wrong with its bytes becomes a ValueError that names it."""
+  """The file as an archive; damage becomes a ValueError that names the file."""
   with open(held.descriptor, "rb", closefd=False) as file:
     try:
       with zipfile.ZipFile(file) as archive:
@@ -287,17 +342,17 @@ def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:
   """Shape and dtype of a member, from its first bytes; ValueError unless they make up its size."""
   info = archive.getinfo(name)
   if info.compress_type != zipfile.ZIP_STORED:
-    raise ValueError(f"{name} is compressed; numpy.savez leaves arrays as they are")
+    raise ValueError(f"{name} is compressed; write it with numpy.savez")
   with archive.open(info) as member:
     shape, dtype = _array_header(member)
     before = member.tell()
   if dtype.hasobject or before + _bytes((shape, dtype)) != info.file_size:
-    raise ValueError(f"{name} does not hold the array that it claims to hold")
+    raise ValueError(f"{name} does not hold the claimed array")
   return shape, dtype
 
 
 def _bytes(shape: Shape) -> int:
-  """What an array takes."""
+  """Bytes of an array."""
   return shape[1].itemsize * int(np.prod(shape[0], dtype=object))
 
 
@@ -311,13 +366,13 @@ def _array_header(member: IO[bytes]) -> Shape:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-  """An array of a size that was found acceptable."""
+  """An array of an accepted size."""
   with archive.open(f"{name}.npy") as member:
     return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def _check_header(path: Path, header: Mapping[str, Any]) -> None:
-  """ValueError unless a header has all that its kind needs, and each field is as `FIELDS` says."""
+  """ValueError unless a header has all fields of its kind, as `FIELDS` demands."""
   version: Any = header.get("format_version")
   if not _is_count(version):
     raise ValueError(
@@ -336,5 +391,5 @@ def _check_header(path: Path, header: Mapping[str, Any]) -> None:
 
 
 def _brief(text: str, most: int = 80) -> str:
-  """What a file says, for a message: no longer than `most` characters."""
+  """A text of a file for a message: no longer than `most` characters."""
   return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Compiling takes most of the tests' time, optimizing what then runs for milliseconds a third of that. The
-# notebooks, and the laws of tests/device, are optimized as for users; so is the rest with XLA_FLAGS= given.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# Compiling takes most of the tests' time, optimizing what then runs for milliseconds a third of that. Tests
+# with the fixture `optimized` compile as users do; so do all with JAX_DISABLE_MOST_OPTIMIZATIONS=0.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
@@ -99,3 +99,18 @@ def forget_compiled_code():
   yield
   jax.clear_caches()
   gc.collect()
+
+
+@pytest.fixture
+def optimized(monkeypatch):
+  """XLA's own settings, also in processes that a test starts: for long runs, and laws of compiled code.
+
+  A program keeps the settings that it was compiled with, so the test shares none with others.
+  """
+  usual = jax.config.values["jax_disable_most_optimizations"]
+  monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS", raising=False)
+  jax.clear_caches()
+  jax.config.update("jax_disable_most_optimizations", False)
+  yield
+  jax.config.update("jax_disable_most_optimizations", usual)
+  jax.clear_caches()

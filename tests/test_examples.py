@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -14,6 +15,7 @@ from open_spiel.python.algorithms import exploitability
 from reference import sequence_form_value
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel.learning import LearnedValues, generate_examples, train
 from ps_cfr_spiel.subgames import Subgames, unsafe
 from ps_cfr_spiel.tree import evaluate
 
@@ -47,6 +49,18 @@ def test_examples_are_short(path):
   }
   code = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() and n not in docstrings]
   assert 0 < len(code) < MOST_LINES
+
+
+def test_a_network_of_ones_own_learns():
+  game, network = pyspiel.load_game("kuhn_poker"), example("new_network").Network
+  situations = generate_examples(game, draws=200, progress=False)
+  found = []
+  for steps in (1, 2000):
+    own = network(*LearnedValues.extent(situations), 64, jax.random.key(0))
+    values = train(situations, steps=steps, network=own, progress=False)
+    search = ContinualResolving(game, 300, lookahead=1, value_function=values)
+    found.append(openspiels_exploitability(game, search.tabularise(progress=False)))
+  assert found[0] > 0.02 and found[1] < 0.002
 
 
 def test_the_rule_converges():

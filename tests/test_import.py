@@ -1,11 +1,13 @@
 """The package can be imported from any folder, installed or not, and loads no more than it must."""
 
 import fnmatch
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
@@ -76,13 +78,44 @@ def test_python_m_is_the_program(folders):
 
 
 def test_the_library_loads_only_what_all_need(folders):
-  """Neither the program nor pictures, nor what few functions use and takes long to import."""
-  code = "import ps_cfr_spiel, sys; print(*sys.modules)"
+  """The games alone without JAX; then no program, no pictures, nor what few use and takes long to import."""
+  code = "import ps_cfr_spiel, pyspiel, sys; print(*sys.modules); print(pyspiel.load_game('river_subgame'))"
   loaded = set(python("-c", code, cwd=folders / "checkout"))
-  assert "ps_cfr_spiel.solvers" in loaded
+  assert {"numpy", "ps_cfr_spiel.games.poker.river_subgame"} <= loaded
+  assert loaded.isdisjoint({"jax", "eval7", "ps_cfr_spiel.tree", "scipy"})
+  code = "from ps_cfr_spiel import *; import sys; print(*sys.modules)"
+  loaded = set(python("-c", code, cwd=folders / "checkout"))
+  assert {"ps_cfr_spiel.solvers", "ps_cfr_spiel.rules"} <= loaded
   for name in ("ps_cfr_spiel.commands", "ps_cfr_spiel.pictures", "matplotlib"):
     assert name not in loaded
   assert loaded.isdisjoint({"scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.stats"})
+
+
+@pytest.mark.parametrize("words", [["--help"], ["solve", "--help"], ["train", "--metod=plays"], ["nothing"]])
+def test_help_and_mistakes_in_flags_need_no_jax(words):
+  code = (
+    "import atexit, sys; from ps_cfr_spiel.commands.program import main\n"
+    "atexit.register(lambda: print('jax' in sys.modules, file=sys.stderr)); main()"
+  )
+  done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
+  assert done.returncode == (0 if "--help" in words else 2)
+  assert "Usage:" in done.stdout or "error: Unknown" in done.stderr
+  assert done.stderr.splitlines()[-1] == "False"
+
+
+def test_names_come_with_their_rooms():
+  """Each name of the top is the one that its room exports, however it is asked for; others are none."""
+  for name in ps_cfr_spiel.__all__:
+    thing = getattr(ps_cfr_spiel, name)
+    if isinstance(thing, types.ModuleType):
+      assert thing.__name__ == f"ps_cfr_spiel.{name}"
+    elif not isinstance(thing, str):
+      assert getattr(importlib.import_module(".".join(thing.__module__.split(".")[:2])), name) is thing
+  assert set(ps_cfr_spiel.__all__) <= set(dir(ps_cfr_spiel))
+  assert ps_cfr_spiel.views is importlib.import_module("ps_cfr_spiel.views")
+  for name in ("nothing", "_nothing", "make_rule"):
+    with pytest.raises(AttributeError, match=f"'ps_cfr_spiel' has no attribute '{name}'"):
+      getattr(ps_cfr_spiel, name)
 
 
 def test_what_is_not_python_is_in_the_package():

@@ -65,6 +65,9 @@ def imports(module, source, is_package):
       above = module.split(".")[: len(module.split(".")) - node.level + is_package] if node.level else []
       origin = ".".join([*above, *([node.module] if node.module else [])])
       yield from ((origin, alias.name) for alias in node.names)
+    elif isinstance(node, ast.Attribute) and re.fullmatch(r"ps\.(\w+)\.(\w+)", ast.unparse(node)):
+      _, room, name = ast.unparse(node).split(".")  # commands use rooms as attributes of the top
+      yield f"ps_cfr_spiel.{room}", name
 
 
 def room_of(module):
@@ -89,6 +92,10 @@ def faults(sources):
         found.append(f"{where}: a private name")
       if here is None or here in DOORS:
         continue  # the public face and its doors take what they like
+      if (origin, name) == ("ps_cfr_spiel", None):
+        if here != "commands":
+          found.append(f"{where}: the top is for commands")
+        continue
       if origin == "ps_cfr_spiel":  # a room's face as a module, or a file on the ground
         origin, name = f"{origin}.{name}", None
       there = room_of(origin)
@@ -142,6 +149,8 @@ def test_imports_run_one_way(sources):
     ("ps_cfr_spiel.solvers.ps_cfr", "from ps_cfr_spiel.games import cheat", "games is not below solvers"),
     ("ps_cfr_spiel.games.cheat.rules", "from ps_cfr_spiel.device import jit", "games use the ground alone"),
     ("ps_cfr_spiel.games.cheat.rules", "from ps_cfr_spiel.poker.suits import Deck", "past the face of poker"),
+    ("ps_cfr_spiel.solvers.sampling", "import ps_cfr_spiel", "the top is for commands"),
+    ("ps_cfr_spiel.commands.show", "ps.tree.dot", "not in the face of tree"),
     ("ps_cfr_spiel.views.charts", "import matplotlib.figure", "lives in pictures"),
     ("ps_cfr_spiel.solvers.sampling", "def f():\n  from absl import flags", "lives in commands"),
   ],
@@ -200,6 +209,22 @@ def test_every_room_says_what_it_is_and_keeps_its_face(sources):
     assert len(files) <= MOST_FILES, room
   for module, source in sources.items():
     assert ast.get_docstring(source), module
+
+
+def test_every_public_method_is_documented_in_its_class_or_a_base(sources):
+  """In place of ruff's D102: an override has the docstring of its base, a property its line of the class."""
+  loaded = [importlib.import_module(name) for name in sources if not name.endswith("__main__")]
+  classes = {c for module in loaded for c in vars(module).values() if inspect.isclass(c)}
+  undocumented = [
+    f"{c.__module__}.{c.__qualname__}.{name}"
+    for c in classes
+    if c.__module__.startswith("ps_cfr_spiel.") and not c.__name__.startswith("_")
+    for name, member in vars(c).items()
+    if hasattr(member, "__get__") and (not name.startswith("_") or name == "__call__")
+    if not any(vars(base)[name].__doc__ for base in c.__mro__ if name in vars(base))
+    if not (isinstance(member, property) and any(name in str(base.__doc__) for base in c.__mro__))
+  ]
+  assert not undocumented
 
 
 def types_of(hint):

@@ -105,7 +105,7 @@ def test_foreign_files(solver, tmp_path):
 def test_arrays_of_another_game_are_refused(solver, tmp_path):
   solver.save(tmp_path / "run.npz")
   rewrite(tmp_path / "run.npz", header={"game": "river_subgame(ranges=AA KK;QQ)"})
-  with pytest.raises(ValueError, match="do not fit the game"):
+  with pytest.raises(ValueError, match="do not fit its game and options"):
     PSCFRSolver.load(tmp_path / "run.npz")
 
 
@@ -166,7 +166,7 @@ def test_unwritable_path(solver, tmp_path):
     ("kind", DELETED, "header has no kind"),
     ("kind", ["solver"], "must be 'solver', 'policy', 'abstraction', 'batch', 'examples' or 'values'"),
     ("solver", ["PSCFRSolver"], "solver in its header must be a solver's name"),
-    ("solver", "Sol", "holds a Sol, not a solver's run"),
+    ("solver", "Sol", "holds a Sol, not a Solver"),
     ("game", 3, "game in its header must be a game string, got 3"),
     ("game", "no_such_game", "damaged"),
     ("options", {"a": 1}, "options in its header must be a list of names"),
@@ -267,6 +267,35 @@ def test_arrays_that_share_their_bytes_cost_no_memory(solver, tmp_path):
   assert peak(lambda: ps_cfr_spiel.storage.read(path)) < 5e6
 
 
+def test_an_array_inside_another_is_refused(tmp_path):
+  """Together they claim more than the file has, less than twice as much. (Newer Pythons refuse it, too.)"""
+  path = tmp_path / "it.npz"
+  np.savez(path, inner=np.zeros(10_000))
+  record = path.read_bytes()
+  with zipfile.ZipFile(path) as file:
+    inner = file.getinfo("inner.npy")
+    record = record[: file.start_dir]
+  storage.write(path, "policy", {"game": "kuhn_poker"}, {"outer": np.frombuffer(record, np.uint8)})
+  inner.header_offset = path.read_bytes().index(record)
+  with zipfile.ZipFile(path, "a") as file:
+    file.filelist.append(inner)
+    file.NameToInfo[inner.filename] = inner
+    file._didModify = True
+  with pytest.raises(ValueError, match=r"its arrays claim 16\d,\d+ bytes, the file has 8\d,|Overlapped"):
+    storage.read(path)
+
+
+def test_an_array_with_more_bytes_than_it_needs_is_refused(tmp_path):
+  storage.write(tmp_path / "it.npz", "policy", {"game": "kuhn_poker"}, {"a": np.zeros(10)})
+  with zipfile.ZipFile(tmp_path / "it.npz") as file:
+    members = {name: file.read(name) for name in file.namelist()}
+  with zipfile.ZipFile(tmp_path / "it.npz", "w") as file:
+    for name, content in members.items():
+      file.writestr(name, content + b"more" * (name == "a.npy"))
+  with pytest.raises(ValueError, match=r"a\.npy does not hold the claimed array"):
+    storage.read(tmp_path / "it.npz")
+
+
 def test_an_array_that_claims_to_be_huge(solver, tmp_path):
   path = tmp_path / "bomb.npz"
   solver.average_policy().save(path)
@@ -292,8 +321,8 @@ def test_a_file_cannot_raise_the_limit(tmp_path):
       ps_cfr_spiel.load_policy(tmp_path / "large.npz", limit=1000)
   solver.save(tmp_path / "run.npz")
   rewrite(tmp_path / "run.npz", {"limit": 10**15})
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").limit == LIMIT
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz", limit=LIMIT + 1).limit == LIMIT + 1
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").tree_options["limit"] == LIMIT
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz", limit=LIMIT + 1).tree_options["limit"] == LIMIT + 1
 
 
 def test_a_file_that_is_replaced_while_it_is_read(solver, tmp_path):
@@ -337,6 +366,25 @@ def test_what_is_written_whole_or_not_at_all(tmp_path):
   assert os.listdir(tmp_path) == ["table.csv"]
 
 
+def test_a_file_takes_its_place_when_all_of_it_is_on_disk(tmp_path, monkeypatch):
+  """A machine that loses power then keeps the earlier file or the new one."""
+  seen, sync, replace = [], os.fsync, os.replace
+
+  def synced(descriptor):
+    seen.append(os.fstat(descriptor).st_size)
+    sync(descriptor)
+
+  def replaced(source, target):
+    seen.append(os.path.basename(target))
+    replace(source, target)
+
+  monkeypatch.setattr(os, "fsync", synced)
+  monkeypatch.setattr(os, "replace", replaced)
+  with storage.replacing(tmp_path / "table.csv") as file:
+    file.write("1234567")
+  assert seen == [7, "table.csv"]
+
+
 def test_links_lead_to_their_target(tmp_path):
   target, link = tmp_path / "target.csv", tmp_path / "link.csv"
   target.write_text("old")
@@ -357,6 +405,11 @@ def test_pipes_and_devices_are_written_through(tmp_path):
   assert os.read(reader, 10) == b"a,b"
   os.close(reader)
   assert stat.S_ISFIFO(pipe.stat().st_mode) and os.listdir(tmp_path) == ["pipe"]
+  reader, writer = os.pipe()
+  with storage.replacing(f"/dev/fd/{writer}") as file:  # a link to a name that does not exist
+    file.write("a,b")
+  assert os.read(reader, 10) == b"a,b"
+  os.close(reader), os.close(writer)
   with pytest.raises(OSError, match="No space left"), storage.replacing("/dev/full") as file:
     file.write("x" * 100_000)
   assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
@@ -386,7 +439,7 @@ def test_new_files_obey_the_mode_mask_that_is_set(tmp_path):
 
 def test_a_file_of_another_kind_is_no_policy(tmp_path):
   ps_cfr_spiel.batches.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
-  with pytest.raises(ValueError, match=r"000000\.npz holds batch, not a policy or a run"):
+  with pytest.raises(ValueError, match=r"000000\.npz holds a batch, not a policy or a run"):
     ps_cfr_spiel.load_policy(tmp_path / "000000.npz")
 
 
@@ -406,3 +459,23 @@ def test_files_of_killed_writers_are_swept(solver, tmp_path):
   (tmp_path / "run.npz00000000.part").write_bytes(b"")  # perhaps of somebody who writes at this moment
   solver.save(tmp_path / "run.npz")
   assert sorted(os.listdir(tmp_path)) == sorted([*others, "run.npz00000000.part"])
+
+
+def test_checkpoints_take_little_of_the_time(tmp_path, monkeypatch):
+  """With a clock that advances by a second at each look, and by 100 seconds at each save."""
+  now, saves = 0.0, 0
+
+  def clock():
+    nonlocal now
+    now += 1
+    return now
+
+  def save(_):
+    nonlocal now, saves
+    now, saves = now + 100, saves + 1
+
+  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  monkeypatch.setattr(solver, "clock", clock)
+  monkeypatch.setattr(solver, "save", save)
+  solver.run(8000, checkpoint=tmp_path / "run.npz", checkpoint_seconds=0, progress=False)
+  assert saves >= 3 and 100 * (saves - 2) <= 0.05 * now  # but for the first and the last

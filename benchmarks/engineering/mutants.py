@@ -28,9 +28,10 @@ from benchmarks.machine import flags
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = {  # folder, and the tests that are meant for it, those first that find most for their time
-  "tree": ("ps_cfr_spiel/tree", ["tree", "solvers/test_solver.py", "compiler/test_general_games.py"]),
-  "cfr": ("ps_cfr_spiel/cfr", ["cfr/test_rules.py", "abstraction/test_fpira.py", "solvers/test_bounds.py",
-                               "solvers/test_solver.py"]),
+  "tree": ("ps_cfr_spiel/tree", ["tree", "solvers/test_locks.py", "solvers/test_solver.py",
+                                 "compiler/test_general_games.py"]),
+  "cfr": ("ps_cfr_spiel/cfr", ["cfr/test_rules.py", "cfr/test_averages.py", "abstraction/test_fpira.py",
+                               "solvers/test_bounds.py", "solvers/test_solver.py"]),
   "mccfr": ("ps_cfr_spiel/mccfr", ["mccfr", "solvers/test_online_sampling.py"]),
   "subgames": ("ps_cfr_spiel/subgames", ["subgames"]),
   "search": ("ps_cfr_spiel/search", ["search", "solvers/test_resolve.py"]),
@@ -38,7 +39,7 @@ ROOMS = {  # folder, and the tests that are meant for it, those first that find 
   "abstraction": ("ps_cfr_spiel/abstraction", ["abstraction"]),
   "histories": ("ps_cfr_spiel/histories", ["histories", "compiler"]),
   "policy": ("ps_cfr_spiel/policy", ["policy", "solvers/test_solver.py"]),
-  "simulated": ("ps_cfr_spiel/simulated", ["simulated", "solvers/test_played.py"]),
+  "simulated": ("ps_cfr_spiel/simulated", ["simulated", "solvers/test_simulated.py"]),
   "batches": ("ps_cfr_spiel/batches", ["batches"]),
   "learning": ("ps_cfr_spiel/learning", ["learning"]),
   "hierarchical": ("ps_cfr_spiel/hierarchical", ["hierarchical", "solvers/test_hierarchical.py",

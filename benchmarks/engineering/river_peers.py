@@ -51,7 +51,7 @@ PEER_LEVELS = (1, 0.1, 0.01)  # % of the pot
 def forget_average(solver: ps_cfr_spiel.PSCFRSolver) -> None:
   """The average strategy begins anew."""
   empty = jnp.zeros_like
-  players = [p._replace(average=empty(p.average), excess=empty(p.excess)) for p in solver._state.players]
+  players = [p._replace(average=jax.tree.map(empty, p.average)) for p in solver._state.players]
   solver._state = solver._state._replace(players=tuple(players))
 
 

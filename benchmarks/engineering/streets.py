@@ -47,7 +47,7 @@ def resident() -> float:
 def main() -> None:
   options = flags(
     __doc__, board="9s7c5s4h", stack=1000, ranges="uniform", rule="nrm+", leaves="auto", lock=None,
-    abstraction=None, target=0.3, most=1000, every=10,
+    abstraction=None, target=0.3, most=1000, every=10, bits=32,
   )  # fmt: skip
   print(describe())
   anchor()  # starts JAX
@@ -59,12 +59,17 @@ def main() -> None:
   bare = resident()
   started = time.perf_counter()
   solver = PSCFRSolver(
-    game, options.rule, leaves=options.leaves, locks=locks, abstraction=options.abstraction
+    game,
+    options.rule,
+    leaves=options.leaves,
+    locks=locks,
+    abstraction=options.abstraction,
+    bits=options.bits,
   )
   print(f"set-up {time.perf_counter() - started:.2f} s; {resident() - bare:,.0f} MB over the runtime")
   hands = [len(names) for names in solver.tree.names.types]
   rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
-  tables, folded = cfr.num_tables(solver.rule, solver.dtype), not options.abstraction
+  tables, folded = cfr.num_tables(solver.rule, solver.dtype, solver.bits), not options.abstraction
   needs = memory_needs(game.bayesian_form(), tables, 4, folded, bool(options.lock), options.leaves)
   print(f"{hands} hands, {rows} rows on the device; estimate {sum(needs.values()) / 2**20:,.0f} MB")
   started = time.perf_counter()

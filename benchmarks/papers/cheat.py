@@ -26,7 +26,7 @@ from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
 
 import ps_cfr_spiel
 from benchmarks.machine import flags, picture
-from ps_cfr_spiel import PlayedExternalSolver, PlayedMCCFRSolver, matches
+from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
 from ps_cfr_spiel.simulated import PRUNINGS
@@ -44,8 +44,8 @@ def curves(options: argparse.Namespace) -> dict:
   game, found = pyspiel.load_game("cheat"), {}
   for name in options.methods:
     print(f"\n{label(name)}", flush=True)
-    external = functools.partial(PlayedExternalSolver, game, name, depth=options.depth)
-    solver = PlayedMCCFRSolver(game) if name == PLAYS else external()
+    external = functools.partial(SimulatedExternalSolver, game, name, depth=options.depth)
+    solver = SimulatedMCCFRSolver(game) if name == PLAYS else external()
     found[name] = learn(solver, game, options.seconds, options.games)
   return found
 
@@ -97,7 +97,7 @@ def pruning(options: argparse.Namespace) -> None:
   game = pyspiel.load_game(options.game or "cheat")
   for name in (method for method in options.methods if method != PLAYS):
     print(f"\n{game}, {label(name)}")
-    solver = PlayedExternalSolver(game, name, depth=options.depth)
+    solver = SimulatedExternalSolver(game, name, depth=options.depth)
     solver.compile(progress=False)
     used, mark, before = 0.0, 1, (0, 0, 0.0)
     while used < options.seconds:
@@ -121,7 +121,7 @@ def exact(name: str, seeds: int) -> None:
   for method in PRUNINGS:
     found = np.zeros((seeds, len(ROUNDS), 2))
     for seed in range(seeds):
-      solver = PlayedExternalSolver(game, method, batch=20, seed=seed)
+      solver = SimulatedExternalSolver(game, method, batch=20, seed=seed)
       for k, mark in enumerate(ROUNDS):
         solver.run(mark - solver.iteration, progress=False)
         found[seed, k] = ps_cfr_spiel.exploitability(game, solver.average_policy()), solver.nodes

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import pyspiel
 
+from ..base import TERMINAL
 from . import rules as cheat_rules
 from .rules import CHALLENGE, FIRST_DISCARD, NOBODY, Rules
-
-TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 
 
 class Games(NamedTuple):

@@ -70,11 +70,10 @@ class NaiveBot(_CheatBot):
 class HeuristicBot(_CheatBot):
   """Remembers cards it laid down or saw turned up, and where they are now; deterministic.
 
-  It discards all cards of the current rank that it has. Without any it lies with one card, of the
-  rank that it can discard truthfully only after the longest time. It challenges a claim of the
-  discarder's last cards, for otherwise that player wins, and one that was more likely false than true if
-  the cards that it does not remember lie at random (`chance_of_truth`): never one that must be
-  true, always one that must be false.
+  It discards all cards of the current rank that it has. Without any it lies with one card, of the rank that
+  it can discard truthfully only after the longest time. It challenges a claim of the discarder's last cards,
+  for otherwise that player wins, and one that was more likely false than true if the cards that it does not
+  remember lie at random (`chance_of_truth`): never one that must be true, always one that must be false.
 
   The paper describes its player's memory, not its decisions; the decisions are ours.
   """

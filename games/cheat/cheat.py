@@ -1,14 +1,13 @@
 """Cheat (Doubt, Bullshit): get rid of your cards, by lying if need be.
 
-Every player is dealt a hand; cards left over stay out of the game, unseen. In a turn, the discarder
-lays 1 to `max_discard` cards face down on the pile and thereby claims that many cards of the turn's
-rank. The number is true, the cards need not be of that rank. Then the other players, beginning next to
-the discarder, pass or call "Cheat!". At the first such challenge the cards just laid are turned up for
-all to see: if any is not of the rank the discarder takes the whole pile, else the challenger does.
-Only the player who takes the pile sees the rest of it. Then rank and discarder advance by one; the
-first rank is the ace, and after the last rank it is the ace's turn again. A player without cards at the
-end of their own turn wins 1, and the others lose 1 in equal shares. After `max_turns` turns without a
-winner the game is a draw, worth 0.
+Every player is dealt a hand; cards left over stay out of the game, unseen. In a turn, the discarder lays 1 to
+`max_discard` cards face down on the pile and thereby claims that many cards of the turn's rank. The number is
+true, the cards need not be of that rank. Then the other players, beginning next to the discarder, pass or
+call "Cheat!". At the first such challenge the cards just laid are turned up for all to see: if any is not of
+the rank the discarder takes the whole pile, else the challenger does. Only the player who takes the pile sees
+the rest of it. Then rank and discarder advance by one; the first rank is the ace, and after the last rank it
+is the ace's turn again. A player without cards at the end of their own turn wins 1, and the others lose 1 in
+equal shares. After `max_turns` turns without a winner the game is a draw, worth 0.
 
 Suits never matter, so cards are dealt and discarded by rank: an action is a multiset of ranks, and the
 deck deals the ranks that are left with hypergeometric probabilities. Hands that differ only in suits are
@@ -29,16 +28,19 @@ Parameters (`ValueError` for any other value):
   first_player: The player who discards first; -1 lets chance choose.
 """
 
-from typing import Any
+from __future__ import annotations
 
-import pyspiel
+from typing import TYPE_CHECKING, Any
 
+from .. import base
+from ..base import CHANCE, TERMINAL
 from . import rules
 from .observer import CheatObserver, line
-from .played import PlayedCheat
 from .rules import NOBODY
 
-_CHANCE, _TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+if TYPE_CHECKING:
+  from .simulated import SimulatedCheat
+
 _DEFAULTS = {
   "players": 2,
   "ranks": 7,
@@ -49,27 +51,9 @@ _DEFAULTS = {
   "first_player": rules.RANDOM_FIRST,
 }
 
-_GAME_TYPE = pyspiel.GameType(
-  short_name="cheat",
-  long_name="Cheat",
-  dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-  chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
-  information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-  utility=pyspiel.GameType.Utility.ZERO_SUM,
-  reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-  max_num_players=4,
-  min_num_players=2,
-  provides_information_state_string=True,
-  provides_information_state_tensor=True,
-  provides_observation_string=True,
-  provides_observation_tensor=True,
-  provides_factored_observation_string=True,
-  parameter_specification=_DEFAULTS,
-)
 
-
-class CheatGame(pyspiel.Game):
-  """The game. It holds every table, because OpenSpiel deep-copies the contents of a state.
+class CheatGame(base.Game):
+  """The game; see `base.Game`.
 
   Actions: 0 passes, 1 challenges, 2 and up are `discards`. Chance's actions are the player who
   discards first, and ranks.
@@ -80,45 +64,35 @@ class CheatGame(pyspiel.Game):
     setup_moves: Number of chance's moves at the start: the first player, if random, and the deal.
   """
 
+  game_type = base.game_type("cheat", "Cheat", _DEFAULTS, players=4)
+
   def __init__(self, params: dict[str, Any] | None = None):
-    """Raises ValueError for parameters other than those in the module's docstring."""
     params = {**_DEFAULTS, **(params or {})}
     chosen = rules.parse_rules(params)
     discards = rules.discards(chosen.ranks, chosen.max_discard)
-    info = pyspiel.GameInfo(
-      num_distinct_actions=rules.FIRST_DISCARD + len(discards),
-      max_chance_outcomes=max(chosen.ranks, chosen.players),
-      num_players=chosen.players,
-      min_utility=-1.0 / (chosen.players - 1),
-      max_utility=1.0,
-      utility_sum=0.0,
+    super().__init__(
+      params,
+      actions=rules.FIRST_DISCARD + len(discards),
+      outcomes=max(chosen.ranks, chosen.players),
       # A discard and an answer of every other player, all of them passes but the last, so that the game goes
       # on. With one card each the ranks may force a true, winning discard before the horizon.
-      max_game_length=chosen.max_turns * chosen.players,
+      length=chosen.max_turns * chosen.players,
+      most=1.0,
+      players=chosen.players,
     )
-    super().__init__(_GAME_TYPE, info, params)
     self.rules = chosen
     self.discards = discards
     self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
-
-  def new_initial_state(self) -> "CheatState":
-    """The state before the deal."""
-    return CheatState(self)
 
   def max_chance_nodes_in_history(self) -> int:
     """The number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
     return self.setup_moves
 
-  def make_py_observer(self, iig_obs_type=None, params=None) -> CheatObserver:
-    """An observer; the default is the observation, without perfect recall."""
-    if params:
-      raise ValueError(f"cheat takes no observation parameters, got {params}")
-    default = pyspiel.IIGObservationType(perfect_recall=False)
-    return CheatObserver(self, iig_obs_type or default)
-
-  def played_form(self) -> PlayedCheat:
+  def simulated_form(self) -> SimulatedCheat:
     """The game as arrays that are played, with the abstract keys; ValueError if they cannot be counted."""
-    return PlayedCheat(self.rules)
+    from .simulated import SimulatedCheat  # it needs JAX, which takes long to import
+
+    return SimulatedCheat(self.rules)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""
@@ -129,8 +103,8 @@ class CheatGame(pyspiel.Game):
     return rules.discards_from(hand, self.rules.max_discard)
 
 
-class CheatState(pyspiel.State):
-  """A history; this object holds only the present, the past is OpenSpiel's own `history()`.
+class CheatState(base.State):
+  """A history; see `base.State`.
 
   Hands and pile are bytes, the number of cards of each rank, because a copy of bytes is free.
 
@@ -140,8 +114,9 @@ class CheatState(pyspiel.State):
     first: The first discarder, `NOBODY` until chance has chosen.
     turn: Number of the turn, from 0.
     discard: The discard that is being answered, else `rules.PASS`.
-    player: The player to move, chance and `pyspiel.PlayerId.TERMINAL` included.
   """
+
+  many_legal = "the discards of cards in the hand"
 
   def __init__(self, game: CheatGame):
     super().__init__(game)
@@ -151,7 +126,7 @@ class CheatState(pyspiel.State):
     self.first = chosen.first_player
     self.turn = 0
     self.discard = rules.PASS
-    self.player = _CHANCE
+    self.player = CHANCE
 
   @property
   def discarder(self) -> int:
@@ -178,23 +153,17 @@ class CheatState(pyspiel.State):
 
   def winner(self) -> int:
     """The winner, `NOBODY` before the end and after a draw."""
-    if self.player != _TERMINAL:
+    if self.player != TERMINAL:
       return NOBODY
     sizes = self.hand_sizes()
     return sizes.index(0) if 0 in sizes else NOBODY
 
-  def current_player(self) -> int:
-    """The player to move: chance until all cards are dealt."""
-    return self.player
-
   def _legal_actions(self, player: int) -> list[int]:
-    """The actions of the player to move, ascending."""
     if self.discard:
       return [rules.PASS, rules.CHALLENGE]
     return list(self.get_game().discards_from(self.hand(player)))
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
-    """Possible first players, or ranks of the next card, with their probabilities."""
     chosen = self.get_game().rules
     if self.first == NOBODY:
       return [(player, 1 / chosen.players) for player in range(chosen.players)]
@@ -203,9 +172,8 @@ class CheatState(pyspiel.State):
     return [(rank, (chosen.suits - count) / cards) for rank, count in enumerate(held) if count < chosen.suits]
 
   def _apply_action(self, action: int) -> None:
-    """Makes a move; raises ValueError if illegal, which OpenSpiel does not check."""
-    self._check_legal(action)
-    if self.player == _CHANCE:
+    self.check_legal(action)
+    if self.player == CHANCE:
       self._set_up(action)
     elif not self.discard:
       self._lay(action)
@@ -216,17 +184,6 @@ class CheatState(pyspiel.State):
       self.player = self._after(self.player)
       if self.player == self.discarder:
         self._end_turn()
-
-  def _check_legal(self, action: int) -> None:
-    if self.player == _TERMINAL:
-      legal = []
-    elif self.player != _CHANCE:
-      legal = self._legal_actions(self.player)
-    else:
-      legal = [outcome for outcome, _ in self.chance_outcomes()]
-    if action not in legal:
-      shown = legal if len(legal) <= 20 else "the discards of cards in the hand"
-      raise ValueError(f"illegal action {action} at {self}; legal are {shown}")
 
   def _set_up(self, action: int) -> None:
     """Chance chooses the first player, or deals a card of rank `action` to the next player."""
@@ -261,7 +218,7 @@ class CheatState(pyspiel.State):
     won = not any(self.hand(self.discarder))
     self.turn += 1
     self.discard = rules.PASS
-    self.player = _TERMINAL if won or self.turn == self.get_game().rules.max_turns else self.discarder
+    self.player = TERMINAL if won or self.turn == self.get_game().rules.max_turns else self.discarder
 
   def _add(self, player: int, cards) -> None:
     """Adds cards to a player's hand."""
@@ -275,17 +232,13 @@ class CheatState(pyspiel.State):
 
   def _action_to_string(self, player: int, action: int) -> str:
     """An action in words, "Discard AA2", "Pass", "Cheat!", "Deal A to p0" or "p0 first"."""
-    if player == _CHANCE:
+    if player == CHANCE:
       if self.first == NOBODY:
         return f"p{action} first"
       return f"Deal {rules.RANKS[action]} to p{sum(self.hands) % self.get_game().rules.players}"
     if action < rules.FIRST_DISCARD:
       return ("Pass", "Cheat!")[action]
     return f"Discard {rules.cards_text(self.get_game().cards(action))}"
-
-  def is_terminal(self) -> bool:
-    """True after a win and at the horizon."""
-    return self.player == _TERMINAL
 
   def returns(self) -> list[float]:
     """1 for the winner and equal shares of -1 for the others, zeros before the end and at a draw."""
@@ -299,4 +252,4 @@ class CheatState(pyspiel.State):
     return line(self, seats=range(self.get_game().rules.players))
 
 
-pyspiel.register_game(_GAME_TYPE, CheatGame)
+base.register(CheatGame, CheatState, CheatObserver)

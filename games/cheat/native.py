@@ -34,24 +34,9 @@ def traverse(
 ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
   """Traverse B games one after the other; pure JAX.
 
-  Args:
-    rules: the game's.
-    keys: likewise.
-    tables: five [S]: regrets, excess of the average, values, visits and skipped moves, the last two [0] for
-      plays.
-    average: [S], the average before the excess is taken away.
-    fixed: [S], the opponent's strategy, for plays alone; None: the strategy from the regrets.
-    hands: int32[2, R, B], dealt.
-    first: int32[B], the first discarders.
-    traverser: int32[].
-    seed: uint32[2].
-    weight: [], of this update.
-    decay: [], weight of the newest value in a running mean.
-    options: the handler's attributes except the rules.
-
-  Returns:
-    The tables, [B] values to the traverser, and int32[5]: decisions met and moves skipped, in millions and
-    the rest each, and whether a traversal was given up.
+  Arguments and results are those of `TraversedGame.traverse`, but for the games and the random numbers:
+  `hands`, int32[2, R, B], are dealt, `first`, int32[B], are the first discarders, `seed` is uint32[2]. For
+  plays the last two of `tables` are [0]. `options` are the handler's attributes except the rules.
   """
   rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
   cards = (rows @ (rules.suits + 1) ** np.arange(rules.ranks)).astype(np.int32)

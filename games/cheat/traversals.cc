@@ -1,4 +1,4 @@
-// Traversals of Cheat for two on a CPU, a custom call of XLA; native.py says what goes in and out.
+// Traversals of Cheat for two on a CPU, a custom call of XLA; native.py has its arguments and results.
 //
 // All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
 // game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
@@ -31,7 +31,7 @@ struct Index {
 };
 
 struct Rules {
-  int32_t ranks, base, last, cards, turns;  // last: what a card of the last rank adds to a code
+  int32_t ranks, base, last, cards, turns;  // last: the code of a card of the last rank
 };
 
 // A game as `arrays.Games`; cards are codes in which the current rank comes first.
@@ -105,7 +105,7 @@ struct Tables {
   const T *average, *fixed;
 };
 
-// What one traversal found out about a cell.
+// The results of one traversal for a cell.
 template <typename T>
 struct Lesson {
   T regret, value, visits, skipped;
@@ -188,7 +188,7 @@ struct Traversal {
     return move;
   }
 
-  // The value of a state to the traverser, whose next `left` decisions are all learned from; what follows is played.
+  // The value of a state to the traverser, whose next `left` decisions are all learned from; the rest is played.
   T traverse(Game game, T debt, int64_t left) {
     while (!game.over) {
       if (++nodes > end) return 0;
@@ -199,7 +199,7 @@ struct Traversal {
     return utility(game);
   }
 
-  // Values the moves of a decision, and notes what follows for their regrets.
+  // Values the moves of a decision, and notes the lessons for their regrets.
   T decide(const Game& game, const Key& key, T debt, int64_t left) {
     const size_t base = stack.size();
     stack.resize(base + 2 * key.count);

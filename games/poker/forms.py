@@ -32,7 +32,10 @@ class Names(Sequence[str]):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Lines:
-  """The lines of betting, N of them, and H0 and H1 hands; the fields of `compiler.BayesianForm`."""
+  """The lines of betting, N of them, and H0 and H1 hands; the fields of `compiler.BayesianForm`.
+
+  And, for reports, `spent`: float64[N, 2], the units that each player has put in since the hand began.
+  """
 
   parent: np.ndarray
   action: np.ndarray
@@ -42,6 +45,7 @@ class _Lines:
   types: tuple[tuple[str, ...], tuple[str, ...]]
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
+  spent: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,14 +1,13 @@
 """Hold'em subgame: heads-up no-limit Texas hold'em from a flop, turn or river to the showdown.
 
-Three, four or five board cards are out and each player has put half of the pot in. Chance deals a
-hand to player 0 and then one to player 1, each pair of hands that share no card with probability
-proportional to the product of its weights in the two ranges. Then the players bet, player 0 first,
-with the bet sizes of an abstraction (`betting.betting_states`). After each street a public card comes,
-any card that is on no board and in no hand with equal probability (1/44 for a river), until there
-are five and the betting on them is over. A fold gives the pot to the other player, else the better
-hand wins it and equal hands split it; hands are not shown. After a called all-in the cards still
-come, and no player acts. Returns are chips won or lost since the hand began: to fold at once against
-a bet loses half of the pot.
+Three, four or five board cards are out and each player has put half of the pot in. Chance deals a hand to
+player 0 and then one to player 1, each pair of hands that share no card with probability proportional to the
+product of its weights in the two ranges. Then the players bet, player 0 first, with the bet sizes of an
+abstraction (`betting.betting_states`). After each street a public card comes, any card that is on no board
+and in no hand with equal probability (1/44 for a river), until there are five and the betting on them is
+over. A fold gives the pot to the other player, else the better hand wins it and equal hands split it; hands
+are not shown. After a called all-in the cards still come, and no player acts. Returns are chips, or units
+of several chips, won or lost since the hand began: to fold at once against a bet loses half of the pot.
 
 Rules: Schmid (2021), Search in Imperfect Information Games, Section 12.3 (no-limit hold'em) and
 Table 21.2 (bet abstractions). With five board cards it is `river_subgame`.
@@ -22,11 +21,12 @@ Parameters (`ValueError` for any other value):
     or "x" for none, with ";" between those of the first, second and later bets, "0.5 1 a;1 a", "|"
     between those of player 0 and of player 1, "0.5 1 a | 0.33 a", and "/" between streets, of which the
     last counts for all later ones, "0.5 1 a | 0.33 a / fcpa"; "0.5a" is half of the pot, or all-in where
-    the stack is less (`betting.parse_bets`).
+    the stack is less, "2.5x" a raise to 2.5 times the bet (`betting.parse_bets`).
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
     empty side means all hands (`cards.parse_range`).
   deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
     walked history by history.
+  unit: Chips in the unit of actions' names and returns, 1: with 100, a pot of 550 is one of 5.5 big blinds.
 
 OpenSpiel's own `universal_poker` with a board is the same game when its blinds are half of
 the pot each. When they do not add up to its `potSize`, it pays folds by `potSize` but showdowns by
@@ -38,12 +38,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel.poker import betting, cards, strengths
 
+from .. import base
+from ..base import CHANCE, join
 from .forms import Names, RiverForm, StreetsForm
-from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text, join
+from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text
 
 _BOARD_SIZES = (3, 4, 5)
 _DEFAULTS = {
@@ -53,35 +54,12 @@ _DEFAULTS = {
   "bets": "fcpa",
   "ranges": "uniform",
   "deck": "13x4",
+  "unit": 1,
 }
 
 
-def game_type(short_name: str, long_name: str, defaults: dict[str, Any]) -> pyspiel.GameType:
-  """OpenSpiel's description of a subgame of hold'em."""
-  return pyspiel.GameType(
-    short_name=short_name,
-    long_name=long_name,
-    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-    chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
-    information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-    utility=pyspiel.GameType.Utility.ZERO_SUM,
-    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-    max_num_players=NUM_PLAYERS,
-    min_num_players=NUM_PLAYERS,
-    provides_information_state_string=True,
-    provides_information_state_tensor=True,
-    provides_observation_string=True,
-    provides_observation_tensor=True,
-    provides_factored_observation_string=True,
-    parameter_specification=defaults,
-  )
-
-
-_GAME_TYPE = game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
-
-
-class HoldemSubgameGame(pyspiel.Game):
-  """The game. It holds every table, because OpenSpiel deep-copies the contents of a state.
+class HoldemSubgameGame(base.Game):
+  """The game; see `base.Game`.
 
   Attributes:
     deck: All cards, ascending.
@@ -96,18 +74,17 @@ class HoldemSubgameGame(pyspiel.Game):
     turns: The possible next events, in words.
   """
 
-  game_type = _GAME_TYPE
+  game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
   defaults = _DEFAULTS
   board_sizes = _BOARD_SIZES
 
   def __init__(self, params: dict[str, Any] | None = None):
-    """Raises ValueError for parameters other than those in the module's docstring."""
     params = {**self.defaults, **(params or {})}
     deck = cards.parse_deck(params.get("deck", _DEFAULTS["deck"]))
     board = cards.parse_board(params["board"], self.board_sizes, deck)
     to_come = cards.BOARD_SIZE - len(board)
     bets = betting.parse_bets(params["bets"], to_come + 1)
-    public_states = betting.betting_states(params["pot"], params["stack"], bets)
+    public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"])
     ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
     self.deck, self.board, self.cards_to_come = deck, board, to_come
     self.ranges, self.disjoint = ranges, disjoint
@@ -117,34 +94,22 @@ class HoldemSubgameGame(pyspiel.Game):
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
     most = max(abs(state.constant) + float(can_win) * state.stake for state in public_states)
     hands = max(len(hands.names) for hands in ranges)
-    info = pyspiel.GameInfo(
-      num_distinct_actions=betting.num_actions(bets),
-      max_chance_outcomes=max(hands, deck[-1] + 1) if to_come else hands,
-      num_players=NUM_PLAYERS,
-      min_utility=-most,
-      max_utility=most,
-      utility_sum=0.0,
-      max_game_length=max(betting.num_moves(state.line) for state in public_states),
+    super().__init__(
+      params,
+      actions=betting.num_actions(bets),
+      outcomes=max(hands, deck[-1] + 1) if to_come else hands,
+      length=max(betting.num_moves(state.line) for state in public_states),
+      most=most,
     )
-    super().__init__(self.game_type, info, params)
-    self.header = f"{cards.card_names(board)} pot {params['pot']} stack {params['stack']}"
+    self.unit = params["unit"]
+    pot, stack = (betting.amount_text(params[name], params["unit"]) for name in ("pot", "stack"))
+    self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
     self.turns = ("deal p0", "deal p1", "p0 to act", "p1 to act", *["deal card"] * bool(to_come), "end")
     self._first_weights = ranges[0].weights * (disjoint @ ranges[1].weights)
-
-  def new_initial_state(self) -> "HoldemSubgameState":
-    """The state before the deal."""
-    return HoldemSubgameState(self)
 
   def max_chance_nodes_in_history(self) -> int:
     """A deal to each player and the cards to come; OpenSpiel's default is the number of decisions."""
     return NUM_PLAYERS + self.cards_to_come
-
-  def make_py_observer(self, iig_obs_type=None, params=None) -> "HoldemSubgameObserver":
-    """An observer; the default is the observation, without perfect recall."""
-    if params:
-      raise ValueError(f"{self.get_type().short_name} takes no observation parameters, got {params}")
-    default = pyspiel.IIGObservationType(perfect_recall=False)
-    return HoldemSubgameObserver(self, iig_obs_type or default)
 
   def deal_weights(self, hands: tuple[int, ...]) -> np.ndarray:
     """float64[H0], or [H1] after player 0's hand: unnormalised probabilities of the deal.
@@ -195,6 +160,7 @@ class HoldemSubgameGame(pyspiel.Game):
       "types": (first.names, second.names),
       "weights": (first.weights, second.weights),
       "cards": (first.cards, second.cards),
+      "spent": np.array([state.spent for state in states]) / self.unit,
     }
     if self.cards_to_come:
       return StreetsForm(
@@ -214,8 +180,8 @@ class HoldemSubgameGame(pyspiel.Game):
     )
 
 
-class HoldemSubgameState(pyspiel.State):
-  """A history: the cards dealt and the place in the betting tree.
+class HoldemSubgameState(base.State):
+  """A history: the cards dealt and the place in the betting tree; see `base.State`.
 
   Attributes:
     hands: Indices, in the game's ranges, of the hands dealt so far.
@@ -281,15 +247,12 @@ class HoldemSubgameState(pyspiel.State):
     }
 
   def current_player(self) -> int:
-    """The player to act: chance until both hands are dealt and where a public card comes."""
-    return self.public_state.player if self._dealt else pyspiel.PlayerId.CHANCE
+    return self.public_state.player if self._dealt else CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
-    """The actions of the player to act, ascending."""
     return list(self.public_state.children)
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
-    """The hands or public cards that can be dealt next with their probabilities."""
     if self._dealt:
       live = self.live_cards()
       return [(card, 1 / len(live)) for card in live]
@@ -320,29 +283,22 @@ class HoldemSubgameState(pyspiel.State):
   def _action_to_string(self, player: int, action: int) -> str:
     """An action in words, "Deal AsKd", "Deal 2c" or "Raise to 800"."""
     game = self.get_game()
-    if player == pyspiel.PlayerId.CHANCE:
+    if player == CHANCE:
       dealt = cards.card_names([action]) if self._dealt else game.ranges[len(self.hands)].names[action]
       return f"Deal {dealt}"
     return game.public_states[self.public_state.children[action]].label
 
-  def is_terminal(self) -> bool:
-    """True once the betting is over."""
-    return self.current_player() == betting.TERMINAL
-
-  def returns(self) -> list[float]:
-    """The chips that each player won since the hand began, zeros before the end."""
-    if not self.is_terminal():
-      return [0.0, 0.0]
+  def won(self) -> float:
+    """The chips that player 0 won since the hand began."""
     game = self.get_game()
     held = [hands.cards[hand].tolist() for hands, hand in zip(game.ranges, self.hands, strict=True)]
     first, second = cards.strength(game.board + self.runout, held).tolist()
     end = self.public_state
-    won = end.constant + end.stake * ((first > second) - (first < second))
-    return [won, 0.0 - won]  # -won would be -0.0 after a tie
+    return end.constant + end.stake * ((first > second) - (first < second))
 
   def __str__(self) -> str:
     """Both hands and all that is public."""
     return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 
-pyspiel.register_game(_GAME_TYPE, HoldemSubgameGame)
+base.register(HoldemSubgameGame, HoldemSubgameState, HoldemSubgameObserver)

@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-FROM_PRESET = "preset"
-TURNS_FROM_PRESET = -1
+FROM_PRESET = ("preset", -1)  # texts, and numbers
 MAX_NODES = 1000
 MAX_ACTIONS = 1_000_000  # positions of all stones, one action each
 
@@ -68,13 +67,7 @@ def parse_chase(params: Mapping[str, Any]) -> Chase:
   Raises:
     ValueError: A value is not allowed; the message names it and the rule.
   """
-  preset = params["preset"]
-  if preset not in PRESETS:
-    raise ValueError(f"preset={preset!r}: must be one of {', '.join(map(repr, PRESETS))}")
-  given = {
-    name: params[name] for name in PRESETS[preset] if params[name] not in (FROM_PRESET, TURNS_FROM_PRESET)
-  }
-  chosen = {**PRESETS[preset], **given}
+  chosen = with_preset(params, PRESETS)
   for name, allowed in _CHOICES.items():
     if chosen[name] not in allowed:
       raise ValueError(f"{name}={chosen[name]!r}: must be one of {', '.join(map(repr, allowed))}")
@@ -96,31 +89,21 @@ def parse_chase(params: Mapping[str, Any]) -> Chase:
   )
 
 
+def with_preset(params: Mapping[str, Any], presets: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+  """The values of the preset, with those that override it; ValueError for an unknown preset."""
+  preset = params["preset"]
+  if preset not in presets:
+    raise ValueError(f"preset={preset!r}: must be one of {', '.join(map(repr, presets))}")
+  return {name: own if params[name] in FROM_PRESET else params[name] for name, own in presets[preset].items()}
+
+
 def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
   """Each node's neighbours in the graph with edges "0-1 1-2"; nodes are 0 to the largest named.
 
   Raises:
     ValueError: An edge is not two different nodes or stands twice, or the graph is not connected.
   """
-  edges = []
-  for token in text.split():
-    if not re.fullmatch(r"\d{1,6}-\d{1,6}", token):
-      raise ValueError(f"edges={text!r}: {token!r} is not an edge; write two nodes as '0-1'")
-    first, second = map(int, token.split("-"))
-    edge = (min(first, second), max(first, second))
-    if first == second:
-      raise ValueError(f"edges={text!r}: {token!r} joins a node to itself")
-    if edge in edges:
-      raise ValueError(f"edges={text!r}: {token!r} stands twice")
-    if edge[1] >= MAX_NODES:
-      raise ValueError(f"edges={text!r}: {token!r} has a node above {MAX_NODES - 1}, the largest allowed")
-    edges.append(edge)
-  if not edges:
-    raise ValueError(f"edges={text!r}: at least one edge is needed, such as '0-1'")
-  near: list[list[int]] = [[] for _ in range(1 + max(second for _, second in edges))]
-  for first, second in edges:
-    near[first].append(second)
-    near[second].append(first)
+  near = neighbours(text, re.compile("-"), "stands twice")
   reached, frontier = {0}, [0]
   while frontier:
     new = set(near[frontier.pop()]) - reached
@@ -128,7 +111,39 @@ def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
     frontier += new
   if cut_off := sorted(set(range(len(near))) - reached):
     raise ValueError(f"edges={text!r}: not connected, there is no way from node 0 to node {cut_off[0]}")
-  return tuple(tuple(sorted(nodes)) for nodes in near)
+  return near
+
+
+def neighbours(text: str, signs: re.Pattern, twice: str) -> tuple[tuple[int, ...], ...]:
+  """The nodes that edges "0-1 1>2" lead to from each node, ascending; nodes are 0 to the largest named.
+
+  Args:
+    text: the edges.
+    signs: between the nodes of an edge; one other than "-" makes it lead one way only.
+    twice: what is wrong with an edge that leads where another does.
+
+  Raises:
+    ValueError: there is no edge, or one is not two different nodes or leads where another does.
+  """
+  edges: list[tuple[int, int]] = []
+  for token in text.split():
+    if not re.fullmatch(rf"\d{{1,6}}({signs.pattern})\d{{1,6}}", token):
+      ways = " or ".join(repr(f"0{sign}1") for sign in signs.pattern.split("|"))
+      raise ValueError(f"edges={text!r}: {token!r} is not an edge; write two nodes as {ways}")
+    first, second = map(int, signs.split(token))
+    if first == second:
+      raise ValueError(f"edges={text!r}: {token!r} joins a node to itself")
+    new = [(first, second), (second, first)] if "-" in token else [(first, second)]
+    if set(new) & set(edges):
+      raise ValueError(f"edges={text!r}: {token!r} {twice}")
+    if max(first, second) >= MAX_NODES:
+      raise ValueError(f"edges={text!r}: {token!r} has a node above {MAX_NODES - 1}, the largest allowed")
+    edges += new
+  if not edges:
+    raise ValueError(f"edges={text!r}: at least one edge is needed, such as '0-1'")
+  return tuple(
+    tuple(sorted(b for a, b in edges if a == node)) for node in range(1 + max(max(edge) for edge in edges))
+  )
 
 
 def parse_start(text: str, nodes: int, runner: str, piece: str) -> tuple[int, tuple[int, ...]]:
@@ -160,6 +175,11 @@ def digits(number: int, nodes: int, pieces: int) -> tuple[int, ...]:
     number, node = divmod(number, nodes)
     found.append(node)
   return tuple(reversed(found))
+
+
+def text_of(position: tuple[int, ...]) -> str:
+  """The nodes of a position, "1/9"."""
+  return "/".join(map(str, position))
 
 
 def number_of(position: tuple[int, ...], nodes: int) -> int:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from . import graphs
 
-GOAL_FROM_PRESET = -1
 FAR = 10**6  # the distance between nodes that no way joins
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -58,15 +57,7 @@ def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
   Raises:
     ValueError: A value is not allowed; the message names it and the rule.
   """
-  preset = params["preset"]
-  if preset not in PRESETS:
-    raise ValueError(f"preset={preset!r}: must be one of {', '.join(map(repr, PRESETS))}")
-  given = {
-    name: params[name]
-    for name in PRESETS[preset]
-    if params[name] not in (graphs.FROM_PRESET, GOAL_FROM_PRESET)
-  }
-  chosen = {**PRESETS[preset], **given}
+  chosen = graphs.with_preset(params, PRESETS)
   for name, least in (("turns", 1), ("sight", 0)):
     if params[name] < least:
       raise ValueError(f"{name}={params[name]}: must be at least {least}")
@@ -84,30 +75,9 @@ def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
 
 
 def parse_ways(text: str) -> tuple[tuple[int, ...], ...]:
-  """The targets of each node in the graph with edges "0-1 1>2"; nodes are 0 to the largest named.
-
-  Raises:
-    ValueError: An edge is not two different nodes, or leads where another does.
-  """
-  edges: list[tuple[int, int]] = []
-  for token in text.split():
-    if not re.fullmatch(r"\d{1,6}[->]\d{1,6}", token):
-      raise ValueError(f"edges={text!r}: {token!r} is not an edge; write two nodes as '0-1' or '0>1'")
-    first, second = map(int, re.split("[->]", token))
-    if first == second:
-      raise ValueError(f"edges={text!r}: {token!r} joins a node to itself")
-    new = [(first, second), (second, first)] if "-" in token else [(first, second)]
-    if set(new) & set(edges):
-      raise ValueError(f"edges={text!r}: {token!r} leads where another edge does")
-    if max(first, second) >= graphs.MAX_NODES:
-      raise ValueError(
-        f"edges={text!r}: {token!r} has a node above {graphs.MAX_NODES - 1}, the largest allowed"
-      )
-    edges += new
-  if not edges:
-    raise ValueError(f"edges={text!r}: at least one edge is needed, such as '0-1'")
-  nodes = range(1 + max(max(edge) for edge in edges))
-  return tuple(tuple(sorted(b for a, b in edges if a == node)) or (node,) for node in nodes)
+  """The same as `graphs.neighbours` for edges "0-1 1>2"; a node without a way out leads to itself."""
+  found = graphs.neighbours(text, re.compile("-|>"), "leads where another edge does")
+  return tuple(nodes or (node,) for node, nodes in enumerate(found))
 
 
 def _distances(ways: tuple[tuple[int, ...], ...], start: int) -> tuple[int, ...]:

@@ -29,6 +29,6 @@ from ps_cfr_spiel.abstraction.maps import (
   to_arrays,
   unbind,
 )
-from ps_cfr_spiel.abstraction.partitions import Partition, as_sets
+from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, roomy_sets
 from ps_cfr_spiel.abstraction.public_clusters import board_distances, public_clusters, spread
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.abstraction.public_clusters import draw
 from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 from ps_cfr_spiel.arguments import check_count
 
@@ -118,16 +119,12 @@ def _nearest(rows: np.ndarray, means: np.ndarray, distance: Distance) -> tuple[n
 
 def _begin(rows, weight, count: int, distance: Distance, generator: np.random.Generator) -> np.ndarray:
   """[K, D]: rows drawn one after the other, by weight times distance to those that were drawn before."""
-  chosen = [int(generator.choice(len(rows), p=weight / weight.sum()))]
+  chosen = [draw(generator, weight, [])]
   nearest = np.full(len(rows), np.inf)
   for _ in range(count - 1):
     nearest = np.minimum(nearest, distance(rows, rows[chosen[-1:]])[:, 0])
     nearest[chosen] = 0
-    share = nearest * weight
-    if not share.sum() > 0:
-      share = np.ones(len(rows))
-      share[chosen] = 0
-    chosen.append(int(generator.choice(len(rows), p=share / share.sum())))
+    chosen.append(draw(generator, nearest * weight, chosen))
   return rows[chosen]
 
 

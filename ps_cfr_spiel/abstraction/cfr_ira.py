@@ -21,10 +21,10 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
+from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, roomy_sets, split
 from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
 from ps_cfr_spiel.arguments import check_count, check_flag, check_number
-from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState
+from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import PublicTree, Sets, column_of, tables_of
 
@@ -80,7 +80,7 @@ class IRAState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-  """What a run does not change; see `CFRPlusIRASolver`.
+  """The constants of a run; see `CFRPlusIRASolver`.
 
   Attributes:
     tree: the game, on the host.
@@ -109,7 +109,9 @@ class Setting:
 def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
   """For each player float64[slots]: the range of utilities that may follow each infostate."""
   found = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
-  for decision, spread in zip(tree.names.decisions, tree.names.spreads(), strict=True):
+  for decision, spread in zip(
+    tree.names.decisions, tree.names.source.spreads(tree.names.decisions), strict=True
+  ):
     found[decision.player][decision.block][decision.row] = spread
   first, second = (
     np.concatenate([np.zeros(0), *(x.ravel() for x in player.join([block[None] for block in blocks]))])
@@ -120,8 +122,7 @@ def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
 
 def device_sets(setting: Setting, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
   """Both players' sets as the loop takes them; call it within `precision`."""
-  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(setting.tree.players, parts, strict=True))
-  return to_device((first, second), setting.dtype)
+  return to_device(roomy_sets(setting.tree.players, parts), setting.dtype)
 
 
 def init(setting: Setting, parts: tuple[Partition, Partition]) -> IRAState:
@@ -135,20 +136,20 @@ def init(setting: Setting, parts: tuple[Partition, Partition]) -> IRAState:
 
 
 def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
-  """A player's tables before anything was played, on the host."""
+  """A player's tables before the first iteration, on the host."""
   actions = [a for a, _, _ in setting.tree.players[player].bucket_shapes]
   sizes = room(setting.tree.players[player], parts)
   tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
   strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
   average, excess = (column_of(tables, setting.tree.players[player].types) for _ in range(2))
-  return PlayerState(tuple(strategy), average, excess, tuple(regrets))
+  return PlayerState(tuple(strategy), averages.Sum(average, excess), tuple(regrets))
 
 
 _turn = jit(static_argnames=("player", "rule"))(cfr.take_turn)
 
 
 def run(setting: Setting, state: IRAState, iterations: int) -> IRAState:
-  """The state some rounds later; call it within `precision`."""
+  """The state after further rounds; call it within `precision`."""
   state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
   sets = device_sets(setting, state.parts)
   for _ in range(iterations):
@@ -164,7 +165,7 @@ def run(setting: Setting, state: IRAState, iterations: int) -> IRAState:
 def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player: int) -> IRAState:
   """One player's turn and the splits that follow it (Algorithm 6, one pass of the loop)."""
   how, turn = setting.refinement, 2 * int(state.iteration) + player + 1
-  since = 1 << (turn.bit_length() - 1)  # when what is tracked was sampled
+  since = 1 << (turn.bit_length() - 1)  # the turn of the last sample of tracked infostates
   rng = np.random.default_rng((setting.seed, turn))
   tracked, summed = np.array(state.tracked), np.array(state.summed)
   (hot,) = sample(rng, state.parts[player : player + 1], how.heuristic)
@@ -190,7 +191,6 @@ def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], playe
     for i in np.unique(tracked[tracked[:, 0] >= 0, 0]).tolist():
       bad = np.flatnonzero((tracked[:, 0] == i) & _too_slow(setting, i, tracked[:, 1], summed, turn, since))
       slots = tracked[bad, 1]
-      slots = slots[parts[i].sizes[parts[i].sets[slots]] > 1]
       _part(setting, parts, players, i, slots, np.arange(len(slots)))
       tracked[bad] = -1
   same = all(new is old for new, old in zip(parts, state.parts, strict=True))
@@ -199,14 +199,14 @@ def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], playe
 
 
 def _too_slow(setting: Setting, player: int, slots: np.ndarray, summed: np.ndarray, turn: int, since: int):
-  """bool[bound]: whose mean regret since they were sampled is above the bound, taken as this player's."""
+  """bool[bound]: whether the mean regret since sampling is above the bound, for slots of this player."""
   slots = np.clip(slots, 0, len(setting.spread[player]) - 1)
   low = setting.spread[player][slots] * np.sqrt(setting.actions[player][slots]) / (100 * np.sqrt(turn))
   return summed.max(1, initial=0) / (turn - since) > low
 
 
 def _part(setting: Setting, parts: list, players: list, player: int, slots: np.ndarray, groups: np.ndarray):
-  """Splits a player's sets, and clears what the split clears, in the two lists."""
+  """Split a player's sets, and settle their tables, in the two lists."""
   if not len(slots):
     return
   parts[player], moves = split(parts[player], slots, groups)
@@ -236,7 +236,6 @@ def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition
 
   return PlayerState(
     settled(state.strategy, blank.strategy),
-    column(state.average, blank.average),
-    column(state.excess, blank.excess),
+    averages.Sum(*map(column, state.average, blank.average)),
     settled(state.rule, blank.rule),
   )

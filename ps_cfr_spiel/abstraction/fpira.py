@@ -20,13 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
+from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, roomy_sets, split
 from ps_cfr_spiel.cfr import Blocks, in_blocks, respond, row_reach
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
   PublicTree,
-  Sets,
   collapse,
   expand,
   max_actions,
@@ -78,12 +77,6 @@ def init(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> FP
   return to_device(FPIRAState(np.zeros((), np.int32), (averages[0], averages[1]), parts), dtype)
 
 
-def device_sets(tree: PublicTree, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
-  """Both players' sets, on the host, with room for more."""
-  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(tree.players, parts, strict=True))
-  return first, second
-
-
 def run(tree: PublicTree, device: PublicTree, state: FPIRAState, iterations: int, scale: float) -> FPIRAState:
   """The state after further rounds; call it within `precision`.
 
@@ -102,19 +95,17 @@ def run(tree: PublicTree, device: PublicTree, state: FPIRAState, iterations: int
   return state
 
 
-def _take_turn(
-  tree: PublicTree, device: PublicTree, state: FPIRAState, player: int, scale: float
-) -> FPIRAState:
+def _take_turn(tree: PublicTree, device: PublicTree, state: FPIRAState, player: int, scale: float):
   """One pass of Algorithm 1's loop; nothing for a player who never acts."""
   if not tree.players[player].block_shapes:
     return state
-  sets = device_sets(tree, state.parts)
+  sets = roomy_sets(tree.players, state.parts)
   best = _best(device, sets, state.averages, 1e-12 * scale, player=player)
   parts, average = state.parts[player], state.averages[player]
   acting = np.concatenate([np.zeros(0, bool), *(np.asarray(x).ravel() for x in best.acts)])
   slots = np.flatnonzero(acting)
   action = entries([np.asarray(x) for x in best.choice], slots, 0.0).argmax(1)
-  # Algorithm 3: what is prescribed must be possible in the abstraction. All parts keep the average.
+  # Algorithm 3: the abstraction must allow the prescribed strategy. All parts keep the average.
   low, high = np.full(parts.count, np.inf), np.full(parts.count, -np.inf)
   np.minimum.at(low, parts.sets[slots], action)
   np.maximum.at(high, parts.sets[slots], action)
@@ -126,7 +117,7 @@ def _take_turn(
   if float(found.difference) > ZERO * scale:  # Algorithm 4
     shared = parts.sizes[parts.sets[slots]] > 1
     parts, average = _part(tree, player, parts, average, slots[shared], np.arange(shared.sum()))
-    # What is not visited stays as it was.
+    # Infostates that are not visited stay unchanged.
     average = _with(parts, average, slots, entries([np.asarray(x) for x in found.exact], slots, 0.0))
   else:
     average = tuple(found.merged)
@@ -136,7 +127,7 @@ def _take_turn(
 
 
 def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Array], slots, groups):
-  """Splits a player's sets; the parts keep the average of the set."""
+  """Split a player's sets; the parts keep the average of the set."""
   if not len(slots):
     return parts, tuple(average)
   parts, moves = split(parts, slots, groups)

@@ -55,11 +55,7 @@ class Loss:
     return self.nash_conv / 2
 
   def members(self, player: int, number: int) -> list[str]:
-    """The infostates of a set, in alphabetical order.
-
-    Raises:
-      ValueError: there is no such player or set.
-    """
+    """The infostates of a set, in alphabetical order; ValueError for an unknown player or set."""
     count = self.abstraction.counts[check_player(player)]
     if not is_integer(number) or not 0 <= number < count:
       raise ValueError(f"Player {player} has the sets 0 to {count - 1}, got {number!r}.")
@@ -68,13 +64,8 @@ class Loss:
   def worst(self, count: int = 10) -> list[tuple[int, int, int, float]]:
     """The sets that cost most: (player, set, members, share), the largest share first."""
     check_count("count", count, 1)
-    found = [
-      (i, n, int(size), float(share))
-      for i in (0, 1)
-      for n, (size, share) in enumerate(
-        zip(np.bincount(self.abstraction.sets[i]), self.shares[i], strict=True)
-      )
-    ]
+    sizes = [np.bincount(sets).tolist() for sets in self.abstraction.sets]
+    found = [(i, n, sizes[i][n], share) for i in (0, 1) for n, share in enumerate(self.shares[i].tolist())]
     return sorted(found, key=lambda entry: -entry[3])[:count]
 
   def summary(self) -> str:
@@ -129,14 +120,8 @@ def abstraction_loss(
     gains.append(float(found[i][0]))
     shares.append(share)
     regrets.append(regret)
-  first, second = (tuple(name for name, _, _ in alphabetical(tree, i)) for i in (0, 1))
-  return Loss(
-    abstraction,
-    (first, second),
-    (gains[0], gains[1]),
-    (shares[0], shares[1]),
-    (regrets[0], regrets[1]),
-  )
+  names: Any = tuple(tuple(name for name, _, _ in alphabetical(tree, i)) for i in (0, 1))
+  return Loss(abstraction, names, (gains[0], gains[1]), (shares[0], shares[1]), (regrets[0], regrets[1]))
 
 
 @jit()

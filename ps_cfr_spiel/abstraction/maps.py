@@ -16,14 +16,13 @@ import pyspiel
 from ps_cfr_spiel.abstraction.partitions import Partition
 from ps_cfr_spiel.arguments import check_flag
 from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import Stored
-from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, ranks, slot_starts
+from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, check_zero_sum, ranks, slot_starts
 
-Key = Callable[
-  [str, int], Hashable
-]  # (information state string, player) -> infostates with equal keys are one
+Key = Callable[[str, int], Hashable]  # of an information state string and the player; equal keys are one set
 PRESETS = ("observation", "initial", "identity")
 
 
@@ -33,7 +32,7 @@ class Abstraction:
 
   Attributes:
     game: `str(game)`.
-    key: what it was made from, for people.
+    key: its origin, as text.
     sets: for each player int32[I], the number of each decision infostate's set, 0, 1, ...; infostates in the
       alphabetical order of their strings.
     origin: for each player int32[sets], the set of the first abstraction from which each set was split.
@@ -76,8 +75,8 @@ class Abstraction:
 
   @property
   def size(self) -> str:
-    """Its sets beside the infostates, for people."""
-    share = self.count / max(self.infostates, 1)  # nobody may decide
+    """The number of sets beside that of infostates, as text."""
+    share = self.count / max(self.infostates, 1)  # a game may have no decisions
     return f"{self.count:,} sets of {self.infostates:,} infostates ({share:.1%})"
 
   def summary(self) -> str:
@@ -95,15 +94,16 @@ class Abstraction:
 
 
 def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **options: Any) -> Abstraction:
-  """Joins infostates of a player that have equal keys.
+  """Join infostates of a player that have equal keys.
 
   Args:
     game: any game that `build_tree` takes.
     key: a function of the information state string and the player, or one of "observation" (OpenSpiel's
-      observation string and the legal actions: what the player sees now), "initial" (only the numbers of own
-      earlier decisions and of actions: Čermák et al. 2020, Section 4.1.1) and "identity" (joins nothing).
-    by_order: whether infostates with other actions, but as many, may be joined, the first action of one with
-      the first of the other and so on. "initial" always does.
+      observation string and the legal actions: the present view of the player), "initial" (only the numbers
+      of own earlier decisions and of actions: Čermák et al. 2020, Section 4.1.1) and "identity" (joins
+      nothing).
+    by_order: whether infostates with other actions, but the same number of them, may be joined, the first
+      action of one with the first of the other and so on. "initial" always does.
     **options: of `build_tree`.
 
   Returns:
@@ -119,11 +119,9 @@ def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **optio
 def abstract_tree(
   tree: PublicTree, game: pyspiel.Game, key: Key | str | Abstraction, by_order: bool = False
 ) -> Abstraction:
-  """`abstract` for a compiled game, or the given abstraction if it is one of this game.
-
-  Raises:
-    ValueError: as `abstract`, or an abstraction of another game.
-  """
+  """`abstract` for a compiled game, or the given abstraction; ValueError for one of another game."""
+  check_zero_sum(tree, "abstractions")
+  game = sequential(game)
   if isinstance(key, Abstraction):
     if key.game != str(game):
       raise ValueError(f"The abstraction is one of {key.game}, not of {game}.")
@@ -200,11 +198,7 @@ def _slots(tree: PublicTree, player: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bind(tree: PublicTree, abstraction: Abstraction) -> tuple[Partition, Partition]:
-  """An abstraction laid out for a tree of its game.
-
-  Raises:
-    ValueError: it is no abstraction, or one of another game, or joins what no set may hold.
-  """
+  """An abstraction laid out for a tree of its game; ValueError for another game's, or invalid sets."""
   if not isinstance(abstraction, Abstraction):
     raise ValueError(f"Expected an Abstraction, such as abstract makes, got {abstraction!r}.")
   if abstraction.game != tree.names.game:

@@ -56,10 +56,17 @@ def room(tree: PlayerTree, parts: Partition) -> list[int]:
   return [min(m, max(ROOM, 1 << int(n).bit_length())) for m, n in zip(most, needed, strict=True)]
 
 
-def as_sets(tree: PlayerTree, parts: Partition, columns: Sequence[int]) -> Sets:
-  """A partition as arrays for the solver's loop, on the host; `columns` is K of each bucket."""
+def roomy_sets(players: Sequence[PlayerTree], parts: Sequence[Partition]) -> tuple[Sets, Sets]:
+  """Both players' sets as arrays for the solver's loop, on the host, with room for more."""
+  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(players, parts, strict=True))
+  return first, second
+
+
+def as_sets(tree: PlayerTree, parts: Partition, columns: Sequence[int] | None = None) -> Sets:
+  """A partition as arrays for the loop, on the host; `columns` is K of each bucket, by default the least."""
   column = np.where(parts.sets >= 0, np.append(parts.column, 0)[parts.sets], 0)
-  return Sets.create(tree, slot_tables(tree, column), columns)
+  sizes = parts.columns(len(tree.buckets)).tolist() if columns is None else columns
+  return Sets.create(tree, slot_tables(tree, column), sizes)
 
 
 def entries(tables: Sequence[np.ndarray], slots: np.ndarray, fill: float) -> np.ndarray:
@@ -75,17 +82,10 @@ def entries(tables: Sequence[np.ndarray], slots: np.ndarray, fill: float) -> np.
 
 
 def split(parts: Partition, slots: np.ndarray, groups: np.ndarray) -> tuple[Partition, np.ndarray]:
-  """Moves infostates out of their sets, those of one set and one group into one new set.
+  """Move infostates, at `slots` int[n], out of their sets, those of one set and group into a new one.
 
-  A set all of whose members are to move keeps those of its first group.
-
-  Args:
-    parts: the sets.
-    slots: int[n], infostates, each at most once.
-    groups: int[n].
-
-  Returns:
-    The refined sets, and int[new sets, 2]: from which set each was split, and its number.
+  A set all of whose members are to move keeps those of its first group. Returns the refined sets, and
+  int[new sets, 2]: for each the set from which it was split, and its number.
   """
   old = parts.sets[slots]
   pairs, member = np.unique(np.stack([old, groups]), axis=1, return_inverse=True)

@@ -13,16 +13,13 @@ ROUNDING = 1e-12  # relative; a point does not move for less
 
 
 def board_distances(transitions: np.ndarray) -> np.ndarray:
-  """How unlike boards are, from 0 to 1 (Brown et al. 2015, Algorithm 2).
+  """float64[M, M], from 0 to 1: how unlike boards are (Brown et al. 2015, Algorithm 2).
 
   With each row divided by its sum, this is 1 less the sum over buckets of the smaller of two entries, the
   total variation between the two rows: a metric, but for different boards at distance 0.
 
   Args:
     transitions: [M, B], how many private states of each board fall into each bucket, or their chance weight.
-
-  Returns:
-    float64[M, M].
 
   Raises:
     ValueError: entries are negative, or a board has no private state.
@@ -44,7 +41,7 @@ def spread(distances: np.ndarray, clusters: np.ndarray) -> float:
 def public_clusters(
   distances: np.ndarray, count: int, *, seed: int = 0, restarts: int = 10, sweeps: int = 100
 ) -> np.ndarray:
-  """Clusters points that only their distances describe (Brown et al. 2015, Algorithm 3, mended).
+  """Clusters points that only their distances describe (Brown et al. 2015, Algorithm 3, corrected).
 
   Begins as k-means++ does (Arthur and Vassilvitskii 2007). Then a point goes to the cluster whose points are
   least far from it in sum. The printed algorithm moves all points at once, and all of them end in the
@@ -83,15 +80,20 @@ def nearest_seed(distances: np.ndarray, count: int, generator: np.random.Generat
   chosen: list[int] = []
   weight = np.ones(len(distances))
   for _ in range(count):
-    if not weight.sum() > 0:  # the rest are copies of points that were drawn
-      weight = np.ones(len(distances))
-      weight[chosen] = 0
-    chosen.append(int(generator.choice(len(distances), p=weight / weight.sum())))
+    chosen.append(draw(generator, weight, chosen))
     weight = distances[:, chosen].min(1) ** 2
     weight[chosen] = 0
   clusters = distances[:, chosen].argmin(1).astype(np.int32)
   clusters[chosen] = np.arange(count)  # also where two of them are at distance 0
   return clusters
+
+
+def draw(generator: np.random.Generator, weight: np.ndarray, chosen: list[int]) -> int:
+  """A point drawn by weight [M]; where no weight is left, one of the others, copies of points `chosen`."""
+  if not weight.sum() > 0:
+    weight = np.ones(len(weight))
+    weight[chosen] = 0
+  return int(generator.choice(len(weight), p=weight / weight.sum()))
 
 
 def descend(distances: np.ndarray, clusters: np.ndarray, sweeps: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Where to split an abstraction: which infostates to look at, and which of them no longer belong together."""
+"""Choices of a split: the infostates to examine, and those of them that no longer belong together."""
 
 from collections.abc import Sequence
 
@@ -19,17 +19,10 @@ def without_largest(parts: Partition, slots: np.ndarray, groups: np.ndarray) -> 
 
 
 def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int) -> list[np.ndarray]:
-  """Some infostates that are not alone in their sets (Čermák, Lisý and Bošanský 2020, Algorithm 8).
+  """For each partition, slots of infostates that are not alone in their sets, `most` in all.
 
-  Random sets are taken with all their members, the last of them with some.
-
-  Args:
-    rng: for the choice.
-    parts: partitions that are sampled together.
-    most: how many to choose; all, if there are no more.
-
-  Returns:
-    For each partition the slots chosen.
+  Random sets are taken with all their members, the last of them with some (Čermák, Lisý and Bošanský 2020,
+  Algorithm 8).
   """
   shared = [np.flatnonzero((p.sets >= 0) & (np.append(p.sizes, 0)[p.sets] > 1)) for p in parts]
   starts = np.cumsum([0, *(p.count for p in parts)])
@@ -43,16 +36,13 @@ def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int) -> l
 
 
 def disagreement(regrets: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
-  """Groups infostates by the actions that are best for them (Čermák et al. 2020, Algorithm 10).
+  """int[n]: equal numbers for infostates with the same best actions (Čermák et al. 2020, Algorithm 10).
 
   Negative regrets count as zero: where no action would have been better, all are equally good.
 
   Args:
     regrets: [n, A], minus infinity where an infostate has fewer actions.
     tolerance: [n], how far from the largest regret an action is still among the best.
-
-  Returns:
-    int[n], equal for infostates with the same actions among the best.
   """
   shown = np.where(np.isfinite(regrets), np.maximum(regrets, 0), -np.inf)
   best = shown >= shown.max(1, keepdims=True) - tolerance[:, None]

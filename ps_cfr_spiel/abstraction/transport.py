@@ -13,15 +13,9 @@ ABREAST = 2048  # pairs of distributions, few enough for what is carried between
 
 
 def line_distances(points: np.ndarray, others: np.ndarray, places: np.ndarray) -> np.ndarray:
-  """The distance between distributions on places along a line: the area between their cumulative sums.
+  """float64[N, K]: the distance between distributions float[N, B] and float[K, B], rows of equal sum.
 
-  Args:
-    points: float[N, B], rows of equal sum.
-    others: float[K, B].
-    places: float[B], ascending.
-
-  Returns:
-    float64[N, K].
+  They lie on places float[B] along a line, ascending: it is the area between their cumulative sums.
   """
   gaps = np.diff(places)
   first, second = (np.cumsum(x, 1)[:, :-1] * gaps for x in (points, others))
@@ -31,7 +25,7 @@ def line_distances(points: np.ndarray, others: np.ndarray, places: np.ndarray) -
 def greedy_distances(
   points: np.ndarray, others: np.ndarray, ground: np.ndarray, dtype: str = "float64"
 ) -> np.ndarray:
-  """What a greedy plan costs, which is never less than the distance (Ganzfried and Sandholm 2014).
+  """float64[N, K]: the cost of a greedy plan, never less than the distance (Ganzfried and Sandholm 2014).
 
   Each bucket of a point, one after the other, takes what it can from the nearest bucket of the other
   distribution; then each takes from the second nearest, and so on. The published listing empties a source
@@ -43,9 +37,6 @@ def greedy_distances(
     others: float[K, B].
     ground: float[B, B], the distance from a bucket of a point to one of the others.
     dtype: of the arithmetic, "float32" or "float64".
-
-  Returns:
-    float64[N, K].
   """
   points, others, ground = (np.asarray(x, dtype) for x in (points, others, ground))
   pairs, found = len(points) * len(others), []

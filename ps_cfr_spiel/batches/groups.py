@@ -27,6 +27,7 @@ from ps_cfr_spiel.tree import (
   NativeLeaves,
   PlayerTree,
   PublicTree,
+  check_zero_sum,
   pad_types,
   padded_size,
   why_unavailable,
@@ -64,18 +65,7 @@ class Group(NamedTuple):
 def groups(
   items: Sequence[Situation | pyspiel.Game], leaves: str, hands: str, dtype: str, room: int
 ) -> list[Group]:
-  """All situations, in groups.
-
-  Args:
-    items: rivers and other games.
-    leaves: leaf evaluator; for rivers one of `LEAVES`, for games as in `build_tree`.
-    hands: of rivers, one of `HANDS`: all hands on the board, or those in a player's range alone.
-    dtype: "float32" or "float64".
-    room: spots of each stack.
-
-  Raises:
-    ValueError: an evaluator is not available, or a game cannot be compiled.
-  """
+  """All situations, in groups, each a stack with `room` for spots; other arguments as for `solve_batch`."""
   rivers = [(k, item) for k, item in enumerate(items) if isinstance(item, Situation)]
   games = [(k, item) for k, item in enumerate(items) if not isinstance(item, Situation)]
   return [*_rivers(rivers, leaves, hands, dtype, room), *_games(games, leaves, dtype, room)]
@@ -93,6 +83,7 @@ def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, r
   alike: dict[Any, list[tuple[int, tuple[int, int], PublicTree]]] = defaultdict(list)
   for k, game in items:
     tree = build_tree(game, leaves)
+    check_zero_sum(tree, "batches")
     first, second = tree.players
     padded = pad_types(tree).tree
     alike[_structure(padded)].append((k, (first.types, second.types), padded))
@@ -158,17 +149,22 @@ def _stack_rivers(
   hands = [
     np.where(gone[..., None], DEAD, cards.ALL_HANDS[own]) for own, gone in zip(numbers, dead, strict=True)
   ]
-  # Dead hands never count, so any strength and reach will do; use the last hand's.
+  # Dead hands never count, so any strength and range will do; use the last hand's.
   ranks = [strengths(boards, cards.ALL_HANDS[own]) for own in numbers]
   form = BoardTypes(
     (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
   )
-  ranges, weights = zip(*(_ranges(rivers, numbers, dead, i) for i in (0, 1)), strict=True)
+  ranges, weights = zip(*(_ranges(rivers, numbers, i) for i in (0, 1)), strict=True)
   ends = [_ends(river.situation) for river in rivers]
   stake, constant = (np.array(x) for x in zip(*ends, strict=True))
   form, stake, constant, ranges, weights = _filled((form, stake, constant, ranges, weights), room)
   with precision(dtype):
-    evaluator: Any = _evaluator(leaves, types)(form, stake, constant, dtype)
+    few = types[0] * types[1] <= FEW_PAIRS or why_unavailable()
+    if leaves == "dense" or (leaves == "auto" and few):
+      # On the host the matrices would take longer than the solution.
+      evaluator: Any = _dense(*to_device((form, stake, constant), dtype))
+    else:
+      evaluator = to_device(NativeLeaves.create(form, stake, constant, 1.0), dtype)
     for i, own in enumerate(to_device([own[:, None] for own in ranges], dtype)):
       evaluator = RangedLeaves(evaluator, (own, own), i)
   return Group(
@@ -181,7 +177,7 @@ def _stack_rivers(
   )
 
 
-def _ranges(rivers, numbers, dead, player: int) -> tuple[np.ndarray, np.ndarray]:
+def _ranges(rivers, numbers, player: int) -> tuple[np.ndarray, np.ndarray]:
   """[N, H] twice: a player's ranges, of sum 1, and these over the probability that chance can deal the hands.
 
   The second makes the values of hands add up to the game's: value = sum of range x value / probability.
@@ -189,7 +185,7 @@ def _ranges(rivers, numbers, dead, player: int) -> tuple[np.ndarray, np.ndarray]
   both = np.stack([river.situation.ranges for river in rivers])
   both = both / both.sum(-1, keepdims=True)
   possible = (both[:, 0] * compatible(both[:, 1])).sum(-1, keepdims=True)
-  own = np.take_along_axis(both[:, player], numbers[player], -1) * ~dead[player]
+  own = np.take_along_axis(both[:, player], numbers[player], -1)
   return own, own / possible
 
 
@@ -212,23 +208,7 @@ def _decisions(river: Situation, types: tuple[int, int]) -> Players:
   return dataclasses.replace(first, types=types[0]), dataclasses.replace(second, types=types[1])
 
 
-def _evaluator(leaves: str, types: tuple[int, int]) -> Any:
-  """The function that makes all boards' evaluators on the device: `_native` or `_dense`."""
-  if leaves == "auto":
-    leaves = "dense" if types[0] * types[1] <= FEW_PAIRS or why_unavailable() else "native"
-  return {"native": _native, "dense": _dense}[leaves]
-
-
-def _native(form: BoardTypes, stake: np.ndarray, constant: np.ndarray, dtype: str) -> LeafEvaluator:
-  return to_device(NativeLeaves.create(form, stake, constant, 1.0), dtype)
-
-
-def _dense(form: BoardTypes, stake: np.ndarray, constant: np.ndarray, dtype: str) -> LeafEvaluator:
-  """Dense leaves, made on the device: on the host the matrices would take longer than the solution."""
-  return _matrices(*to_device((form, stake, constant), dtype))
-
-
 @jax.jit
 @jax.vmap
-def _matrices(form: BoardTypes, stake: Any, constant: Any) -> DenseLeaves:
+def _dense(form: BoardTypes, stake: Any, constant: Any) -> DenseLeaves:
   return DenseLeaves.create(form, stake, constant, 1.0)

@@ -17,9 +17,9 @@ FOUND = ("value", "best_response_0", "best_response_1", "exploitability", "perce
 def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   """Read the situations in a file, and each player's ranges as written.
 
-  CSV has a first line with names of `river_subgame`'s parameters: board, pot, stack, bets, ranges; only board
-  is required. JSON lines have an object with these fields in each line. Empty lines are skipped. Texts may
-  have commas and percents, as poker players write them.
+  CSV has a first line with the fields board, pot, stack (behind), bets, ranges; only board is required. JSON
+  lines have an object with these fields in each line. Empty lines are skipped. Texts may have commas and
+  percents, as poker players write them.
 
   Raises:
     OSError: the file cannot be read.
@@ -28,8 +28,12 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   reader = {CSV: _csv, **dict.fromkeys(JSON_LINES, _json)}.get(path.suffix.lower())
   if reader is None:
     raise ValueError(f"{path}: must end in {', '.join((CSV, *JSON_LINES))}, the known formats; rename it.")
+  try:
+    rows = list(reader(path))
+  except (csv.Error, UnicodeDecodeError) as error:
+    raise ValueError(f"{path}: {error}") from error
   situations, ranges = [], []
-  for line, given in _naming_the_file(path, reader(path)):
+  for line, given in rows:
     try:
       situations.append(from_words(plain(given)))
     except ValueError as error:
@@ -38,16 +42,6 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   if not situations:
     raise ValueError(f"{path}: the file has no situations; add at least one.")
   return situations, ranges
-
-
-def _naming_the_file(
-  path: Path, rows: Iterator[tuple[int, dict[str, Any]]]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-  """The same rows; an error in the text becomes a ValueError that names the file."""
-  try:
-    yield from rows
-  except (csv.Error, UnicodeDecodeError) as error:
-    raise ValueError(f"{path}: {error}") from error
 
 
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -87,7 +81,8 @@ def write_list(
     table = csv.writer(file)
     table.writerow([*FIELDS, *FOUND])
     for river, text, solution in zip(situations, ranges, found, strict=True):
-      given = (cards.card_names(river.board), river.pot, river.stack, river.bets, text)
+      behind = river.stack - river.pot // 2
+      given = (cards.card_names(river.board), river.pot, behind, river.bets, text)
       numbers = (solution.value, *solution.best_response, solution.exploitability)
       share = 100 * solution.exploitability / river.pot
       table.writerow([*given, *(f"{x:.6g}" for x in (*numbers, share)), solution.iterations])

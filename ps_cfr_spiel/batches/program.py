@@ -96,7 +96,7 @@ def solve_spots(
     skip: iterations left out of the average, at the start, as in `cfr.iterate`.
     every: iterations between two evaluations.
     rule: see `cfr.iterate`.
-    alternating: see `cfr.iterate`.
+    alternating: likewise.
     order: a name in `ORDERS`.
     mesh: of `local_mesh`.
 

@@ -4,7 +4,6 @@ A file holds a *chunk*, consecutive situations. `docs/batches.md` describes it.
 """
 
 import functools
-import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,10 +16,11 @@ from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.poker import Situation, cards
 from ps_cfr_spiel.policy import TreePolicy
 
-Pair = tuple[np.ndarray, np.ndarray]
-Strategies = tuple[list[np.ndarray], list[np.ndarray]]
+Pair = Sequence[np.ndarray]  # of each player
+Strategies = Sequence[list[np.ndarray]]
 Item: TypeAlias = Any  # a Situation, or a pyspiel.Game that is not a river
 
+ONE_EACH = ("value", "best_response", "exploitability", "iterations")  # of a `Solution`
 UNITS = {
   "number": "the situation's number, from 0",
   "value": "to player 0, in chips or the game's unit",
@@ -71,14 +71,7 @@ class Solutions(Sequence):
   def __init__(
     self, situations: Sequence[Any], read: Callable[[Any], Item], chunks: Sequence[Any], size: int
   ):
-    """The solutions that `solve_batch` found.
-
-    Args:
-      situations: as given.
-      read: from an element of `situations` to its `Item`.
-      chunks: for each its solutions, or its file.
-      size: situations in a chunk.
-    """
+    """Takes chunks of `size` situations, each its solutions or its file; `read` makes an `Item` of one."""
     self.situations = situations
     self._read, self._chunks, self._size = read, list(chunks), size
 
@@ -122,7 +115,7 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
   """The solutions of these situations, a whole file; `stamp` is the file's time of writing."""
   stored, n = storage.read(path), len(numbers)
   single = np.dtype(np.float32)
-  expected = {
+  expected: dict[str, Any] = {
     "number": ((n,), np.dtype(np.int64)),
     "value": ((n,), single),
     "best_response": ((n, 2), single),
@@ -142,18 +135,9 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
     hands = _numbered(arrays, f"hands.{number}")
     if arrays["number"][k] != number or len(values) != 2 or len(hands) not in (0, 2):
       raise ValueError(f"{path} is damaged: it lacks situation {number}.")
-    first, second = arrays["best_response"][k].tolist()
-    found.append(
-      Solution(
-        arrays["value"][k].item(),
-        (first, second),
-        arrays["exploitability"][k].item(),
-        arrays["iterations"][k].item(),
-        (values[0], values[1]),
-        (strategies[0], strategies[1]) if any(strategies) else None,
-        (hands[0], hands[1]) if hands else None,
-      )
-    )
+    value, best, mean, iterations = (arrays[name][k].tolist() for name in ONE_EACH)
+    kept = tuple(strategies) if any(strategies) else None
+    found.append(Solution(value, tuple(best), mean, iterations, tuple(values), kept, tuple(hands) or None))
   return found
 
 
@@ -168,29 +152,14 @@ def _numbered(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
 def write_chunk(
   path: Path, header: Mapping[str, Any], first: int, items: Sequence[Item], found: Sequence[Solution]
 ) -> None:
-  """Write a file, whole or not at all.
-
-  Args:
-    path: of the file.
-    header: the method, in JSON values.
-    first: the number of the first situation.
-    items: the situations.
-    found: their solutions.
-
-  Raises:
-    OSError: the file cannot be written.
-  """
+  """Write the solutions of consecutive situations, from number `first`; `header` describes the method."""
   arrays: dict[str, np.ndarray] = {
     "number": np.arange(first, first + len(items)),
-    "value": np.array([s.value for s in found], np.float32),
-    "best_response": np.array([s.best_response for s in found], np.float32),
-    "exploitability": np.array([s.exploitability for s in found], np.float32),
+    **{name: np.array([getattr(s, name) for s in found], np.float32) for name in ONE_EACH},
     "iterations": np.array([s.iterations for s in found], np.int32),
   }
-  if rivers := [item for item in items if isinstance(item, Situation)]:
-    together = len(rivers) == len(items)
-  else:
-    together = False
+  rivers = [item for item in items if isinstance(item, Situation)]
+  together = 0 < len(rivers) == len(items)
   if together:
     ranges = np.stack([item.ranges for item in rivers])
     arrays |= {
@@ -210,21 +179,3 @@ def write_chunk(
           arrays[f"hands.{number}.{i}"] = solution.hands[i].astype(np.int16)
   units = {name: text for name, text in UNITS.items() if name in arrays}
   storage.write(path, "batch", {**header, "arrays": units}, arrays)
-
-
-def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
-  """True if a file has the results of this chunk, False if there is no file.
-
-  Raises:
-    ValueError: the file holds something else.
-  """
-  if not path.exists():
-    return False
-  found = storage.read(path).header
-  if any(found.get(name) != json.loads(json.dumps(value)) for name, value in header.items()):
-    differ = next(name for name in header if found.get(name) != json.loads(json.dumps(header[name])))
-    raise ValueError(
-      f"{path} is of another batch: {differ} in its header is {found.get(differ)!r}, expected "
-      f"{header[differ]!r}. Use another folder, or delete this one."
-    )
-  return True

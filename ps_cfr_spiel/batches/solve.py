@@ -16,15 +16,16 @@ import pyspiel
 from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, is_number
+from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, check_target
 from ps_cfr_spiel.batches.groups import HANDS, Group, groups
 from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
-from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, made_alike, write_chunk
+from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.poker import RandomRivers, Situation, cards, from_words, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
+from ps_cfr_spiel.storage import made_alike
 from ps_cfr_spiel.tree import PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
@@ -70,9 +71,9 @@ def solve_batch(
   chunks (after `join_processes`). Results do not depend on either.
 
   Args:
-    situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` (ranges may be
-      weights [2, 1326]), or as `RandomRivers`; games, or their strings for `pyspiel.load_game`. Impossible
-      hands are left out of ranges.
+    situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` with the stack
+      behind (ranges may be weights [2, 1326]), or as `RandomRivers`; games, or their strings for
+      `pyspiel.load_game`. Impossible hands are left out of ranges.
     rule: regret rule, or its name; `NRMPlus()` by default.
     iterations: maximum for each situation.
     target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
@@ -94,17 +95,18 @@ def solve_batch(
 
   Raises:
     ValueError: an argument or a situation is invalid (the message has its number, from 0), or the folder
-      holds another batch.
+      holds other results.
     FloatingPointError: numbers leave the range of `dtype`.
     OSError: a file or the folder cannot be written.
   """
   situations = _in_order(situations)
   iterations = check_count("iterations", iterations, 1)
+  check_target("target", target, pot=1.0)
   every = check_count("every", every, 1)
   settings = BatchSettings(
-    rule=make_rule(NRMPlus() if rule is None else rule),
+    rule=make_rule(NRMPlus() if rule is None else rule, iterations),
     iterations=iterations,
-    target=_check_target(target),
+    target=target,
     every=iterations if target is None else every,
     skip=check_count("skip", skip, 0),
     alternating=check_flag("alternating", alternating),
@@ -141,22 +143,6 @@ def _in_order(situations: Any) -> Sequence[Any]:
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
   is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
   return situations if is_sequence else check_list("situations", situations)
-
-
-def _check_target(target: Any) -> float | str | None:
-  """A target as in `solve_batch`, or ValueError."""
-  if target is None:
-    return None
-  text = isinstance(target, str)
-  try:
-    number = float(target.removesuffix("%") if text else target) if text or is_number(target) else np.nan
-  except (OverflowError, ValueError):
-    number = np.nan
-  if not 0 <= number < np.inf:
-    raise ValueError(
-      f"target must be a number of at least 0, or a share of the pot ('0.1%'), got {target!r}."
-    )
-  return target
 
 
 def _make_folder(output: Any) -> Path | None:
@@ -237,7 +223,8 @@ def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: i
   targets = []
   for number, item in zip(part, items, strict=True):
     try:
-      targets.append(_target(settings.target, item))
+      pot = item.pot if isinstance(item, Situation) else None
+      targets.append(check_target("target", settings.target, pot))
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
   found: dict[int, Solution] = {}
@@ -249,17 +236,6 @@ def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: i
       check_finite(f"Situation {part[place]}", solution[:5], settings.dtype)
       found[place] = solution
   return [found[place] for place in range(len(items))]
-
-
-def _target(target: float | str | None, item: Item) -> float:
-  """The exploitability at which to stop, in the game's utility; minus infinity for never."""
-  if target is None:
-    return -np.inf
-  if not (isinstance(target, str) and target.endswith("%")):
-    return float(target)
-  if not isinstance(item, Situation):
-    raise ValueError(f"target={target!r}: this game has no pot; give a number in its own unit.")
-  return float(target.removesuffix("%")) / 100 * item.pot
 
 
 def _solve_group(
@@ -306,15 +282,6 @@ def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> 
     values = wide
   kept = None
   if strategies is not None:
-    first, second = ([x[k, :, :, :n] for x in own] for own, n in zip(strategies, types, strict=True))
-    kept = first, second
-  first, second = result.best_response[k].tolist()
-  return Solution(
-    result.value[k].item(),
-    (first, second),
-    result.exploitability[k].item(),
-    done[k].item(),
-    (values[0], values[1]),
-    kept,
-    hands,
-  )
+    kept = [[x[k, :, :, :n] for x in own] for own, n in zip(strategies, types, strict=True)]
+  value, best, mean = (x[k].tolist() for x in (result.value, result.best_response, result.exploitability))
+  return Solution(value, tuple(best), mean, done[k].item(), tuple(values), kept, hands)

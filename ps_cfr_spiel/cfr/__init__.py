@@ -7,22 +7,9 @@ May use: tree and what is below it (not compiler). A new rule goes into `rules`;
 from ps_cfr_spiel.cfr import averages, fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import iterate, run, take_turn
-from ps_cfr_spiel.cfr.rules import (
-  ALIASES,
-  DCFR,
-  LCFR,
-  RM,
-  RULES,
-  NRMPlus,
-  PCFRPlus,
-  PDCFRPlus,
-  RMPlus,
-  Rule,
-  make_rule,
-  normalise,
-  positive_part,
-  rule_header,
-)
+from ps_cfr_spiel.cfr.rule import Rule, normalise, positive_part
+from ps_cfr_spiel.cfr.rules import ALIASES, RM, RULES, NRMPlus, RMPlus, make_rule, rule_header
+from ps_cfr_spiel.cfr.sixteen_bits import check_bits, probabilities
 from ps_cfr_spiel.cfr.state import (
   WHOLE,
   Abstraction,

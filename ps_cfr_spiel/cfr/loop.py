@@ -7,39 +7,69 @@ values from the opponent's reach, values up, regrets to the rule.
 the strategy to all infostates, and adds the regrets up in the sets.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.cfr import averages
-from ps_cfr_spiel.cfr.rules import Rule
-from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState
+from ps_cfr_spiel.cfr.rule import Rule
+from ps_cfr_spiel.cfr.rules import native_rule
+from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, kept_as, widen
+from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState, sets_of_players
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree import (
   Array,
   LeafEvaluator,
   PublicTree,
+  Sets,
   Walk,
   collapse,
   column_of,
   expand,
+  others_reach,
+  play,
   record_of,
   sum_actions,
   tables_of,
 )
 
 
+class _Step(NamedTuple):
+  """An iteration: its number t, the last one that the average leaves out, and the rule."""
+
+  t: Array
+  skip: Array | int
+  rule: Rule
+
+  def share(self, dtype) -> Array:
+    """The weight of the iteration in the average; 0 up to `skip` (Schmid 2021, Section 21.1)."""
+    return self.counts(dtype) * averages.weight(self.t, self.rule.gamma, dtype)
+
+  def counts(self, dtype) -> Array:
+    """The same without t ** gamma: 0 up to `skip`, else 1 or by the rule's schedule."""
+    counts, schedule = (self.t > self.skip).astype(dtype), getattr(self.rule, "schedule", None)
+    return counts if schedule is None else counts * schedule(self.t, dtype)
+
+
 class _Game(NamedTuple):
-  """The parts of the game that the loop visits: the leaves, and each player's walk and sets, if any."""
+  """The parts of the game that the loop visits: the leaves, and each player's walk and sets, if any.
+
+  Its methods take states as `sixteen_bits.widen` gives them.
+  """
 
   leaves: LeafEvaluator
-  walks: tuple[Walk, Walk]
-  sets: Abstraction
+  walks: tuple[Walk, ...]
+  sets: tuple[Sets | None, ...]
 
   def reach(self, player: int, state: PlayerState) -> tuple[Array, list[Array]]:
     """Reach of the sequences, as a column, and of the leaves; see `Walk.down`."""
     return self.walks[player].down(expand(self.sets[player], state.strategy))
+
+  def leaf_values(self, player: int, reach) -> list[Array]:
+    """The values of the leaves to a player; `reach`: of all players."""
+    at_leaves = [leaves for _, leaves in reach]
+    return self.leaves(player, others_reach(at_leaves, player), at_leaves[player])
 
   def collapsed(self, player: int, column: Array) -> Array:
     """A column of all infostates, added up in the player's sets, if there are any."""
@@ -51,49 +81,96 @@ class _Game(NamedTuple):
   def regrets(self, player: int, state: PlayerState, reach) -> tuple[list[Array], tuple[Array, ...]]:
     """Instantaneous counterfactual regrets, [A, rows, H] for each bucket, and the leaves' record."""
     strategy = expand(self.sets[player], state.strategy)
-    leaf_values = self.leaves(player, reach[1 - player][1], reach[player][1])
+    leaf_values = self.leaf_values(player, reach)
     values, _ = self.walks[player].up(strategy, leaf_values)
     regrets = [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
     return regrets, record_of(self.leaves, player, leaf_values)
 
+  def learn(self, player: int, state: PlayerState, reach, step: _Step) -> PlayerState:
+    """The player after a turn, in one pass of the native library where that is possible."""
+    walk, dtype = self.walks[player], state.average.excess.dtype
+    native = native_rule(step.rule, step.t, dtype)
+    if native is None or not walk.native or self.sets[player] is not None or state.recorded:
+      return self.learn_from(player, state, reach, self.regrets(player, state, reach), step)
+    leaf_values = self.leaf_values(player, reach)
+    tables = walk.learn(_tables(state), reach[player][0], leaf_values, step.share(dtype), *native)
+    return _with_tables(state, tables)
 
-def _learn(state: PlayerState, reach, step, rule: Rule, t: Array, skip: Array) -> PlayerState:
-  """Adds the current strategy, whose reach is a column, to the average and asks the rule for the next.
+  def plays(self, rule: Rule, players: tuple[PlayerState, ...]) -> bool:
+    """Whether the library iterates by itself: for its rules, and leaves with a matrix each."""
+    dtype = players[0].average.excess.dtype
+    known = native_rule(rule, jnp.ones((), jnp.int32), dtype) is not None
+    whole = all(own is None for own in self.sets) and not any(own.recorded for own in players)
+    whole = whole and not any(is_narrow(own.strategy) for own in players)
+    return known and whole and hasattr(self.leaves, "payoffs") and all(walk.native for walk in self.walks)
 
-  Iterations up to `skip` are left out of the average (Schmid 2021, Section 21.1). The leaves' record is
-  kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too.
-  """
-  regrets, record = step
-  dtype = state.excess.dtype
-  counts = (t > skip).astype(dtype)
-  excess = state.excess - counts * averages.weight(t, rule.gamma, dtype) * reach
-  steps = [rule.update(s, x, t) for s, x in zip(state.rule, regrets, strict=True)]
-  rules, strategy = zip(*steps, strict=True) if steps else ((), ())
-  faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
-  terms = (*record, jnp.ones((), dtype)) if record else ()
-  recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
-  return PlayerState(tuple(strategy), state.average, excess, tuple(rules), recorded)
+  def play(
+    self, players: tuple[PlayerState, ...], step: _Step, count: Array, alternating: bool
+  ) -> tuple[PlayerState, ...]:
+    """The players after `count` iterations from `step` on, `averages.LENGTH` at most, if the game `plays`."""
+    dtype, leaves = players[0].average.excess.dtype, cast(Any, self.leaves)
+
+    def known(t) -> tuple[int, Array]:
+      return cast(Any, native_rule(step.rule, t, dtype))
+
+    rows = jax.vmap(lambda t: jnp.append(step._replace(t=t).share(dtype), known(t)[1]))(
+      step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32)
+    )
+    first, second = (jnp.asarray(x, dtype) for x in leaves.payoffs())
+    tables = _tables(players[0]), _tables(players[1])
+    found = play(
+      (self.walks[0], self.walks[1]), (first, second), tables, count, known(step.t)[0], rows, alternating
+    )
+    return _with_tables(players[0], found[0]), _with_tables(players[1], found[1])
+
+  def learn_from(self, player: int, state: PlayerState, reach, found, step: _Step) -> PlayerState:
+    """The player after a turn, from the result of `regrets`: the reference, for every rule and with sets.
+
+    The leaves' record is kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too;
+    leaves are at no infostate, so a rule's `trust` does not touch it.
+    """
+    (regrets, record), (t, _, rule) = found, step
+    average, dtype = state.average, state.average.excess.dtype
+    regrets, share = collapse(self.sets[player], regrets), step.share(dtype)
+    if (trust := getattr(rule, "trust", None)) is not None:
+      factors = [jnp.broadcast_to(trust(x, t), x.shape) for x in regrets]
+      share = share * column_of(factors, average.excess.shape[1])
+    excess = average.excess - share * self.collapsed(player, reach[player][0])
+    buckets = zip(state.rule, state.strategy, regrets, strict=True)
+    steps = [rule.update(*bucket, t) for bucket in buckets]
+    rules, strategy = zip(*steps, strict=True) if steps else ((), ())
+    faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
+    terms, counts = (*record, jnp.ones((), dtype)) if record else (), step.counts(dtype)
+    recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
+    return PlayerState(tuple(strategy), average._replace(excess=excess), tuple(rules), recorded)
+
+
+def _tables(state: PlayerState) -> list[Array]:
+  """The tables that a turn changes: the strategy and the rule's of each bucket, and last the excess."""
+  return jax.tree.leaves((list(zip(state.strategy, state.rule, strict=True)), state.average.excess))
+
+
+def _with_tables(state: PlayerState, tables: list[Array]) -> PlayerState:
+  """The player with these in place of its own `_tables`."""
+  buckets = list(zip(state.strategy, state.rule, strict=True))
+  buckets, excess = jax.tree.unflatten(jax.tree.structure((buckets, state.average.excess)), tables)
+  strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
+  return PlayerState(strategy, state.average._replace(excess=excess), rules)
 
 
 def _folded(state: PlayerState, rule: Rule, t: Array) -> PlayerState:
   """The player before iteration t, with the average as `averages.fold` leaves it."""
-  average, excess = averages.fold(state.average, state.excess, t, rule.gamma)
-  return state._replace(average=average, excess=excess)
+  return state._replace(average=averages.fold(state.average, t, rule.gamma))
 
 
-def _play(game: _Game, players, reach, turn, t, skip, rule):
-  """One turn of iteration t, of one player or of both: `turn` is (0,), (1,) or (0, 1).
-
-  Returns players and reach afterwards, and {player: regrets of the turn, [A, rows, H] for each bucket}.
-  """
-  players, reach = list(players), list(reach)
-  steps = {i: game.regrets(i, players[i], reach) for i in turn}
-  for i in turn:
-    regrets, record = steps[i]
-    folded = collapse(game.sets[i], regrets), record
-    players[i] = _learn(players[i], game.collapsed(i, reach[i][0]), folded, rule, t, skip)
-    reach[i] = game.reach(i, players[i])
-  return tuple(players), tuple(reach), {i: regrets for i, (regrets, _) in steps.items()}
+def _play(game: _Game, players, reach, turn, step: _Step):
+  """Players and reach after one turn; `turn`: the players who learn in it."""
+  rule, wide = step.rule, {i: widen(players[i], step.rule) for i in turn}
+  learned = {i: game.learn(i, wide[i], reach, step) for i in turn}  # all answer the same reach
+  learned = {i: kept_as(players[i], state, rule) for i, state in learned.items()}
+  players = tuple(learned[i] if i in turn else player for i, player in enumerate(players))
+  found = {i: game.reach(i, widen(players[i], rule)) for i in turn}
+  return players, tuple(found[i] if i in turn else reach[i] for i in range(len(reach)))
 
 
 def iterate(
@@ -106,7 +183,7 @@ def iterate(
   rule: Rule,
   alternating: bool = True,
 ) -> SolverState:
-  """Runs CFR for some iterations, inside a trace; `run` is the same, jitted.
+  """Run CFR for some iterations, inside a trace; `run` is the same, jitted.
 
   Args:
     tree: on the device.
@@ -115,27 +192,32 @@ def iterate(
     skip: the average leaves out iterations 1..skip.
     sets: the players' abstractions, as in `init`.
     rule: how regrets become strategies.
-    alternating: player 1 answers player 0's new strategy; otherwise both answer old ones.
+    alternating: a player answers the new strategies of those before; otherwise all answer old ones.
 
   Returns:
     The state `iterations` later.
   """
-  turns = ((0,), (1,)) if alternating else ((0, 1),)
-  game, reach = _begin(tree, sets, state.players)
+  everyone = tuple(range(len(tree.players)))
+  turns = tuple((i,) for i in everyone) if alternating else (everyone,)
+  game, reach = _begin(tree, sets, state.players, rule)
   end = state.iteration + iterations
+  if native := game.plays(rule, state.players):
+    reach = ()  # a call of the library begins with it
 
   def iteration(t, carry):
     t, (players, reach) = jnp.asarray(t, jnp.int32), carry  # with `jax.disable_jit` the loop counts in Python
     for turn in turns:
-      players, reach, _ = _play(game, players, reach, turn, t, skip, rule)
+      players, reach = _play(game, players, reach, turn, _Step(t, skip, rule))
     return players, reach
 
   def block(carry):
     done, players, reach = carry
     t = done + 1
     last = jnp.minimum(averages.last_of_block(t), end)
-    first, second = (_folded(player, rule, t) for player in players)
-    return last, *jax.lax.fori_loop(t, last + 1, iteration, ((first, second), reach))
+    folded = tuple(_folded(player, rule, t) for player in players)
+    if native:
+      return last, game.play(folded, _Step(t, skip, rule), last - done, alternating), ()
+    return last, *jax.lax.fori_loop(t, last + 1, iteration, (folded, reach))
 
   t, players, _ = jax.lax.while_loop(
     lambda carry: carry[0] < end, block, (state.iteration, state.players, reach)
@@ -146,11 +228,10 @@ def iterate(
 run = jit(static_argnames=("rule", "alternating"))(iterate)
 
 
-def _begin(tree, sets, players):
-  """The parts of the game, and both players' reach."""
-  first, second = map(Walk.of, tree.players)
-  game = _Game(tree.leaves, (first, second), sets)
-  return game, tuple(game.reach(i, player) for i, player in enumerate(players))
+def _begin(tree, sets, players, rule):
+  """The parts of the game, and the players' reach."""
+  game = _Game(tree.leaves, tuple(map(Walk.of, tree.players)), sets_of_players(tree, sets))
+  return game, tuple(game.reach(i, widen(player, rule)) for i, player in enumerate(players))
 
 
 def take_turn(
@@ -161,15 +242,17 @@ def take_turn(
   *,
   player: int,
   rule: Rule,
-) -> tuple[tuple[PlayerState, PlayerState], list[Array]]:
+) -> tuple[tuple[PlayerState, ...], list[Array]]:
   """One player's turn of the next iteration, for callers that need the regrets of every infostate.
 
   Player 0's turn and then player 1's are an iteration with alternating updates; the caller counts. Arguments
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
   bucket.
   """
-  game, reach = _begin(tree, sets, state.players)
+  game, reach = _begin(tree, sets, state.players, rule)
   t, players = state.iteration + 1, list(state.players)
-  players[player] = _folded(players[player], rule, t)
-  players, _, regrets = _play(game, players, reach, (player,), t, skip, rule)
-  return players, regrets[player]
+  before = players[player]
+  own = _folded(widen(before, rule), rule, t)
+  found = game.regrets(player, own, reach)
+  players[player] = kept_as(before, game.learn_from(player, own, reach, found, _Step(t, skip, rule)), rule)
+  return tuple(players), found[0]

@@ -1,233 +1,89 @@
-"""Regret rules: how counterfactual regrets become the next strategy.
+"""All regret rules by name, the default among them.
 
 The contract is `Rule`'s docstring. To add a rule, write a class here; `RULES` lists the ones that the command
 line offers by name.
 """
 
 import dataclasses
-import math
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.cfr.discounted import (
+  DCFR,
+  HSDCFR,
+  LCFR,
+  RM,
+  HSPCFRPlus,
+  PCFRPlus,
+  PDCFRPlus,
+  RMPlus,
+  SAPCFRPlus,
+)
+from ps_cfr_spiel.cfr.rule import Rule, check_numbers, normalise, positive_part
+from ps_cfr_spiel.cfr.sixteen_bits import signed, unsigned
 from ps_cfr_spiel.tree import Array, sum_actions
 
-BlockShape = tuple[int, int, int]
-
-
-class Rule(Protocol):
-  """A regret rule: a frozen dataclass (hashable, so that `jit` compiles once for each rule).
-
-  The solver guarantees:
-
-  - regrets include chance and the opponent's reach, are in the game's utility, and are not normalised; they
-    are zero where the opponent never comes;
-  - with alternating updates (the default) player 1's regrets are against player 0's newest strategy,
-    otherwise both are against the old ones;
-  - every action of a row is legal: there is no padding and no mask;
-  - it keeps the average strategy, the reach-weighted sum of strategies, compensated so that float32 runs do
-    not lose late iterations.
-  """
-
-  @property
-  def gamma(self) -> float:
-    """Iteration t enters the average strategy with weight t ** gamma."""
-    ...
-
-  def init(self, shape: BlockShape, dtype: Any) -> Any:
-    """The state before the first iteration: any pytree of NumPy arrays [n, rows, H].
-
-    Args:
-      shape: (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
-        them apart again (`PlayerTree.join`), so every array of a state has its rows on axis 1.
-      dtype: of floats.
-    """
-    ...
-
-  def update(self, state: Any, regret: Array, t: Array) -> tuple[Any, Array]:
-    """One iteration, in pure JAX with static shapes; nothing may depend on the values of `state` or `t`.
-
-    It is given all rows with the same number of actions at once, and treats each (row, type) on its own.
-
-    Args:
-      state: of `init` or of the last update.
-      regret: [A, rows, H], the instantaneous counterfactual regret q(a) - sum_b sigma(b) q(b) under the
-        strategy sigma that the rule returned last, uniform at first.
-      t: int32[], the iteration: 1, 2, ...
-
-    Returns:
-      The new state, and the next strategy [A, rows, H]: not negative, summing to one over A. `normalise`
-      makes it sum to one, and uniform where all is zero.
-    """
-    ...
-
-
-def normalise(weights: Array) -> Array:
-  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero.
-
-  NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
-  """
-  here: Any = np if isinstance(weights, np.ndarray) else jnp
-  if here is jnp:
-    # Else XLA's CPU backend computes the weights anew for each action that it adds up.
-    weights = jax.lax.optimization_barrier(weights)
-  total = sum_actions(weights)
-  nothing = total < np.finfo(total.dtype).tiny
-  scale = 1 / here.where(nothing, 1, total)
-  return here.where(nothing, 1 / weights.shape[0], weights * scale)
-
-
-def positive_part(x: Array) -> Array:
-  """max(x, 0)."""
-  return jnp.maximum(x, 0)
-
-
-def _check(rule: Any, **bounds: tuple[float, float]) -> None:
-  """Raises ValueError unless every named field of the rule is a number within its bounds."""
-  for name, (low, high) in bounds.items():
-    value = getattr(rule, name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and not math.isnan(value) and low <= value <= high):
-      raise ValueError(f"{type(rule).__name__}: {name} must be a number from {low} to {high}, got {value!r}.")
+# fmt: off
+__all__ = [  # ps_cfr_spiel.rules offers the same
+  "DCFR", "HSDCFR", "LCFR", "RM", "RULES", "VADCFR", "HSPCFRPlus", "NRMPlus", "PCFRPlus", "PDCFRPlus",
+  "RMPlus", "Rule", "SAPCFRPlus", "make_rule",
+]
+# fmt: on
 
 
 @dataclasses.dataclass(frozen=True)
-class RM:
-  """Regret matching: plain CFR (Zinkevich et al. 2007).
+class VADCFR:
+  """Volatility-adaptive discounted CFR (Li, Schultz, Hennes and Lanctot 2026, arXiv 2602.16928v1, Listing 5).
 
-  R <- R + x; strategy proportional to max(R, 0).
+  For each infostate, with m the largest abs(x_a), e the moving average of m, v = min(e / 2, 1), and u = 1.1 x
+  where x > 0, else x:
+    d <- t^(1.5 - v/2) / (t^(1.5 - v/2) + 1) where R >= 0, else t^(-0.1 - v/2) / (t^(-0.1 - v/2) + 1)
+    R <- max(d R + u, -20)
+    strategy proportional to max(d R + u (1 - v/2) / (1 + (t - 1) / 100), 0) ** 1.5, with d by the new R
+  The average begins after n / 2 iterations, and weighs an infostate by
+  (t / n) ** (2 + 1.5 min(m / 2, 1)) sqrt(1 + m / 2) / (1 + m ** 1.5). The constants were found for games with
+  utilities of some units; the unit of utility matters. There is no proof.
 
   Attributes:
-    floor: the least regret that is kept; Monte Carlo CFR, which updates few entries, goes by it.
+    n: the planned iterations of the run.
   """
 
-  floor: ClassVar[float] = -math.inf
-  gamma: float = 0.0
-
-  def __post_init__(self):
-    _check(self, gamma=(0, 100))
-
-  def init(self, shape, dtype):
-    """State: R, of `shape`."""
-    return np.zeros(shape, dtype)
-
-  def update(self, state, regret, t):
-    """One step; see the class."""
-    total = state + regret
-    return total, normalise(positive_part(total))
-
-
-@dataclasses.dataclass(frozen=True)
-class RMPlus(RM):
-  """Regret matching plus: CFR+ with linear averaging (Tammelin 2014; Schmid 2021, Section 17.6).
-
-  R <- max(R + x, 0).
-  """
-
-  floor: ClassVar[float] = 0.0
-  gamma: float = 1.0
-
-  def update(self, state, regret, t):
-    """One step; see the class."""
-    total = positive_part(state + regret)
-    return total, normalise(total)
-
-
-def _discount(t: Array, exponent: float, dtype: Any) -> Array:
-  """u^e / (u^e + 1) with u = t - 1, the weight of the regrets from before iteration t.
-
-  Written as 1 / (1 + u^-e), which is right at e = +-inf and at u = 0 (where R is 0 anyway).
-  """
-  u = jnp.maximum(t - 1, 1).astype(dtype)
-  return 1 / (1 + u**-exponent)
-
-
-@dataclasses.dataclass(frozen=True)
-class DCFR:
-  """Discounted regret matching (Brown and Sandholm 2019), with their recommended parameters.
-
-  R <- R * d + x with d = u^alpha / (u^alpha + 1) where R > 0, else u^beta / (u^beta + 1), u = t - 1.
-  """
-
-  alpha: float = 1.5
-  beta: float = 0.0
+  n: float = 1000.0
   gamma: float = 2.0
 
   def __post_init__(self):
-    _check(self, alpha=(-100, math.inf), beta=(-math.inf, 100), gamma=(0, 100))
+    check_numbers(self, n=(1, 1e9), gamma=(0, 100))
 
   def init(self, shape, dtype):
-    """State: R, of `shape`."""
-    return np.zeros(shape, dtype)
+    """State: (R, e [1, rows, H])."""
+    return np.zeros(shape, dtype), np.zeros((1, *shape[1:]), dtype)
 
-  def update(self, state, regret, t):
+  def schedule(self, t, dtype):
+    """Nothing counts in the first half."""
+    return (t > self.n / 2).astype(dtype)
+
+  def trust(self, regret, t):
+    """The weight of an infostate without t ** gamma."""
+    m = jnp.abs(regret).max(0, keepdims=True)
+    return (t / self.n) ** (1.5 * jnp.minimum(m / 2, 1)) * jnp.sqrt(1 + m / 2) / (1 + m**1.5)
+
+  def update(self, state, strategy, regret, t):
     """One step; see the class."""
-    alpha, beta = (_discount(t, e, state.dtype) for e in (self.alpha, self.beta))
-    total = state * jnp.where(state > 0, alpha, beta) + regret
-    return total, normalise(positive_part(total))
+    (total, e), time = state, t.astype(regret.dtype)
+    m = jnp.abs(regret).max(0, keepdims=True)
+    e = jnp.where(t == 1, m, 0.1 * m + 0.9 * e)
+    v = jnp.minimum(e / 2, 1)
+    new = jnp.where(regret > 0, 1.1 * regret, regret)
 
+    def faded(r):
+      return r * jnp.where(r >= 0, 1 / (1 + time ** (v / 2 - 1.5)), 1 / (1 + time ** (v / 2 + 0.1)))
 
-@dataclasses.dataclass(frozen=True)
-class LCFR(DCFR):
-  """Linear CFR (Brown and Sandholm 2019): iteration t weighs t, in regrets and in the average.
-
-  The same as DCFR(1, 1, 1).
-  """
-
-  alpha: float = 1.0
-  beta: float = 1.0
-  gamma: float = 1.0
-
-
-@dataclasses.dataclass(frozen=True)
-class PCFRPlus:
-  """Predictive regret matching plus (Farina, Kroer and Sandholm 2021), the last regret as prediction.
-
-  R <- max(R + x, 0); strategy proportional to max(R + phi * x, 0). phi = 1/3 tempers the prediction.
-  """
-
-  phi: float = 1.0
-  gamma: float = 2.0
-
-  def __post_init__(self):
-    _check(self, phi=(0, 100), gamma=(0, 100))
-
-  def init(self, shape, dtype):
-    """State: R, of `shape`."""
-    return np.zeros(shape, dtype)
-
-  def update(self, state, regret, t):
-    """One step; see the class."""
-    total = positive_part(state + regret)
-    return total, normalise(positive_part(total + self.phi * regret))
-
-
-@dataclasses.dataclass(frozen=True)
-class PDCFRPlus:
-  """Predictive discounted CFR+ (Xu et al. 2024).
-
-  R <- max(d(t) R + x, 0); strategy proportional to max(d(t + 1) R + phi * x, 0), with
-  d(t) = u^alpha / (u^alpha + 1), u = t - 1.
-  """
-
-  alpha: float = 2.3
-  phi: float = 1.0
-  gamma: float = 5.0
-
-  def __post_init__(self):
-    _check(self, alpha=(-100, math.inf), phi=(0, 100), gamma=(0, 100))
-
-  def init(self, shape, dtype):
-    """State: R, of `shape`."""
-    return np.zeros(shape, dtype)
-
-  def update(self, state, regret, t):
-    """One step; see the class."""
-    now, following = (_discount(u, self.alpha, state.dtype) for u in (t, t + 1))
-    total = positive_part(state * now + regret)
-    return total, normalise(positive_part(total * following + self.phi * regret))
+    total = jnp.maximum(faded(total) + new, -20)
+    weights = positive_part(faded(total) + new * (1 - v / 2) / (1 + (time - 1) / 100))
+    largest = weights.max(0, keepdims=True)  # powers of numbers up to 1: no small regret is lost
+    return (total, e), normalise((weights / jnp.where(largest > 0, largest, 1)) ** 1.5)
 
 
 LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity could never come back
@@ -235,69 +91,123 @@ LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity c
 
 @dataclasses.dataclass(frozen=True)
 class NRMPlus:
-  """The default: regret matching whose past counts at least s(t) times the positive regret that comes.
+  """The default: normalised regret matching whose memory and foresight grow as regrets come as predicted.
 
   This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst,
   by alternating and by simultaneous updates. For each infostate, with x the regret of iteration t,
-  u = sum_a max(x_a, 0) and s(t) = kappa * min(t, sqrt(tau * t)),
-    N <- max((1 - 1/t) ** fade * n, s(t) * u)                  the weight of the past
+  u = sum_a max(x_a, 0), s(t) = kappa * min(t, sqrt(tau * t)), and c from 0 to 1 as below,
+    h = min(1, s(t) * u / (quiet * n))                                        1 if n = 0
+    N <- max((1 - c * h * (1 - (1 - 1/t) ** fade)) * n, s(t) * u)             the weight of the past
     y <- x + (N * z where z > 0, else n * z * (1 - 1/t) ** gamma / 2)
-    n <- sum_a max(y_a, 0);  z <- y / n                        z stays if n = 0 (or too small to divide by)
-    strategy proportional to max(y, 0) + phi * clip(x, -b, b), b = min(max(y, 0), u)
-  starting from z uniform and n = 0. Regrets n * z fade no faster than the average's weights, as a bound
-  needs; the positive regret that comes never counts more than 1 / s(t) of the past, which makes it fast; and
-  1 / s(t) shrinks as 1 / t for tau iterations and as 1 / sqrt(t) later, so that no cycle can hold up the
-  average. Keeping z and n apart makes float32 safe: the strategy is known even where the opponent hardly ever
-  comes. There z is kept above `LOWEST`, which takes nothing from the bound.
+    n <- sum_a max(y_a, 0);  z <- y / n              z stays if n = 0 (or too small to divide by)
+    v = clip(x / n, -b, b), b = min(w, u / n), w = max(z, 0)                  the prediction
+    strategy proportional to w + (phi + c * (ahead - phi)) * v
+  starting from z uniform and n = 0. The positive regret that comes never counts more than 1 / s(t) of the
+  past, which makes the rule fast; 1 / s(t) shrinks as 1 / t for tau iterations and as 1 / sqrt(t) later, so
+  that no cycle can hold up the average. Keeping z and n apart makes float32 safe: the strategy is known even
+  where the opponent hardly ever comes. There z is kept above `LOWEST`, which takes nothing from the bound.
+
+  The past fades, and predictions are believed, only while regrets agree: steps are then too small. Where they
+  turn, steps are large enough, and a past that is kept lets play converge. With the last prediction v, and
+  with e = clip(x / n, -w, w) by the w and n from before the iteration,
+    r <- memory * r + (1 - memory) * 2 <v, e> / (|v|^2 + |e|^2);  c = max(r, 0)
+  starting from r = 1. Before the first regret, and where v = 0, r stays. v is not kept: the strategy was made
+  from it, and tells it. h stops the fading where hardly any regret comes, so that rounding errors never grow
+  to be the whole of the past.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.
-    fade: how fast past regrets fade; at most gamma.
-    phi: weight of the last regret as prediction of the next, below 1. Without it the rule is slow.
+    fade: how fast past regrets fade at most; at most gamma.
+    phi: weight of the last regret as prediction of the next where regrets do not agree.
+    ahead: the same where they agree entirely; below 1.
+    memory: of the agreement, from one iteration to the next. With 1 regrets always count as agreeing.
+    quiet: the share of the past below which the regret that comes slows the fading; 0: never.
     tau: for how many iterations steps shrink as 1 / t.
   """
 
-  kappa: float = 0.3
-  fade: float = 2.5
+  kappa: float = 0.35
+  fade: float = 3.0
   phi: float = 1 / 3
-  tau: float = 125.0
-  gamma: float = 5.0
+  ahead: float = 0.8
+  memory: float = 0.6
+  quiet: float = 0.01
+  tau: float = 50.0
+  gamma: float = 7.0
 
   def __post_init__(self):
-    _check(self, kappa=(1e-6, 1e6), gamma=(0, 100), phi=(0, 0.99), tau=(1e-3, 1e12))
-    _check(self, fade=(0, self.gamma))
+    check_numbers(self, kappa=(1e-6, 1e6), gamma=(0, 100), ahead=(0.01, 0.99), tau=(1e-3, 1e12))
+    check_numbers(self, fade=(0, self.gamma), phi=(0.01, self.ahead), memory=(0, 1), quiet=(0, 1))
 
   def init(self, shape, dtype):
-    """State: (z [A, rows, H], n [1, rows, H])."""
-    actions, rows, types = shape
-    return np.full(shape, 1 / actions, dtype), np.zeros((1, rows, types), dtype)
+    """State: (z [A, rows, H], three numbers [3, rows, H]: n, the total of the weights, r)."""
+    _, rows, types = shape
+    numbers = np.array([0, 1, 1], dtype)[:, None, None]
+    return np.full(shape, 1 / shape[0], dtype), np.broadcast_to(numbers, (3, rows, types)).copy()
 
-  def update(self, state, regret, t):
-    """One step; see the class."""
-    z, n = state
-    time = t.astype(z.dtype)
+  def numbers(self, t: Array, dtype: Any) -> tuple[Any, ...]:
+    """The most that n fades, the fading of negative regrets, s(t), constants; as `learn.cc` takes them."""
+    time = t.astype(dtype)
     kept, steps = 1 - 1 / time, self.kappa * jnp.minimum(time, jnp.sqrt(self.tau * time))
-    up = sum_actions(positive_part(regret))
-    past = jnp.maximum(kept**self.fade * n, steps * up)
-    y = jnp.where(z > 0, past, kept**self.gamma / 2 * n) * z + regret
+    faintest = (64 * float(jnp.finfo(dtype).eps)) ** 2  # of predictions: smaller ones are rounding errors
+    constants = self.phi, self.ahead - self.phi, self.memory, self.quiet, faintest, LOWEST
+    return 1 - kept**self.fade, kept**self.gamma / 2, steps, *constants
+
+  def update(self, state, strategy, regret, t):
+    """One step; see the class."""
+    (z, known), tiny = state, jnp.finfo(state[0].dtype).tiny
+    n, total, agreed = known[:1], known[1:2], known[2:]
+    fade, halved, steps, phi, more, memory, quiet, faintest, _ = self.numbers(t, z.dtype)
+    weights, up = positive_part(z), sum_actions(positive_part(regret))
+    predicted = (strategy * total - weights) / (phi + more * positive_part(agreed))
+    came = jnp.clip(regret / jnp.where(n >= tiny, n, 1), -weights, weights)
+    size = sum_actions(predicted * predicted)
+    ratio = 2 * sum_actions(predicted * came) / jnp.maximum(size + sum_actions(came * came), faintest)
+    agreed = jnp.where((n >= tiny) & (size >= faintest), memory * agreed + (1 - memory) * ratio, agreed)
+    trust, came = positive_part(agreed), steps * up
+    few = came < quiet * n
+    heeded = jnp.where(few, came / jnp.where(few, quiet * n, 1), 1)
+    past = jnp.maximum((1 - trust * heeded * fade) * n, came)
+    y = jnp.where(z > 0, past, halved * n) * z + regret
     n = sum_actions(positive_part(y))
-    heard = n >= jnp.finfo(n.dtype).tiny
+    heard = n >= tiny
     unit = jnp.where(heard, 1 / jnp.where(heard, n, 1), 0)
     z = jnp.where(heard, jnp.maximum(y * unit, LOWEST), z)
     weights = positive_part(z)
     bound = jnp.minimum(weights, up * unit)
-    return (z, n), normalise(weights + self.phi * jnp.clip(regret * unit, -bound, bound))
+    weights = weights + (phi + more * trust) * jnp.clip(regret * unit, -bound, bound)
+    return (z, jnp.concatenate([n, sum_actions(weights), agreed])), normalise(weights)
+
+  def narrow(self, state):
+    """Z in 16 bits, cut off at -1, which only raises regrets as NRM+ may; n; total - 1 and r in 16 bits."""
+    z, known = state
+    return signed(z), known[:1], signed(known[1:] - np.array([1, 0], "float32")[:, None, None])
+
+  def widen(self, state):
+    """The inverse of `narrow`."""
+    z, n, others = state
+    others = unsigned(others) + np.array([1, 0], "float32")[:, None, None]
+    return unsigned(z), jnp.concatenate([n, others])
 
 
 RULES: dict[str, type] = {
   "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus,
-  "nrm+": NRMPlus,
+  "sapcfr+": SAPCFRPlus, "hs-dcfr": HSDCFR, "hs-pcfr+": HSPCFRPlus, "vad-cfr": VADCFR, "nrm+": NRMPlus,
 }  # fmt: skip
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
 
 
-def make_rule(rule: Any) -> Rule:
+def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
+  """A rule's number in `learn.cc`, and its numbers in iteration t, [K]; None for a rule of the user's own."""
+  if type(rule) not in RULES.values() or not hasattr(rule, "numbers"):
+    return None
+  known: Any = rule
+  return int(isinstance(rule, NRMPlus)), jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])
+
+
+def make_rule(rule: Any, iterations: int | None = None) -> Rule:
   """A rule from itself, from its name in `RULES` or `ALIASES` or its class's name, or from a `rule_header`.
+
+  The planned `iterations` of a run, if given, are the n of rules that have one, unless `rule` says it.
 
   Raises:
     ValueError: no rule has this name, or not these parameters.
@@ -315,7 +225,8 @@ def make_rule(rule: Any) -> Rule:
     fields = [field.name for field in dataclasses.fields(kind)]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
-    return kind(**parameters)
+    planned = {"n": iterations} if iterations and "n" in fields else {}
+    return kind(**{**planned, **parameters})
   if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
     raise ValueError(f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}.")
   return rule

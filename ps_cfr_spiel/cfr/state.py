@@ -18,7 +18,9 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from ps_cfr_spiel.cfr.rules import Rule, normalise
+from ps_cfr_spiel.cfr.averages import Sum
+from ps_cfr_spiel.cfr.rule import Rule, normalise
+from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, narrow, probabilities
 from ps_cfr_spiel.device import to_device
 from ps_cfr_spiel.tree import (
   Array,
@@ -30,26 +32,23 @@ from ps_cfr_spiel.tree import (
 )
 
 Blocks = tuple[Array, ...]  # a player's tables, [A, rows, H] for each block
-Abstraction = tuple[Sets, Sets] | tuple[None, None]  # each player's sets; None: every infostate for itself
-WHOLE: Abstraction = (None, None)
+Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
+WHOLE: Abstraction = None
 
 
 class PlayerState(NamedTuple):
   """The state of one player; S is the number of sequences, the sum of A * rows.
 
   Attributes:
-    strategy: the current strategy, [A, rows, H] for each bucket.
-    average: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array, once
-      `excess` is taken away.
-    excess: [S, H]; see `averages`.
+    strategy: the current strategy, [A, rows, H] for each bucket; `sixteen_bits` has another form.
+    average: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array.
     rule: the rule's own state of each bucket.
     recorded: sums of the leaf evaluator's record (`tree.record_of`), weighted as `average` is, and last
       the sum of the weights, []; empty if it records nothing.
   """
 
   strategy: tuple[Array, ...]
-  average: Array
-  excess: Array
+  average: Sum
   rule: tuple[Any, ...]
   recorded: tuple[Array, ...] = ()
 
@@ -63,10 +62,10 @@ class SolverState(NamedTuple):
   """
 
   iteration: Array
-  players: tuple[PlayerState, PlayerState]
+  players: tuple[PlayerState, ...]
 
 
-def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) -> SolverState:
+def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE, bits: int = 32) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
   Args:
@@ -74,38 +73,52 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE) ->
     rule: how regrets become strategies.
     dtype: "float32" or "float64".
     sets: the players' abstractions, if any.
+    bits: 16 for tables as `sixteen_bits` keeps them.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
   """
+  of_player = sets_of_players(tree, sets)
 
   def player_state(i, player):
-    own = sets[i]
+    own = of_player[i]
     shapes = player.bucket_shapes if own is None else own.shapes
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: to_device(np.zeros(shape, dtype), dtype)  # noqa: E731
-    return PlayerState(
+    state = PlayerState(
       strategy=tuple(to_device(np.full(shape, 1 / shape[0], dtype), dtype) for shape in shapes),
-      average=zeros(column),
-      excess=zeros(column),
+      average=Sum(None if bits == 16 else zeros(column), zeros(column)),
       rule=tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes),
       recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
+    return narrow(state, rule) if bits == 16 else state
 
-  first, second = (player_state(i, player) for i, player in enumerate(tree.players))
-  return SolverState(to_device(np.zeros((), np.int32), dtype), (first, second))
+  players = tuple(player_state(i, player) for i, player in enumerate(tree.players))
+  return SolverState(to_device(np.zeros((), np.int32), dtype), players)
 
 
-def num_tables(rule: Rule, dtype: str) -> float:
-  """The numbers that a run keeps for each action of an infostate, on average over 2, 3 and 4 actions."""
-  shares = [
-    sum(np.size(array) for array in jax.tree.leaves(rule.init((actions, 1, 1), dtype))) / actions
-    for actions in (2, 3, 4)
-  ]
-  return len(("strategy", "average", "excess")) + sum(shares) / len(shares)
+def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:
+  """Each player's sets; None where every infostate plays for itself."""
+  return (None,) * len(tree.players) if sets is None else sets
+
+
+def num_tables(rule: Rule, dtype: str, bits: int = 32) -> float:
+  """The numbers that a run keeps for each action of an infostate, on average over 2, 3 and 4 actions.
+
+  A number of 16 bits counts as half a float32.
+  """
+  kept: Any = rule
+
+  def share(actions: int) -> float:
+    state = jax.eval_shape(lambda x: kept.narrow(x) if bits == 16 else x, rule.init((actions, 1, 1), dtype))
+    sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
+    return sum(sizes) / np.dtype(dtype).itemsize / actions
+
+  whole = 1.5 if bits == 16 else len(("strategy", "average", "excess"))
+  return whole + sum(map(share, (2, 3, 4))) / 3
 
 
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
@@ -121,7 +134,7 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
 
 
 def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> list[Blocks]:
-  """Both players' average strategies, [A, rows, H] for each block; uniform where a player never came.
+  """The players' average strategies, [A, rows, H] for each block; uniform where a player never came.
 
   Args:
     tree: as in `init`.
@@ -129,20 +142,23 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
     sets: as in `init`.
   """
   players, sets = _at_hand((state.players, sets))
-  tables = [tables_of(own.average - own.excess, [x.shape for x in own.strategy]) for own in players]
+  tables = [tables_of(own.average.total, [x.shape for x in own.strategy]) for own in players]
   with np.errstate(all="ignore"):  # NaN propagates, so that a diverged run is detected
     return [tuple(map(normalise, blocks)) for blocks in in_blocks(tree, tables, sets)]
 
 
 def current_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> list[Blocks]:
-  """Both players' current strategies; see `average_strategy`."""
+  """The players' current strategies; see `average_strategy`."""
   players, sets = _at_hand((state.players, sets))
-  return in_blocks(tree, [own.strategy for own in players], sets)
+  tables = [
+    tuple(map(probabilities, own.strategy)) if is_narrow(own.strategy) else own.strategy for own in players
+  ]
+  return in_blocks(tree, tables, sets)
 
 
 def in_blocks(tree: PublicTree, tables: Sequence[Sequence[Array]], sets: Abstraction = WHOLE) -> list[Blocks]:
-  """Both players' tables of buckets, or of sets, as those of all infostates, [A, rows, H] for each block."""
-  players = zip(tree.players, sets, tables, strict=True)
+  """The players' tables of buckets, or of sets, as those of all infostates, [A, rows, H] for each block."""
+  players = zip(tree.players, sets_of_players(tree, sets), tables, strict=True)
   return [tuple(forest.split(expand(of, own))) for forest, of, own in players]
 
 

@@ -1,5 +1,7 @@
 """The command `ps-cfr-spiel abstract`: public clusters and buckets of a game of dealt cards."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -9,22 +11,10 @@ import numpy as np
 import pyspiel
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, JSON, QUIET, buckets_of, say
-from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, make_folder, refuse, user_errors
-from ps_cfr_spiel.hierarchical import (
-  AWARE,
-  CLUSTERS,
-  LOSSLESS,
-  POTENTIAL,
-  SPECIAL,
-  DealtAbstraction,
-  DealtGame,
-  load_abstraction,
-  make_abstraction,
-  measure,
-  save_abstraction,
-)
+from ps_cfr_spiel.commands.user_input import drawing, load_game, make_folder, refuse
 from ps_cfr_spiel.poker import dealt_form
 from ps_cfr_spiel.reports import Stopwatch, report
 
@@ -34,15 +24,16 @@ FILE = "abstraction.npz"
 # fmt: off
 FLAGS = (
   *CLUSTERS_AND_BUCKETS,
-  Flag("aware", POTENTIAL,
+  Flag("aware", "potential",
     "Description of hands before the last round: the buckets that they may reach next, or a histogram of "
-    "their equity at the end.", choices=tuple(AWARE)),
+    "their equity at the end.", choices=("potential", "distribution")),
   Flag("seed", 0, "Seed of the random numbers.", least=0),
   Flag("sizes", False, "Print sizes and memory only, and make nothing."),
   Flag("output", None, "Folder for the abstraction (default: runs/ and the game's name).", value="FOLDER"),
   Flag("abstraction", None, "Saved abstraction to look things up in.", value="FILE"),
-  Flag("hand", None, "Hand whose cluster and bucket to print, such as AsKd, on the cards of --board."),
-  Flag("board", "", "With --hand or --png: the public cards, such as AhKs3d."),
+  Flag("hand", None, "Hand whose cluster and bucket to print, such as AsKd, on the cards of --board.",
+    value="HAND"),
+  Flag("board", "", "With --hand or --png: the public cards, such as AhKs3d.", value="CARDS"),
   Flag("png", None,
     "Picture to draw: the clusters of the boards, or with --board the buckets of the hands on it.",
     value="FILE"),
@@ -52,59 +43,55 @@ FLAGS = (
 # fmt: on
 
 
-def abstract(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command; returns its exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words:
-    raise UserError("abstract needs a game, such as leduc_poker.")
+    raise ValueError("abstract needs a game, such as leduc_poker.")
   if values.abstraction is not None:
     refuse(values, ("clusters", "buckets", "aware", "seed", "output"), "is for a new abstraction")
   if values.sizes:
     refuse(values, ("hand", "board", "png", "output"), "needs an abstraction, and --sizes makes none")
   game, quiet = load_game(words), values.quiet or values.json
-  with user_errors():
-    buckets = buckets_of(values)
-    facts, lines = _sizes(values, game, buckets)
+  buckets = buckets_of(values)
+  facts, lines = _sizes(values, game, buckets)
   if not quiet:
     print(report(lines), flush=True)
   if values.sizes:
     if quiet:
       say(values, facts, lines)
-    return 0
+    return None
   drawn = drawing(values.png)
-  with user_errors():
-    dealt = DealtGame.of(game)
-    seen, made, stopwatch = _seen(dealt, values), values.abstraction is None, Stopwatch()
-    folder = make_folder(Path(values.output or Path("runs") / game.get_type().short_name)) if made else None
-    with stopwatch:
-      found = _made(values, dealt, buckets)
-    lines = {**found.facts(), "time": f"{stopwatch.seconds:.1f} s"}
-    facts |= {"clusters": found.count, "buckets": list(found.sizes)}
-    if folder is not None:
-      save_abstraction(folder / FILE, found)
-      lines["saved"] = facts["saved"] = str(folder / FILE)
-    if values.hand is not None:
-      place = dict(zip(("cluster", "bucket"), found.find(seen), strict=True))
-      facts |= {"hand": values.hand, "board": values.board, **place}
-      shown = place if values.board else {"bucket": place["bucket"]}
-      text = ", ".join(f"{name} {number}" for name, number in shown.items())
-      lines["hand"] = f"{values.hand} on {values.board or 'no board'}: {text}"
-    if drawn:
-      _draw(*drawn, dealt, found, values.board)
-      lines["drawn"] = facts["drawn"] = str(drawn[1])
+  dealt = ps.hierarchical.DealtGame.of(game)
+  seen, made, stopwatch = _seen(dealt, values), values.abstraction is None, Stopwatch()
+  folder = make_folder(values.output or f"runs/{game.get_type().short_name}") if made else None
+  with stopwatch:
+    found = _made(values, dealt, buckets)
+  lines = {**found.facts(), "time": f"{stopwatch.seconds:.1f} s"}
+  facts |= {"clusters": found.count, "buckets": list(found.sizes)}
+  if folder is not None:
+    ps.hierarchical.save_abstraction(folder / FILE, found)
+    lines["saved"] = facts["saved"] = str(folder / FILE)
+  if values.hand is not None:
+    place = dict(zip(("cluster", "bucket"), found.find(seen), strict=True))
+    facts |= {"hand": values.hand, "board": values.board, **place}
+    shown = place if values.board else {"bucket": place["bucket"]}
+    text = ", ".join(f"{name} {number}" for name, number in shown.items())
+    lines["hand"] = f"{values.hand} on {values.board or 'no board'}: {text}"
+  if drawn:
+    _draw(*drawn, dealt, found, values.board)
+    lines["drawn"] = facts["drawn"] = str(drawn[1])
   say(values, facts, lines)
-  return 0
 
 
 def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> tuple[dict, dict]:
   """Sizes of the game and of its abstraction: for programs, and for people."""
-  sizes = measure(dealt_form(game))
+  sizes = ps.hierarchical.measure(dealt_form(game))
   facts: dict[str, Any] = {
     "game": str(game),
     "infostates": sizes.infostates,
     "infostates_up_to_suits": sizes.infostate_classes,
     "bytes": sizes.bytes,
-    "boards": int(sizes.boards[SPECIAL]),
-    "board_classes": int(sizes.classes[SPECIAL]),
+    "boards": int(sizes.boards[ps.hierarchical.SPECIAL]),
+    "board_classes": int(sizes.classes[ps.hierarchical.SPECIAL]),
   }
   lines = {
     "game": game,
@@ -112,8 +99,8 @@ def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> 
     "whole tables": f"{_bytes(sizes.bytes)}, of regrets and averages in float32",
     "boards": f"{facts['boards']:,}, {facts['board_classes']:,} up to names of suits",
   }
-  if buckets != LOSSLESS and values.abstraction is None:
-    size = values.clusters or min(CLUSTERS, facts["board_classes"]), int(buckets)
+  if buckets != ps.hierarchical.LOSSLESS and values.abstraction is None:
+    size = values.clusters or min(ps.hierarchical.CLUSTERS, facts["board_classes"]), int(buckets)
     infostates, taken = sizes.abstract_infostates(*size), sizes.abstract_bytes(*size)
     facts |= {"abstract_infostates": infostates, "abstract_bytes": taken}
     lines["abstracted"] = (
@@ -122,28 +109,38 @@ def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> 
   return facts, lines
 
 
-def _draw(pictures: ModuleType, file: Path, dealt: DealtGame, found: DealtAbstraction, board: str) -> None:
+def _draw(
+  pictures: ModuleType,
+  file: Path,
+  dealt: ps.hierarchical.DealtGame,
+  found: ps.hierarchical.DealtAbstraction,
+  board: str,
+) -> None:
   """Draws the clusters of the boards, or the buckets on a board."""
   cards = dealt.form.deck.find(board)
   chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
   chart.savefig(file)
 
 
-def _made(values: flags.FlagValues, dealt: DealtGame, buckets: int | str) -> DealtAbstraction:
+def _made(
+  values: flags.FlagValues, dealt: ps.hierarchical.DealtGame, buckets: int | str
+) -> ps.hierarchical.DealtAbstraction:
   """The abstraction that a file has, or a new one."""
   if values.abstraction is not None:
-    return load_abstraction(values.abstraction, dealt)
+    return ps.hierarchical.load_abstraction(values.abstraction, dealt)
   silent = False if values.quiet or values.json else None
-  return make_abstraction(dealt, values.clusters, buckets, values.seed, progress=silent, aware=values.aware)
+  return ps.hierarchical.make_abstraction(
+    dealt, values.clusters, buckets, values.seed, progress=silent, aware=values.aware
+  )
 
 
-def _seen(dealt: DealtGame, values: flags.FlagValues) -> list[tuple[int, int]]:
+def _seen(dealt: ps.hierarchical.DealtGame, values: flags.FlagValues) -> list[tuple[int, int]]:
   """Place of the hand on the board, as `DealtGame.seen`; that of another hand if none is given.
 
   Wrong cards are thus found before the boards are clustered.
   """
   if values.board and values.hand is None and not values.png:
-    raise UserError(f"--board={values.board} is for --hand or --png; give one of them too.")
+    raise ValueError(f"--board={values.board} is for --hand or --png; give one of them too.")
   deck, hand = dealt.form.deck, values.hand or ""
   cards = deck.find(hand + values.board)
   own, board = cards[: len(hand) // 2], cards[len(hand) // 2 :]
@@ -174,5 +171,5 @@ COMMAND = Command(
     "abstract leduc_poker --abstraction=runs/leduc_poker/abstraction.npz --hand=3c --board=4d",
   ),
   own=FLAGS,
-  run=abstract,
+  run=_run,
 )

@@ -1,7 +1,7 @@
-"""A command of the program: its words, its flags, and the function that runs it."""
+"""A command of the program: its words, its flags, the function that runs it; how a shell completes them."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from absl import flags
@@ -32,6 +32,7 @@ class Flag:
     most: upper bound of a number.
     choices: the allowed words, in any case.
     value: the word for its value in the help.
+    group: the heading under which the help lists it.
   """
 
   name: str
@@ -42,6 +43,7 @@ class Flag:
   most: float | None = None
   choices: Sequence[str] = ()
   value: str = ""
+  group: str = "Flags"
 
   @property
   def type(self) -> type:
@@ -55,6 +57,11 @@ class Flag:
       return f"--[no]{self.name}"
     number = self.type in (int, float)
     return f"--{self.name}={'|'.join(self.choices) or self.value or ('N' if number else 'TEXT')}"
+
+  @property
+  def typed(self) -> tuple[str, ...]:
+    """The words that a shell completes, such as --rows= or --quiet and --noquiet."""
+    return (f"--{self.name}", f"--no{self.name}") if self.type is bool else (f"--{self.name}=",)
 
   @property
   def text(self) -> str:
@@ -72,6 +79,11 @@ class Flag:
     if self.type in (int, float):
       into |= {"lower_bound": self.least, "upper_bound": self.most}
     DEFINERS[self.type](self.name, self.default, self.help, **into)
+
+
+def group(heading: str, *flags: Flag) -> tuple[Flag, ...]:
+  """Flags that the help lists under a heading of their own."""
+  return tuple(dataclasses.replace(flag, group=heading) for flag in flags)
 
 
 MODULE = Flag(
@@ -94,7 +106,7 @@ class Command:
     text: all else to know.
     examples: words to type after the program's name.
     own: its flags, in the order of the help, but for those of every command.
-    run: runs it with the parsed flags and the other words; its exit code.
+    run: runs it with the parsed flags and the other words; its exit code, 0 if None.
   """
 
   name: str
@@ -103,12 +115,13 @@ class Command:
   text: str
   examples: tuple[str, ...]
   own: tuple[Flag, ...]
-  run: Callable[[flags.FlagValues, Sequence[str]], int]
+  run: Callable[[flags.FlagValues, Sequence[str]], int | None]
 
   @property
   def listed(self) -> tuple[Flag, ...]:
-    """All its flags."""
-    return *self.own, MODULE
+    """All its flags, groups together, in the order of their first flags."""
+    headings = list(dict.fromkeys(flag.group for flag in self.own))
+    return tuple(sorted((*self.own, MODULE), key=lambda flag: headings.index(flag.group)))
 
   def flags(self) -> flags.FlagValues:
     """A fresh set of its flags, at their defaults."""
@@ -116,3 +129,45 @@ class Command:
     for flag in self.listed:
       flag.define(values)
     return values
+
+
+# --- Completion by Tab ----------------------------------------------------------------------------
+
+BASH = """_{function}() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} words
+  if [ "$COMP_CWORD" = 1 ]; then
+    words="{names}"
+  else
+    case ${{COMP_WORDS[1]}} in
+{cases}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  if [[ ${{COMPREPLY[0]}} == *= ]]; then compopt -o nospace 2> /dev/null; fi
+}}
+complete -o default -F _{function} {program}"""
+SETUP = {"bash": "", "zsh": "autoload -U +X bashcompinit && bashcompinit\n"}
+
+
+def completion(shell: str, commands: Iterable[Command], program: str) -> str:
+  """The script, which a shell's start file evaluates: `eval "$(ps-cfr-spiel completion bash)"`.
+
+  Raises:
+    ValueError: for another shell than bash, zsh and fish.
+  """
+  words = {c.name: [*(form for flag in c.listed for form in flag.typed), "--help"] for c in commands}
+  if shell == "fish":
+    first = f"complete -c {program} -n __fish_use_subcommand -f -a '{' '.join(words)}'"
+    lines = [
+      f"complete -c {program} -n '__fish_seen_subcommand_from {name}' -l {flag.strip('-=')}"
+      for name, flags in words.items()
+      for flag in flags
+    ]
+    return "\n".join([first, *lines])
+  if shell not in SETUP:
+    raise ValueError(f"completion {shell}: choose one of {', '.join((*SETUP, 'fish'))}.")
+  words["help"] = list(words)
+  cases = "\n".join(f'      {name}) words="{" ".join(flags)}" ;;' for name, flags in words.items())
+  function = program.replace("-", "_")
+  names = " ".join((*words, "completion"))
+  return SETUP[shell] + BASH.format(function=function, names=names, cases=cases, program=program)

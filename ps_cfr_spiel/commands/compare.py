@@ -1,26 +1,31 @@
 """The command `ps-cfr-spiel compare`: solvers side by side, OpenSpiel's among them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_number
-from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, SPOT, say
-from ps_cfr_spiel.commands.user_input import UserError, drawing, load_game, user_errors
-from ps_cfr_spiel.evaluation import comparison
+from ps_cfr_spiel.commands.user_input import drawing, load_game, writable
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.solvers import PSCFRSolver
 
-SOLVERS = {**comparison.OURS, **comparison.THEIRS}
 # fmt: off
 FLAGS = (
   Flag("solvers", None,
     "Names with commas: regret rules such as rm+ and nrm+, or solvers such as 'OpenSpiel CFR+' and 'external "
-    "sampling' (default: CFR, CFR+, NRM+ and external sampling, and OpenSpiel's own).", kind=list),
+    "sampling' (default: CFR, CFR+, NRM+ and external sampling, and OpenSpiel's own).", kind=list,
+    value="NAME,..."),
+  Flag("rules", None, "Regret rules to compare, with commas, or all.", kind=list, value="NAME,...|all"),
   Flag("seconds", 1.0, "Seconds of iterations of each solver, without compilation.", least=0.001),
+  Flag("seeds", 1,
+    "Runs of each solver; the table has means with 95% intervals. Solvers that draw get seeds from 0.",
+    least=1),
+  Flag("csv", None, "Table to write: a row for each measurement.", value="FILE"),
   Flag("png", None, "Picture to draw: exploitability by iterations and by seconds.", value="FILE"),
   *SPOT,
   JSON,
@@ -28,40 +33,61 @@ FLAGS = (
 # fmt: on
 
 
-def compare(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
-  with user_errors():
-    check_number("--seconds", values.seconds, 0.001, 1e6)
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  check_number("--seconds", values.seconds, 0.001, 1e6)
   game = load_game(words, values)
   drawn = drawing(values.png)
-  solvers = SOLVERS if values.solvers is None else {name: _maker(name) for name in values.solvers}
-  if not solvers:
-    raise UserError(f"--solvers names none; choose among {', '.join([*RULES, *SOLVERS])}.")
-  with user_errors():
-    runs = comparison.compare(game, values.seconds, solvers, progress=False if values.json else None)
+  table = writable("csv", values.csv, "runs.csv") if values.csv else None
+  names = None if values.solvers is None else list(values.solvers)
+  if values.rules is not None:
+    names = [*(names or ()), *(ps.cfr.RULES if values.rules == ["all"] else map(_rule, values.rules))]
+  solvers = None if names is None else {name: _maker(name) for name in names}
+  if solvers == {}:
+    raise ValueError(f"--solvers names none; choose among {', '.join([*ps.cfr.RULES, *_solvers()])}.")
+  runs = ps.evaluation.comparison.compare(
+    game, values.seconds, solvers, progress=False if values.json else None, seeds=values.seeds
+  )
+  rows = ps.evaluation.comparison.rows(game, runs)
+  saved = [file for file in (table, drawn and drawn[1]) if file]
+  if table:
+    ps.evaluation.write_table(table, rows[0], (row.values() for row in rows))
   if drawn:
     pictures, file = drawn
     pictures.iterations_and_seconds(game, runs).savefig(file)
   if values.json:
-    points = {name: [point._asdict() for point in run.points] for name, run in runs.items()}
+    kept = ("seed", *ps.evaluation.Point._fields)
+    points = {
+      name: [{key: row[key] for key in kept} for row in rows if row["solver"] == name] for name in runs
+    }
     say(values, {"game": str(game), "seconds": values.seconds, "runs": points})
-    return 0
-  print(f"{game}\n\n{comparison.table(runs)}")
-  if drawn:
-    print(report({"saved": drawn[1]}))
-  return 0
+    return None
+  print(f"{game}\n\n{ps.evaluation.comparison.table(runs)}")
+  if saved:
+    print(report({"saved": ", ".join(map(str, saved))}))
+
+
+def _solvers() -> dict[str, Any]:
+  """Solvers by name, besides rules."""
+  return {**ps.evaluation.comparison.OURS, **ps.evaluation.comparison.THEIRS}
+
+
+def _rule(name: str) -> str:
+  """The name of a rule, checked."""
+  if name.strip().lower() not in ps.cfr.RULES:
+    raise ValueError(f"--rules: unknown rule {name!r}; choose among {', '.join(ps.cfr.RULES)}, or all.")
+  return name.strip().lower()
 
 
 def _maker(name: str) -> Any:
   """From a game to the solver of a name."""
-  found = {known.lower(): make for known, make in SOLVERS.items()}.get(name.strip().lower())
+  found = {known.lower(): make for known, make in _solvers().items()}.get(name.strip().lower())
   if found is not None:
     return found
   rule = name.strip().lower()
-  if rule not in RULES:
-    known = ", ".join([*RULES, *SOLVERS])
-    raise UserError(f"--solvers: unknown solver {name!r}; choose among {known}.")
-  return lambda game: PSCFRSolver(game, rule)
+  if rule not in ps.cfr.RULES:
+    known = ", ".join([*ps.cfr.RULES, *_solvers()])
+    raise ValueError(f"--solvers: unknown solver {name!r}; choose among {known}.")
+  return lambda game: ps.PSCFRSolver(game, rule)
 
 
 COMMAND = Command(
@@ -73,8 +99,10 @@ COMMAND = Command(
   "unless --solvers leaves them out. GAME is written as for solve.",
   examples=(
     "compare leduc_poker --seconds=5 --png=leduc.png",
+    "compare leduc_poker --rules=all --seconds=1",
+    "compare leduc_poker --seeds=3 --csv=leduc.csv",
     "compare --solvers=nrm+,pcfr+,dcfr --board='Ks 7d 2c 5h 9s' --ranges='AA, KQs; TT+, AQ'",
   ),
   own=FLAGS,
-  run=compare,
+  run=_run,
 )

@@ -1,18 +1,24 @@
 """The command `ps-cfr-spiel evaluate`: the exploitability of saved strategies."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import (
+  JSON,
+  MOST_HISTORIES,
+  exploitability_facts,
+  general_sum_facts,
+  general_sum_lines,
+  say,
+)
 from ps_cfr_spiel.commands.show import origin
-from ps_cfr_spiel.commands.user_input import UserError, load_opponent, user_errors, walked
-from ps_cfr_spiel.evaluation import evaluate_policy, local_best_response
-from ps_cfr_spiel.policy import post_process
-from ps_cfr_spiel.solvers import HierarchicalPolicy
-from ps_cfr_spiel.views import in_unit, with_unit
+from ps_cfr_spiel.commands.user_input import load_opponent, walked
 
 # fmt: off
 FLAGS = (
@@ -21,39 +27,41 @@ FLAGS = (
     "checking and calling in poker, and by random play in other games."),
   Flag("lbr_actions", None,
     "With --lbr: OpenSpiel's numbers of its actions, such as 0,1; ';' separates rounds, of which the last "
-    "counts for all later ones (default: all)."),
+    "counts for all later ones (default: all).", value="N,..."),
   JSON,
   MOST_HISTORIES,
   Flag("post_processing", "",
     "Rounding of each strategy before: purify, threshold=0.15 (drops actions below it) or, in poker, "
-    "cautious=0.2 (folds above it, else purifies the kind of move, then the bet)."),
+    "cautious=0.2 (folds above it, else purifies the kind of move, then the bet).", value="NAME"),
 )
 # fmt: on
 
 
-def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words:
-    raise UserError("evaluate needs a file, such as runs/river_subgame/run.npz.")
+    raise ValueError("evaluate needs a file, such as runs/river_subgame/run.npz.")
   if values.lbr_actions is not None and not values.lbr:
-    raise UserError("--lbr_actions is for --lbr.")
+    raise ValueError("--lbr_actions is for --lbr.")
   actions = _actions_by_round(values.lbr_actions)
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
-    with user_errors():
-      policy, (value, best, exploitability), local = _measured(policy, path, values, actions)
+    policy, found, local = _measured(policy, path, values, actions)
+    value, best, exploitability, other = found
+    mean = "the best responses" if other is None else "all players' gains by best responses"
     game, made = policy.game, {"file": path, "game": str(policy.game), "strategy": origin(policy)}
     lines = {
       **made,
-      "value to player 0": in_unit(f"{value:.6g}", game),
-      "best responses": f"{best[0]:.6g} for player 0, {best[1]:.6g} for player 1",
-      "exploitability": f"{with_unit(float(exploitability), game)} (the best responses' mean)",
+      **ps.views.value_lines(float(value), game),
+      "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(best)),
+      "exploitability": f"{ps.views.with_unit(float(exploitability), game)} ({mean}' mean)",
+      **general_sum_lines(found),
     }
     facts = {
       **made,
       "value": float(value),
-      "best_responses": [float(best[0]), float(best[1])],
+      "best_responses": [float(worth) for worth in best],
       **exploitability_facts(float(exploitability), game),
+      **general_sum_facts(found),
     }
     if local is not None:
       lines["local responses"] = f"{local.values[0]:.6g} for player 0, {local.values[1]:.6g} for player 1"
@@ -61,19 +69,22 @@ def evaluate(values: flags.FlagValues, words: Sequence[str]) -> int:
     if number and not values.json:
       print()
     say(values, facts, lines)
-  return 0
 
 
 def _measured(policy: Any, path: str, values: flags.FlagValues, actions: list[list[int]] | None) -> Any:
   """The policy, rounded if asked for; its evaluation; and the local best response to it, or None."""
-  if isinstance(policy, HierarchicalPolicy) and not values.lbr:
+  if isinstance(policy, ps.solvers.HierarchicalPolicy) and not values.lbr:
     policy = policy.rounded(values.post_processing) if values.post_processing else policy
     return policy, policy.evaluation(), None
   policy = walked(policy, path)
   if values.post_processing:
-    policy = post_process(policy.game, policy, values.post_processing)
-  local = local_best_response(policy.game, policy, actions, **policy.tree_options) if values.lbr else None
-  return policy, evaluate_policy(policy.game, policy), local
+    policy = ps.policy.post_process(policy.game, policy, values.post_processing)
+  local = (
+    ps.evaluation.local_best_response(policy.game, policy, actions, **policy.tree_options)
+    if values.lbr
+    else None
+  )
+  return policy, ps.evaluate_policy(policy.game, policy), local
 
 
 def _actions_by_round(text: str | None) -> list[list[int]] | None:
@@ -83,7 +94,7 @@ def _actions_by_round(text: str | None) -> list[list[int]] | None:
   try:
     return [[int(word) for word in words.split(",")] for words in text.split(";")]
   except ValueError:
-    raise UserError(f"--lbr_actions must be numbers of actions, such as '0,1;0,1,2'; got {text}.") from None
+    raise ValueError(f"--lbr_actions must be numbers of actions, such as '0,1;0,1,2'; got {text}.") from None
 
 
 COMMAND = Command(
@@ -99,5 +110,5 @@ COMMAND = Command(
     "evaluate runs/leduc_poker/run.npz --lbr --lbr_actions='0,1'",
   ),
   own=FLAGS,
-  run=evaluate,
+  run=_run,
 )

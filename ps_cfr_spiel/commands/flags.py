@@ -1,5 +1,7 @@
 """Flags that several commands share, and results as text or JSON."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -7,33 +9,34 @@ from typing import Any
 import pyspiel
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.cfr import ALIASES, RULES
-from ps_cfr_spiel.commands.command import Flag
-from ps_cfr_spiel.compiler import LEAVES
-from ps_cfr_spiel.device import DTYPES, join_processes
-from ps_cfr_spiel.hierarchical import LOSSLESS
-from ps_cfr_spiel.histories import LIMIT, SOURCES
+from ps_cfr_spiel.commands.command import Flag, group
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.views import pot_of, unit_of
+
+# Tables of the rooms have the same words (a test compares them); asking the tables would import JAX.
+RULES = (
+  *("rm", "rm+", "dcfr", "lcfr", "pcfr+", "pdcfr+", "sapcfr+", "hs-dcfr", "hs-pcfr+", "vad-cfr", "nrm+"),
+)
+LOSSLESS = "lossless"
 
 # fmt: off
-MOST_HISTORIES = Flag("limit", LIMIT,
+MOST_HISTORIES = Flag("limit", 5_000_000,
   "Most histories to visit of a game that does not describe itself.", least=1)
-WALK = (
+WALK = group("Tree and memory",
   Flag("public_states", "closure",
     "Source of public states: closure (common knowledge), the game's observer, or none, for games without "
-    "public states.", choices=tuple(SOURCES)),
+    "public states.", choices=("closure", "observer", "none")),
   MOST_HISTORIES,
   Flag("memory", None,
     "Most bytes to take, such as 4e9; by default half of the free memory, or all of it for a game that "
-    "describes itself.", kind=float, least=1),
+    "describes itself.", kind=float, least=1, value="BYTES"),
 )
-TREE = (
+TREE = group("Tree and memory",
   Flag("leaves", "auto",
     "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (for poker with many "
     "hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
-    choices=tuple(LEAVES)),
+    choices=("auto", "dense", "showdown", "native", "sparse")),
   *WALK,
 )
 RULE = Flag("rule", "nrm+",
@@ -41,20 +44,21 @@ RULE = Flag("rule", "nrm+",
   "published. cfr is rm, cfr+ is rm+. Sampling solvers take rm, their default, and rm+, that of "
   "hierarchical.",
 
-  choices=(*RULES, *ALIASES))
-DTYPE = Flag("dtype", "float32", "Precision of the arithmetic.", choices=tuple(DTYPES))
-SPOT = (
+  choices=(*RULES, "cfr", "cfr+"))
+DTYPE = Flag("dtype", "float32", "Precision of the arithmetic.", choices=("float32", "float64"))
+SPOT = group("Hold'em instead of GAME",
   Flag("board", None,
-    "Hold'em instead of GAME: a river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a flop's "
-    "three."),
-  Flag("ranges", None, "Instead of GAME: both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'."),
+    "A river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a flop's "
+    "three.", value="CARDS"),
+  Flag("ranges", None, "Both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
+    value="RANGES"),
   Flag("bets", None,
-    "Instead of GAME: bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the first, second "
-    "and later bets, '|' those of player 0 and player 1, '/' those of streets, a is all-in."),
-  Flag("pot", None, "Instead of GAME: chips in the pot.", kind=int, least=1),
-  Flag("stack", None,
-    "Instead of GAME: chips of each player at the hand's beginning, half of the pot included.",
-    kind=int, least=1),
+    "Bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the first, second "
+    "and later bets, '|' those of player 0 and player 1, '/' those of streets, a is all-in, 2.5x a raise to "
+    "2.5 times the bet.", value="SIZES"),
+  Flag("pot", None, "The pot, in chips or big blinds, such as 5.5 (default: 200).",
+    value="CHIPS"),
+  Flag("stack", None, "The stack behind, of each player (default: 19900).", value="CHIPS"),
 )
 CLUSTERS_AND_BUCKETS = (
   Flag("clusters", None,
@@ -62,7 +66,7 @@ CLUSTERS_AND_BUCKETS = (
     kind=int, least=1),
   Flag("buckets", "50",
     "Buckets for the hands of each cluster and round, or lossless, which tells hands apart as far as suits "
-    "allow."),
+    "allow.", value="N|lossless"),
 )
 QUIET = Flag("quiet", False, "Print the result only.")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
@@ -70,10 +74,10 @@ JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing e
 
 def shared(alone: str = "") -> tuple[Flag, ...]:
   """The flags by which processes share work; `alone` adds the meaning of --processes by itself."""
-  return (
+  return group("Several processes",
     Flag("coordinator", None,
       "Share the work with other processes: address and port of process 0, such as localhost:4321. Give all "
-      "of them the same flags and a folder that all can reach."),
+      "of them the same flags and a folder that all can reach.", value="HOST:PORT"),
     Flag("processes", None, f"With --coordinator: number of processes.{alone}", kind=int, least=1),
     Flag("process", None, "With --coordinator: number of this process, from 0.", kind=int, least=0),
   )
@@ -97,7 +101,7 @@ def join_others(values: flags.FlagValues) -> None:
     return
   if None in given:
     raise ValueError("--coordinator, --processes and --process belong together.")
-  join_processes(values.coordinator, values.processes, values.process)
+  ps.device.join_processes(values.coordinator, values.processes, values.process)
 
 
 def say(
@@ -115,6 +119,24 @@ def say(
 
 def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str, Any]:
   """For --json: exploitability, its unit, and where there is a pot its share in percent."""
-  pot = pot_of(game)
+  pot = ps.views.pot_of(game)
   share = {"exploitability_percent_of_pot": 100 * exploitability / pot} if pot else {}
-  return {"exploitability": exploitability, "unit": unit_of(game), **share}
+  return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
+
+
+def general_sum_facts(found: ps.Evaluation) -> dict[str, Any]:
+  """For --json in a general-sum game: values to the other players, gains by best responses, and their sum."""
+  if found.others is None:
+    return {}
+  gains = [float(gain) for gain in found.gains]
+  return {"others": [float(value) for value in found.others], "gains": gains, "nash_conv": sum(gains)}
+
+
+def general_sum_lines(found: ps.Evaluation) -> dict[str, str]:
+  """The same for people."""
+  facts = general_sum_facts(found)
+  if not facts:
+    return {}
+  values = {f"value to player {i}": f"{value:.6g}" for i, value in enumerate(facts["others"], 1)}
+  gains = ", ".join(f"player {i} {gain:.4g}" for i, gain in enumerate(facts["gains"]))
+  return {**values, "NashConv": f"{facts['nash_conv']:.4g}; gains by best responses: {gains}"}

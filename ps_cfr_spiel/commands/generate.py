@@ -1,18 +1,17 @@
 """The command `ps-cfr-spiel generate`: random rivers with their values, as data to learn from."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from absl import flags
 
-from ps_cfr_spiel.cfr import RULES
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, join_others, say, shared
-from ps_cfr_spiel.commands.learn import load_learning
+from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULES, join_others, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
-from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
-from ps_cfr_spiel.device import is_first_process
+from ps_cfr_spiel.commands.user_input import make_folder
 from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
 
 SEARCHES = "searches"
@@ -24,10 +23,10 @@ METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
 FLAGS = (
   Flag("count", 1000, "Rivers to draw and solve.", least=1),
   Flag("seed", 0, "Seed of the random numbers.", least=0),
-  Flag("pot", 1000, "Chips in the pot.", least=2),
+  Flag("pot", 1000, "Chips in the pot.", least=2, value="CHIPS"),
   Flag("ratios", ["1", "3", "10"],
-    "Stacks behind, in pots, of which each river draws one; each is compiled once."),
-  Flag("bets", "fcpa", "Bet sizes, as in river_subgame."),
+    "Stacks behind, in pots, of which each river draws one; each is compiled once.", value="X,..."),
+  Flag("bets", "fcpa", "Bet sizes, as in river_subgame.", value="SIZES"),
   Flag("ranges", "halves",
     "Distribution of ranges: halves, as DeepStack's; even, every hand by itself; betting, as bets before the "
     "river leave them; or searches, those at which searches of turns end, before the last card; --pot and "
@@ -35,8 +34,9 @@ FLAGS = (
   Flag("values", None,
     "With --ranges=searches: the value function of those searches, a file of learn --rivers.", value="FILE"),
   Flag("iterations", 500, "Iterations of each river, at most.", least=1),
-  Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips."),
-  Flag("rule", "nrm+", "Regret rule.", choices=tuple(RULES)),
+  Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips.",
+    value="AMOUNT"),
+  Flag("rule", "nrm+", "Regret rule.", choices=RULES),
   DTYPE,
   Flag("output", None,
     "Folder for the data (default: runs/rivers). The same call skips the work that is there.",
@@ -49,33 +49,30 @@ FLAGS = (
 # fmt: on
 
 
-def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command; returns its exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if words:
-    raise UserError(f"generate takes flags only, got {' '.join(map(repr, words))}.")
+    raise ValueError(f"generate takes flags only, got {' '.join(map(repr, words))}.")
   try:
     ratios = tuple(map(float, values.ratios))
   except ValueError:
-    raise UserError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
+    raise ValueError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
   if (values.ranges == SEARCHES) != (values["values"].value is not None):
-    raise UserError("--ranges=searches and --values belong together.")
+    raise ValueError("--ranges=searches and --values belong together.")
   if values.ranges == SEARCHES and values.processes is not None:
-    raise UserError("--ranges=searches searches in one process; leave out --processes.")
-  with user_errors():
-    if values.ranges == SEARCHES:
-      rivers = _met(values, ratios)
-    else:
-      rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
-  folder = make_folder(Path(values.output or Path("runs") / "rivers"))
-  with user_errors():
-    join_others(values)
+    raise ValueError("--ranges=searches searches in one process; leave out --processes.")
+  if values.ranges == SEARCHES:
+    rivers = _met(values, ratios)
+  else:
+    rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
+  folder = make_folder(values.output or "runs/rivers")
+  join_others(values)
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, rivers, folder, options)
-  if not is_first_process():
-    return 0
+  if not ps.device.is_first_process():
+    return None
   pots = [values.pot] * len(rivers) if isinstance(rivers, RandomRivers) else [river.pot for river in rivers]
-  with user_errors():  # of files that were there and are damaged
-    shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
+  # of files that were there and are damaged
+  shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
   facts = {
     "rivers": len(rivers),
     "folder": str(folder),
@@ -90,15 +87,16 @@ def generate(values: flags.FlagValues, words: Sequence[str]) -> int:
     "data": f"{folder}, files that NumPy reads",
   }
   say(values, facts, lines)
-  return 0
 
 
 def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]:
   """The rivers that searches of turns ask about."""
-  learning, file = load_learning(), values["values"].value
+  from ps_cfr_spiel import learning  # needs the extra
+
+  file = str(values["values"].value)
   known = learning.load_values(file)
   if not isinstance(known, learning.RiverValues):
-    raise UserError(f"--values={file}: expected values of rivers, as learn --rivers makes them.")
+    raise ValueError(f"--values={file}: expected values of rivers, as learn --rivers makes them.")
   turns, silent = -(-values.count // EACH), False if values.quiet or values.json else None
   found = learning.rivers_met(
     known, turns, values.seed, values.pot, ratios, values.bets, EACH, progress=silent
@@ -118,5 +116,5 @@ COMMAND = Command(
     "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
   ),
   own=FLAGS,
-  run=generate,
+  run=_run,
 )

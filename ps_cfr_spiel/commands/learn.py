@@ -9,14 +9,7 @@ from absl import flags
 
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, say
-from ps_cfr_spiel.commands.user_input import (
-  SPOT_FLAGS,
-  UserError,
-  load_game,
-  make_folder,
-  pictures_if,
-  user_errors,
-)
+from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, given, load_game, make_folder, pictures_if
 from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.npz", "losses.png"
@@ -55,15 +48,16 @@ FLAGS = (
 # fmt: on
 
 
-def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command; returns its exit code."""
-  learning, pictures = load_learning(), pictures_if(values.plot)
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  from ps_cfr_spiel import learning  # needs the extra
+
+  pictures = pictures_if(values.plot)
   if values.teacher == "search" and not values.turns:
-    raise UserError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
+    raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
   progress, stopwatch = False if values.quiet or values.json else None, Stopwatch()
   teach, folder = (_rivers if values.rivers else _situations)(values, words, learning, progress)
   try:
-    with user_errors(), stopwatch:
+    with stopwatch:
       learned = teach()
   except KeyboardInterrupt:
     print(f"\nInterrupted; the same call goes on with what is in {folder}.", file=sys.stderr)
@@ -74,7 +68,7 @@ def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
   game, ahead = (TURN, "round") if values.rivers else (card["game"], "1")
-  what = "rivers" if values.rivers else f"situations in {len(learned.places):,} public states"
+  what = "rivers" if values.rivers else f"situations in {len(learned.public_states):,} public states"
   lines = {
     "game": card["game"],
     "learned from": f"{card['learned_from']:,} {what}",
@@ -86,7 +80,6 @@ def learn(values: flags.FlagValues, words: Sequence[str]) -> int:
   if not card["finished"]:
     lines["not finished"] = "the same call goes on; this is the best so far"
   say(values, facts, lines)
-  return 0
 
 
 def _situations(
@@ -94,7 +87,7 @@ def _situations(
 ) -> Taught:
   """Learns from situations of a game."""
   game = load_game(words, values)
-  folder = make_folder(Path(values.output or f"runs/{game.get_type().short_name}-values"))
+  folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
   return lambda: learning.self_play(
     game,
     values.turns,
@@ -112,12 +105,9 @@ def _situations(
 
 def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None) -> Taught:
   """Learns from rivers that `generate` solved."""
-  given = [*words, *(f"--{name}" for name in (*NOT_OF_RIVERS, *SPOT_FLAGS) if values[name].present)]
-  if given:
-    raise UserError(
-      f"--rivers learns from folders of generate, whatever the game; leave out {' '.join(given)}."
-    )
-  folder = make_folder(Path(values.output or "runs/rivers-values"))
+  if wrong := [*words, *given(values, (*NOT_OF_RIVERS, *SPOT_FLAGS))]:
+    raise ValueError(f"--rivers learns from folders of generate, of any game; leave out {' '.join(wrong)}.")
+  folder = make_folder(values.output or "runs/rivers-values")
   size = {"steps": values.steps, "batch": RIVERS_BATCH, "width": values.width}
 
   def teach() -> Any:
@@ -132,15 +122,6 @@ def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progr
     return learning.resume(rivers, begun, file, progress=progress)
 
   return teach, folder
-
-
-def load_learning() -> Any:
-  """The room of learned values; `UserError` if what it needs is not installed."""
-  try:
-    from ps_cfr_spiel import learning
-  except ModuleNotFoundError as error:
-    raise UserError(str(error)) from error
-  return learning
 
 
 COMMAND = Command(
@@ -159,5 +140,5 @@ COMMAND = Command(
     "learn --rivers=data --output=runs/rivers-values",
   ),
   own=FLAGS,
-  run=learn,
+  run=_run,
 )

@@ -1,50 +1,45 @@
 """The methods of the command solve: which flags each has, and how a solver is made of them."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pyspiel
 from absl import flags
 
-from ps_cfr_spiel.abstraction import PRESETS
-from ps_cfr_spiel.commands.command import Flag
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.command import Flag, group
 from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, DTYPE, RULE, buckets_of, shared
-from ps_cfr_spiel.commands.user_input import UserError, load_game, load_saved_policy, user_errors
-from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction
-from ps_cfr_spiel.solvers import (
-  BASELINES,
-  CFRPlusIRASolver,
-  ExactSolver,
-  ExternalSamplingSolver,
-  FictitiousPlaySolver,
-  FPIRASolver,
-  HierarchicalMCCFRSolver,
-  OutcomeSamplingSolver,
-  PSCFRSolver,
-  VRMCCFRSolver,
-)
+from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 
+AT = "@"  # between a strategy and its hands, in --lock
 _WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
-METHODS: dict[str, tuple[Any, tuple[str, ...]]] = {  # and the flags that are its own
-  "ps-cfr": (PSCFRSolver, ("rule", "alternating", "skip", "abstraction", "leaves", "lock")),
-  "cfr+ira": (CFRPlusIRASolver, ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
-  "fpira": (FPIRASolver, ("abstraction",)),
-  "fictitious-play": (FictitiousPlaySolver, ()),
-  "vr-mccfr": (VRMCCFRSolver, ("baseline", "exploration", *_SAMPLING, "abstraction", "leaves")),
-  "outcome-sampling": (OutcomeSamplingSolver, ("exploration", *_SAMPLING, "abstraction", "leaves")),
-  "external-sampling": (ExternalSamplingSolver, (*_SAMPLING, "abstraction", "leaves")),
-  "hierarchical": (HierarchicalMCCFRSolver, (*_DEALT, *_SHARED)),
+METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags that are its own
+  "ps-cfr": ("PSCFRSolver", ("rule", "alternating", "skip", "abstraction", "leaves", "lock", "bits")),
+  "cfr+ira": ("CFRPlusIRASolver", ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
+  "fpira": ("FPIRASolver", ("abstraction",)),
+  "fictitious-play": ("FictitiousPlaySolver", ()),
+  "vr-mccfr": ("VRMCCFRSolver", ("baseline", "exploration", *_SAMPLING, "abstraction", "leaves")),
+  "outcome-sampling": (
+    "OutcomeSamplingSolver",
+    ("exploration", *_SAMPLING, "abstraction", "leaves"),
+  ),
+  "external-sampling": ("ExternalSamplingSolver", (*_SAMPLING, "abstraction", "leaves")),
+  "hierarchical": ("HierarchicalMCCFRSolver", (*_DEALT, *_SHARED)),
 }
-_WALKING = (PSCFRSolver, CFRPlusIRASolver, FPIRASolver, FictitiousPlaySolver)  # with progress
+_WALKING = ("ps-cfr", "cfr+ira", "fpira", "fictitious-play")  # with progress
 _OWN = tuple(dict.fromkeys(name for _, names in METHODS.values() for name in names if name not in _SHARED))
 FIXED = ("solver", *_OWN, "dtype", "public_states", "memory")  # on resuming
 
 
 # fmt: off
 METHOD_FLAGS = (
+  *group("Method",
   Flag("solver", "ps-cfr",
     "Method. ps-cfr visits the whole public tree in each iteration. vr-mccfr and those with sampling in the "
     "name sample it, and need many more, but much cheaper, iterations. cfr+ira and fpira keep strategies for "
@@ -56,54 +51,70 @@ METHOD_FLAGS = (
   Flag("skip", 0,
     "First iterations to leave out of the average strategy (cfr+ira: 100 unless given).", least=0),
   DTYPE,
+  Flag("bits", "32",
+    "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ and "
+    "float32.",
+    choices=("16", "32")),
   Flag("abstraction", None,
     "Infostates that play alike: observation joins those with the same view now, initial those with the same "
     "number of own decisions, identity none. cfr+ira and fpira begin with it, initial by default. For "
-    "hierarchical a file of abstract."),
-  Flag("bound", 10, "CFR+IRA: infostates whose regrets are tracked against a bound.", least=0),
-  Flag("heuristic", 90, "CFR+IRA: infostates that are compared in a turn.", least=0),
+    "hierarchical a file of abstract.", value="NAME|FILE"),
   Flag("lock", None,
-    "Line after which the player to act plays as given, LINE=FILE with a saved policy, or LINE=ACTION for "
-    "all hands, such as --lock='check, bet 200=fold'; all else is solved around it. May be given several "
-    "times.", kind=tuple),
-  Flag("baseline", "learned", "Sampling: baseline that reduces the variance.", choices=tuple(BASELINES)),
-  Flag("exploration", 0.6, "Sampling: share of uniform play in the samples."),
+    "Line after which the player to act plays as given; all else is solved around it. HOW is a saved policy "
+    "(FILE), an action or a mixture for all hands, as in --lock='check, bet 200=fold:0.7,call:0.3', and "
+    "after ';' other ones of single hands: --lock='x b200=fold; call@AKs,QQ+'. May be given several times.",
+    kind=tuple, value="LINE=HOW"),
+  Flag("seed", 0, "Seed of the random numbers, for sampling and CFR+IRA.", least=0),
+  ),
+  *group("CFR+IRA",
+  Flag("bound", 10, "Infostates whose regrets are tracked against a bound.", least=0),
+  Flag("heuristic", 90, "Infostates that are compared in a turn.", least=0),
+  ),
+  *group("Sampling",
+  Flag("baseline", "learned", "Baseline that reduces the variance.",
+    choices=("learned", "zero", "oracle")),
+  Flag("exploration", 0.6, "Share of uniform play in the samples."),
   Flag("batch", 1,
-    "Sampling: trajectories, or pairs of hands, for one update (for hierarchical 16 unless given).", least=1),
-  Flag("seed", 0, "Sampling and CFR+IRA: seed of the random numbers.", least=0),
+    "Trajectories, or pairs of hands, for one update (for hierarchical 16 unless given).", least=1),
+  ),
+  *group("Hierarchical",
   *CLUSTERS_AND_BUCKETS,
-  Flag("boards", 1, "Hierarchical: boards that each cluster draws for a pair of hands.", least=1),
+  Flag("boards", 1, "Boards that each cluster draws for a pair of hands.", least=1),
+  ),
   *shared(" By itself: processes of this machine, for hierarchical."),
 )
 # fmt: on
 
 
-def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ExactSolver:
-  """The solver that a command line describes; `UserError` if it is wrong."""
+def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
+  """The solver that a command line describes."""
   game = load_game(words, values)
-  kind, own = METHODS[values.solver]
-  common = ("dtype",) if kind is HierarchicalMCCFRSolver else ("dtype", *_WALKED)
-  foreign = sorted({*_OWN, *_WALKED, *_SHARED} - {*own, *common})
-  wrong = [f"--{name}" for name in foreign if values[name].present]
-  if wrong:
+  name, own = METHODS[values.solver]
+  kind = getattr(ps, name)
+  common = ("dtype",) if kind is ps.HierarchicalMCCFRSolver else ("dtype", *_WALKED)
+  if wrong := given(values, sorted({*_OWN, *_WALKED, *_SHARED} - {*own, *common})):
     allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
-    raise UserError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
+    raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
   # What was not given is left to the solver: of some flags the defaults differ.
-  given = [name for name in (*own, *common) if values[name].present and name not in _SHARED]
-  options: dict[str, Any] = {name: values[name].value for name in given}
+  options: dict[str, Any] = {
+    name: values[name].value for name in (*own, *common) if values[name].present and name not in _SHARED
+  }
+  if kind is ps.PSCFRSolver and "rule" in options:
+    options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations)
+  if "bits" in options:
+    options["bits"] = int(options["bits"])
   if "lock" in options:
     options["locks"] = _locks(options.pop("lock"), values.limit)
-  if kind in _WALKING:
+  if values.solver in _WALKING:
     options["progress"] = False if values.quiet or values.json else None
-  with user_errors():
-    if kind is HierarchicalMCCFRSolver:
-      options |= _cards(values, game)
-    elif options.get("abstraction", "identity") not in PRESETS:
-      raise UserError(
-        f"--abstraction={values.abstraction}: value should be one of <{'|'.join(PRESETS)}>; a file is for "
-        f"--solver=hierarchical."
-      )
-    return kind(game, **options)
+  if kind is ps.HierarchicalMCCFRSolver:
+    options |= _cards(values, game)
+  elif options.get("abstraction", "identity") not in ps.abstraction.PRESETS:
+    raise ValueError(
+      f"--abstraction={values.abstraction}: value should be one of <{'|'.join(ps.abstraction.PRESETS)}>; "
+      "a file is for --solver=hierarchical."
+    )
+  return kind(game, **options)
 
 
 def _cards(values: flags.FlagValues, game: pyspiel.Game) -> dict[str, Any]:
@@ -111,18 +122,38 @@ def _cards(values: flags.FlagValues, game: pyspiel.Game) -> dict[str, Any]:
   if values.abstraction is None:
     return {"clusters": values.clusters, "buckets": buckets_of(values)}
   if values["clusters"].present or values["buckets"].present:
-    raise UserError(f"--abstraction={values.abstraction} has clusters and buckets; leave out both flags.")
-  return {"abstraction": load_abstraction(values.abstraction, DealtGame.of(game))}
+    raise ValueError(f"--abstraction={values.abstraction} has clusters and buckets; leave out both flags.")
+  return {
+    "abstraction": ps.hierarchical.load_abstraction(values.abstraction, ps.hierarchical.DealtGame.of(game))
+  }
 
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
-  """What --lock says: for each line a policy from a file, or one action."""
+  """What --lock says: for each line and its hands a policy from a file, or a mixture of actions."""
   locks: dict[str, Any] = {}
   for word in words:
     line, equals, how = word.rpartition("=")
     if not equals or not how:
-      raise UserError(f"--lock={word}: expected LINE=FILE or LINE=ACTION, such as 'check, bet 200=fold'.")
+      raise ValueError(f"--lock={word}: expected LINE=FILE or LINE=ACTION, such as 'check, bet 200=fold'.")
+    parts = [part.partition(AT)[::2] for part in how.split(";")]
+    if parts[0][1] or not all(hands.strip() for _, hands in parts[1:]):
+      raise ValueError(
+        f"--lock={word}: expected the strategy of all hands first, then ACTION{AT}HANDS, such as "
+        f"'check, bet 200=fold; call{AT}AKs,QQ+'."
+      )
     if line in locks:
-      raise UserError(f"--lock: {line!r} is locked twice.")
-    locks[line] = load_saved_policy(how, limit) if how.endswith(".npz") else {how: 1}
+      raise ValueError(f"--lock: {line!r} is locked twice.")
+    locks[line] = {hands.strip() or ps.policy.ALL: _mixture(text.strip(), limit) for text, hands in parts}
   return locks
+
+
+def _mixture(text: str, limit: int) -> Any:
+  """One strategy of a lock: a file, an action, or "fold:0.7,call:0.3"."""
+  if text.endswith(".npz"):
+    return load_saved_policy(text, limit)
+  pairs = [re.fullmatch(r"(.+):([0-9]*\.?[0-9]+)", part.strip()) for part in text.split(",")]
+  if not any(pairs):
+    return {text: 1}
+  if not all(pairs):
+    raise ValueError(f"--lock: {text!r} must give every action its probability, as in fold:0.7,call:0.3.")
+  return {pair[1]: float(pair[2]) for pair in pairs if pair}

@@ -1,5 +1,7 @@
 """The command `ps-cfr-spiel play`: a person plays a game in the terminal against bots or a saved policy."""
 
+from __future__ import annotations
+
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -8,20 +10,11 @@ import numpy as np
 import pyspiel
 from absl import flags
 
+import ps_cfr_spiel as ps
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
-from ps_cfr_spiel.commands.user_input import (
-  SPOT_FLAGS,
-  UserError,
-  load_game,
-  load_opponent,
-  user_errors,
-)
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.evaluation import BOTS, Played, evaluate_match, matches, table
-from ps_cfr_spiel.histories import LIMIT
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import ContinualResolving
+from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_game, load_opponent
 
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
@@ -33,8 +26,11 @@ MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a tur
 FLAGS = (
   Flag("opponent", None,
     "Player of the other seats: random, in cheat also naive or heuristic, search (continual re-solving), or "
-    "a file of solve, resolve or train, such as runs/glasses/run.npz (default: heuristic in cheat, search in "
-    "a game that it is ready for within seconds, else random)."),
+    "a file of solve, resolve or train, such as runs/glasses/run.npz (default: search in a game that it is "
+    "ready for within seconds, else the run that train has saved, else heuristic in cheat, else random).",
+    value="NAME|FILE"),
+  Flag("move_seconds", 1.0,
+    "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0),
   Flag("seat", 0, "Your player.", least=0),
   Flag("seed", None,
     "Seed of chance and of the bots; the same seed repeats a game.", kind=int, least=0, most=2**32 - 1),
@@ -44,76 +40,82 @@ FLAGS = (
 # fmt: on
 
 
-def play_game(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words and not any(values[name].present for name in SPOT_FLAGS):
-    raise UserError("play needs a game, such as river_subgame or kuhn_poker.")
-  game = load_game(words, values)
+    raise ValueError("play needs a game, such as river_subgame or kuhn_poker.")
+  game = ps.histories.sequential(load_game(words, values))
   kind = game.get_type()
-  if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
-    raise UserError(
-      f"{game} cannot be played here: its players move at the same time. Play turn_based_simultaneous_game"
-      f"(game={game}) instead."
-    )
   if not kind.provides_information_state_string:
-    raise UserError(f"{game} cannot be played here: it has no strings for what players know.")
+    raise ValueError(f"{game} cannot be played here: it has no information state strings.")
   if values.seat >= game.num_players():
-    raise UserError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
+    raise ValueError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
   rng = np.random.RandomState(values.seed)
   if values.opponent == "":
-    raise UserError(f"--opponent is empty; name one of {', '.join([*BOTS, SEARCH])}, or a file.")
+    raise ValueError(
+      f"--opponent is empty; name one of {', '.join([*ps.evaluation.BOTS, SEARCH])}, or a file."
+    )
   name = values.opponent or default_opponent(game)
-  opponent = make_opponent(game, name, rng, values.limit)
-  policy = None if name in (*BOTS, SEARCH) else load_opponent(name, values.limit)
-  print(f"Opponent: {name}; --opponent= chooses another.")
-  state = table.play(game, values.seat, opponent, sys.stdin, sys.stdout, rng)
-  if state.is_terminal() and isinstance(policy, TreePolicy):
-    with user_errors():
-      record = Played(1 - values.seat, tuple(state.history()))
-      theirs = evaluate_match(game, [record], policy, limit=values.limit).mean
+  opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
+  policy = None if name in (*ps.evaluation.BOTS, SEARCH) else load_opponent(name, values.limit)
+  searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
+  how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
+  print(f"Opponent: {name}{how}; --opponent= chooses another.")
+  state = ps.evaluation.table.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
+  if state.is_terminal() and isinstance(policy, ps.TreePolicy) and kind.utility == kind.utility.ZERO_SUM:
+    record = ps.evaluation.Played(1 - values.seat, tuple(state.history()))
+    theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=values.limit).mean
     print(f"Without the luck in it (AIVAT) your play won {-theirs:.4g}.")
-  return 0
 
 
 def default_opponent(game: pyspiel.Game) -> str:
   """The strongest opponent that is ready within seconds."""
   if game.get_type().short_name == "cheat":
-    return "heuristic"
+    return _trained(game) or "heuristic"
   try:
-    tree = build_tree(game, limit=SOON)
+    tree = ps.build_tree(game, limit=SOON)
+    ps.tree.check_zero_sum(tree, "searches")
   except ValueError:
-    return "random"
+    return _trained(game) or "random"
   numbers = sum(math.prod(shape) for player in tree.players for shape in player.block_shapes)
   return SEARCH if numbers <= MOST_NUMBERS else "random"
 
 
+def _trained(game: pyspiel.Game) -> str | None:
+  """The run of the game that the command train has saved in the first of its folders."""
+  path = next(default_folders(game)) / "run.npz"
+  try:
+    header = storage.read(path).header
+  except (OSError, ValueError):
+    return None
+  ours = header["game"] == str(game) and str(header.get("solver", "")).startswith("Simulated")
+  return str(path) if ours else None
+
+
 def make_opponent(
-  game: pyspiel.Game, name: str, rng: np.random.RandomState, limit: int = LIMIT
+  game: pyspiel.Game,
+  name: str,
+  rng: np.random.RandomState,
+  limit: int = MOST_HISTORIES.default,
+  seconds: float = 0,
 ) -> Callable[[int], pyspiel.Bot]:
-  """A function that makes a bot for a seat.
+  """A function that makes a bot for a seat, by its name in `BOTS`, `SEARCH`, or the file of its policy.
 
-  Args:
-    game: the game.
-    name: of a bot in `BOTS`, `SEARCH`, or a file with a policy.
-    rng: for the bots' choices.
-    limit: most histories to walk, for a search or a file.
-
-  Raises:
-    UserError: the bot does not play this game, or the file is damaged or of another game.
-    OSError: there is no such file.
+  A search or a file may walk at most `limit` histories; an agent of train searches for `seconds` a decision.
+  ValueError for a bot or policy of another game.
   """
-  if name in BOTS:
+  if name in ps.evaluation.BOTS:
     if name in ONLY_IN_CHEAT and game.get_type().short_name != "cheat":
-      raise UserError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
-    return lambda seat: BOTS[name](seat, rng)
+      raise ValueError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
+    return lambda seat: ps.evaluation.BOTS[name](seat, rng)
   if name == SEARCH:
-    with user_errors():
-      resolving = ContinualResolving(game, limit=limit)
+    resolving = ps.ContinualResolving(game, limit=limit)
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   policy = load_opponent(name, limit)
   if str(policy.game) != str(game):
-    raise UserError(f"{name} holds a policy for {policy.game}, not for {game}.")
-  return lambda seat: matches.PolicyBot(seat, rng, policy)
+    raise ValueError(f"{name} holds a policy for {policy.game}, not for {game}.")
+  if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
+    return lambda seat: ps.RolloutBot(game, policy, seat, seconds=seconds, seed=int(rng.randint(2**31)))
+  return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
 
 
 COMMAND = Command(
@@ -130,5 +132,5 @@ COMMAND = Command(
     "play river_subgame --opponent=runs/river_subgame/run.npz",
   ),
   own=FLAGS,
-  run=play_game,
+  run=_run,
 )

@@ -4,58 +4,39 @@ Every command has its own absl flags and knows no others, so that a misspelt one
 `--help` lists only what matters. A mistake of the user is answered in one line, with exit code 2.
 """
 
+from __future__ import annotations
+
+import difflib
 import gc
+import importlib
 import io
+import itertools
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import pyspiel
 from absl import app, flags
-from jax.errors import JaxRuntimeError
 
-from ps_cfr_spiel.commands import (
-  abstract,
-  check,
-  compare,
-  evaluate,
-  explore,
-  generate,
-  learn,
-  play,
-  resolve,
-  show,
-  solve,
-  summary,
-  train,
-)
-from ps_cfr_spiel.commands.command import INTERRUPTED, LOST, USER_ERROR, Command
-from ps_cfr_spiel.commands.user_input import UserError, load_module, user_errors
-from ps_cfr_spiel.device import keep_compiled_code, process_count
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.command import INTERRUPTED, LOST, USER_ERROR, Command, completion
+from ps_cfr_spiel.commands.user_input import load_module
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
-
-
-COMMANDS = tuple(
-  module.COMMAND
-  for module in (
-    solve,
-    train,
-    show,
-    explore,
-    evaluate,
-    compare,
-    resolve,
-    play,
-    summary,
-    check,
-    generate,
-    learn,
-    abstract,
-  )
-)
-
+GROUPS = {
+  "Solve and search": ("solve", "resolve", "check", "summary"),
+  "Look and play": ("show", "explore", "play"),
+  "Measure": ("evaluate", "compare"),
+  "Learn and abstract": ("train", "generate", "learn", "abstract"),
+}
+COMMANDS: dict[str, Command] = {
+  name: importlib.import_module(f"ps_cfr_spiel.commands.{name}").COMMAND
+  for names in GROUPS.values()
+  for name in names
+}
 HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
 
 
@@ -63,53 +44,75 @@ def _program_help() -> str:
   lines = [
     f"Usage: {PROGRAM} COMMAND ...",
     "",
-    "Solves two-player zero-sum games of OpenSpiel by public-state CFR, and shows the result.",
+    "Solves two-player games of OpenSpiel by public-state CFR, and shows the result.",
     "",
-    "Commands:",
-    *(f"  {f'{command.name} {command.arguments}':20}{command.summary}" for command in COMMANDS),
-    "",
+  ]
+  for heading, names in GROUPS.items():
+    commands = [COMMANDS[name] for name in names]
+    lines += [f"{heading}:", *(f"  {f'{c.name} {c.arguments}':20}{c.summary}" for c in commands), ""]
+  lines += [
     f"Try first:            {PROGRAM} solve",
-    f"More about a command: {PROGRAM} solve --help",
+    f"More about a command: {PROGRAM} help solve",
+    f"Completion by Tab:    {PROGRAM} completion bash",
   ]
   return "\n".join(lines)
 
 
 def _command_help(command: Command) -> str:
   lines = [f"Usage: {PROGRAM} {command.name} {command.arguments} [flags]"]
-  lines += ["", f"{command.summary}.", *textwrap.wrap(command.text, 90), "", "Flags:"]
-  for flag in command.listed:
-    inset = " " * 6
-    lines += [f"  {flag.form}", *textwrap.wrap(flag.text, 90, initial_indent=inset, subsequent_indent=inset)]
+  lines += ["", f"{command.summary}.", *textwrap.wrap(command.text, 90)]
+  inset = " " * 6
+  for heading, flags_of_group in itertools.groupby(command.listed, lambda flag: flag.group):
+    lines += ["", f"{heading}:"]
+    for flag in flags_of_group:
+      lines += [
+        f"  {flag.form}",
+        *textwrap.wrap(flag.text, 90, initial_indent=inset, subsequent_indent=inset),
+      ]
   return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
 
 
-def _dispatch(words: Sequence[str]) -> int:
+def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
   """Runs what the words after the program's name ask for; returns the exit code."""
+  if words[:1] == ["help"]:
+    words = [*words[1:2], "--help"]
   if not words or words[0] in HELP:
     print(_program_help())
     return 0 if words else USER_ERROR
   if words[0] == "--version":
     print(f"{PROGRAM} {__version__}")
     return 0
-  command = next((command for command in COMMANDS if command.name == words[0]), None)
-  if command is None:
-    known = ", ".join(command.name for command in COMMANDS)
-    raise UserError(f"Unknown command {words[0]!r}; choose one of {known}, or --help.")
+  if words[0] == "completion":
+    print(completion(words[1] if len(words) > 1 else "", COMMANDS.values(), PROGRAM))
+    return 0
+  if words[0] not in COMMANDS:
+    near = difflib.get_close_matches(words[0], COMMANDS, 1)
+    meant = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(COMMANDS)}, or --help."
+    raise ValueError(f"Unknown command {words[0]!r}; {meant}")
+  command = COMMANDS[words[0]]
   if set(words) & set(HELP):
     print(_command_help(command))
     return 0
   values = command.flags()
-  with user_errors():
-    rest = values([PROGRAM, *words[1:]])[1:]
+  rest = values([PROGRAM, *words[1:]])[1:]
+  begin()
   if values.module is not None:
     load_module(values.module)
-  return command.run(values, rest)
+  return command.run(values, rest) or 0
 
 
-def run(words: Sequence[str]) -> int:
-  """Like `_dispatch`, but answers mistakes of the user in one line."""
+def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
+  """Runs what the words after the program's name ask for; mistakes of the user are answered in one line.
+
+  Args:
+    words: a command, its flags and arguments.
+    begin: called before a command runs. Help and mistakes in flags come sooner, and need no JAX.
+
+  Returns:
+    The exit code.
+  """
   try:
-    code = _dispatch(words)
+    code = _dispatch(words, begin)
     sys.stdout.flush()
     return code
   except BrokenPipeError:  # our reader has gone, as `head` does when it has seen enough
@@ -118,21 +121,21 @@ def run(words: Sequence[str]) -> int:
   except KeyboardInterrupt:
     print(f"{PROGRAM}: interrupted", file=sys.stderr)
     return INTERRUPTED
-  except (UserError, FloatingPointError) as error:
+  except (ValueError, FloatingPointError, ModuleNotFoundError, flags.Error, pyspiel.SpielError) as error:
     message = str(error)
-  except JaxRuntimeError as error:
-    if "RESOURCE_EXHAUSTED" in str(error):
-      return _refused("There is not enough memory for this.")
-    if "Disallowed" in str(error) and "transfer" in str(error):
-      return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
-    if process_count() == 1:
-      raise
-    print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
-    return LOST
   except MemoryError:
     message = "There is not enough memory for this game."
   except OSError as error:
     message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+  except ps.device.JaxRuntimeError as error:
+    if "RESOURCE_EXHAUSTED" in str(error):
+      return _refused("There is not enough memory for this.")
+    if "Disallowed" in str(error) and "transfer" in str(error):
+      return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
+    if ps.device.process_count() == 1:
+      raise
+    print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
+    return LOST
   return _refused(message)
 
 
@@ -153,12 +156,9 @@ def _run_and_leave(words: Sequence[str]) -> int:
 
   Where processes share a run, each leaves at once after an error instead: JAX would wait for the others.
   """
-  try:
-    keep_compiled_code()
-  except ValueError as error:
-    return _refused(str(error))
-  code = run(words)
-  if code and (code == INTERRUPTED) == (process_count() == 1):
+  code = run(words, lambda: ps.device.keep_compiled_code())
+  alone = "jax" not in sys.modules or ps.device.process_count() == 1
+  if code and (code == INTERRUPTED) == alone:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

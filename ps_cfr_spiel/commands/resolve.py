@@ -1,22 +1,18 @@
 """The command `ps-cfr-spiel resolve`: the strategy of continual re-solving, and its exploitability."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pyspiel
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, SPOT, WALK, exploitability_facts, say
-from ps_cfr_spiel.commands.learn import load_learning
-from ps_cfr_spiel.commands.user_input import UserError, load_game, make_folder, user_errors
-from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.commands.user_input import load_game, make_folder, refuse
 from ps_cfr_spiel.reports import Stopwatch, report
-from ps_cfr_spiel.search import ROUND, CFRValues, ValueFunction
-from ps_cfr_spiel.solvers import PRESETS, ContinualResolving, preset
-from ps_cfr_spiel.subgames import GADGETS
-from ps_cfr_spiel.views import in_unit, with_unit
 
 PRETRAINED = "pretrained"  # as --values: the values of this package
 
@@ -25,18 +21,25 @@ PRETRAINED = "pretrained"  # as --values: the values of this package
 FLAGS = (
   Flag("iterations", 1000, "Iterations of CFR in each search.", least=1),
   Flag("preset", None,
-    "Published settings of searches, such as DeepStack's; other flags change them.", choices=tuple(PRESETS)),
+    "Published settings of searches, such as DeepStack's; other flags change them.",
+    choices=("deepstack-flop", "deepstack-turn", "deepstack-river")),
   Flag("gadget", "cfr-d",
     "Constraint from one search to the next: with cfr-d the opponent cannot gain by the new search, with "
     "max-margin they lose by it as much as possible; unsafe has none, for comparison.",
-    choices=tuple(GADGETS)),
+    choices=("unsafe", "cfr-d", "max-margin")),
+  Flag("refine", False,
+    "Let searches answer well also where the opponent's promises are slack; for the safe gadgets."),
+  Flag("knowledge", None,
+    "Search by the player's knowledge of this order, 1 or more, in place of public states, which it does "
+    "not need.", kind=int, least=1),
   Flag("lookahead", None,
     "Own decisions that a search looks ahead, 1 for the present one only, or round, for those until the next "
-    "public card; a value function evaluates the rest (default: to the end of the game)."),
+    "public card; a value function evaluates the rest (default: to the end of the game).", value="N|round"),
   Flag("value_iterations", None,
     "With --lookahead: iterations of the value function beyond it (default: 20).", kind=int, least=1),
   Flag("actions", None,
-    "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).", kind=list),
+    "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).", kind=list,
+    value="N,..."),
   Flag("values", None,
     "With --lookahead: a file of learn, whose network evaluates the states beyond; or pretrained, for "
     "leduc_poker.", value="FILE"),
@@ -53,34 +56,34 @@ FLAGS = (
 # fmt: on
 
 
-def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command; returns its exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   ahead = _settings(values).get("lookahead") is not None
   if values.value_iterations is not None and not ahead:
-    raise UserError("--value_iterations is for --lookahead; without it searches go to the end.")
+    raise ValueError("--value_iterations is for --lookahead; without it searches go to the end.")
   if values["values"].present and (not ahead or values.value_iterations is not None):
-    raise UserError("--values is for --lookahead, and not beside --value_iterations.")
-  if values.public_states == "none":
-    raise UserError("--public_states=none: re-solving needs public states; choose closure or observer.")
+    raise ValueError("--values is for --lookahead, and not beside --value_iterations.")
+  if values.public_states == "none" and values.knowledge is None:
+    raise ValueError("--public_states=none: re-solving needs public states; choose --knowledge=1.")
+  if values.knowledge is not None and values.public_states != "none":
+    refuse(values, ("public_states",), "is not for --knowledge, which needs no public states")
   game = load_game(words, values)
   name = game.get_type().short_name
-  folder = make_folder(Path(values.output or f"runs/{name}-resolving"))
+  folder = make_folder(values.output or f"runs/{name}-resolving")
   stopwatch, quiet = Stopwatch(), values.quiet or values.json
-  with user_errors():
-    with stopwatch:
-      resolving = _searches(values, game)
-    if not quiet:
-      method = report({"method": resolving.description})
-      print(resolving.tree.summary(), method, "", sep="\n", flush=True)
-    with stopwatch:
-      policy = resolving.tabularise(progress=False if quiet else None)
-    result = evaluate_policy(game, policy)
+  with stopwatch:
+    resolving = _searches(values, game)
+  if not quiet:
+    method = report({"method": resolving.description})
+    print(resolving.tree.summary(), method, "", sep="\n", flush=True)
+  with stopwatch:
+    policy = resolving.tabularise(progress=False if quiet else None)
+  result = ps.evaluate_policy(game, policy)
   file = folder / "policy.npz"
   policy.save(file)
   lines = {
-    "value to player 0": in_unit(f"{result.value:.4g}", game),
-    "exploitability": with_unit(result.exploitability, game),
-    "time": f"{stopwatch.seconds:.1f} s for all public states, with compilation",
+    **ps.views.value_lines(float(result.value), game),
+    "exploitability": ps.views.with_unit(result.exploitability, game),
+    "time": f"{stopwatch.seconds:.1f} s for all searches, with compilation",
     "saved": str(file),
     "look at it": f"ps-cfr-spiel show {file}",
   }
@@ -93,41 +96,42 @@ def resolve(values: flags.FlagValues, words: Sequence[str]) -> int:
     "saved": str(file),
   }
   say(values, facts, lines)
-  return 0
 
 
-def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ContinualResolving:
+def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ps.ContinualResolving:
   """Continual re-solving as the flags describe it."""
   walk: dict[str, Any] = {name: values[name].value for name in ("dtype", "public_states", "limit", "memory")}
   beyond, actions = _value_function(values, game), _actions(values.actions)
-  return ContinualResolving(game, **_settings(values), value_function=beyond, actions=actions, **walk)
+  return ps.ContinualResolving(game, **_settings(values), value_function=beyond, actions=actions, **walk)
 
 
 def _settings(values: flags.FlagValues) -> dict[str, Any]:
   """The settings of --preset, and the flags of the same meaning."""
-  named = {name: values[name].value for name in ("iterations", "rule", "gadget")}
+  named = {name: values[name].value for name in ("iterations", "rule", "gadget", "refine", "knowledge")}
   named["lookahead"] = _lookahead(values.lookahead)
   if values.preset is None:
     return named
-  return preset(values.preset, **{name: x for name, x in named.items() if values[name].present})
+  return ps.solvers.preset(values.preset, **{name: x for name, x in named.items() if values[name].present})
 
 
 def _lookahead(word: str | None) -> int | str | None:
   """The value of --lookahead."""
-  if word is None or word == ROUND:
+  if word is None or word == ps.search.ROUND:
     return word
   if not word.isdecimal() or not int(word):
-    raise UserError(f"--lookahead={word}: expected a number of decisions, 1 or more, or {ROUND}.")
+    raise ValueError(f"--lookahead={word}: expected a number of decisions, 1 or more, or {ps.search.ROUND}.")
   return int(word)
 
 
-def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ValueFunction | None:
+def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.ValueFunction | None:
   """The value function beyond the lookahead."""
   if values["values"].present:
-    learning, file = load_learning(), values["values"].value
+    from ps_cfr_spiel import learning  # needs the extra
+
+    file = str(values["values"].value)
     return learning.LearnedValues.pretrained(game) if file == PRETRAINED else learning.load_values(file)
   ahead = _settings(values).get("lookahead")
-  return None if ahead is None else CFRValues(values.value_iterations or 20)
+  return None if ahead is None else ps.search.CFRValues(values.value_iterations or 20)
 
 
 def _actions(words: Sequence[str] | None) -> list[int] | None:
@@ -138,7 +142,7 @@ def _actions(words: Sequence[str] | None) -> list[int] | None:
     return [int(word) for word in words]
   except ValueError:
     wrong = ",".join(words)
-    raise UserError(
+    raise ValueError(
       f"--actions must be OpenSpiel's numbers of actions, such as 0,1,3; got {wrong}."
     ) from None
 
@@ -152,9 +156,10 @@ COMMAND = Command(
   examples=(
     "resolve leduc_poker",
     "resolve leduc_poker --lookahead=1 --value_iterations=40",
+    "resolve 'dark_hex(board_size=2)' --knowledge=1 --iterations=100",
     "resolve 'holdem_subgame(stack=300,ranges=AA KQs 76s;TT+ AQ)' --iterations=200",
     "resolve 'river_subgame(bets=0.5 1 2 a)' --actions=0,1,3,5",
   ),
   own=FLAGS,
-  run=resolve,
+  run=_run,
 )

@@ -1,5 +1,7 @@
 """A run of the command solve: a solver at work, its measurements, reports and files."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import signal
@@ -8,14 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ps_cfr_spiel.abstraction import Abstraction
-from ps_cfr_spiel.commands.flags import exploitability_facts
-from ps_cfr_spiel.device import is_first_process
-from ps_cfr_spiel.evaluation import Point, write_points
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.reports import Stopwatch
-from ps_cfr_spiel.solvers import ExactSolver, TreeSolver
-from ps_cfr_spiel.views import charts, in_unit, number_text, pot_of, unit_of, with_unit
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.flags import exploitability_facts, general_sum_facts, general_sum_lines
+from ps_cfr_spiel.reports import Stopwatch, progress_bar
 
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
 
@@ -36,10 +33,11 @@ class Run:
     earlier_seconds: time of the iterations before.
     iterating: time of the iterations of this run.
     measuring: time of its measurements.
+    saving: time of its checkpoints.
   """
 
-  solver: ExactSolver
-  points: list[Point]
+  solver: ps.solvers.ExactSolver
+  points: list[ps.evaluation.Point]
   folder: Path
   target: float
   checkpoint_seconds: float
@@ -49,7 +47,7 @@ class Run:
   def __post_init__(self):
     self.start = self.solver.iteration
     self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
-    self.iterating, self.measuring = Stopwatch(self.solver.clock), Stopwatch(self.solver.clock)
+    self.iterating, self.measuring, self.saving = (Stopwatch(self.solver.clock) for _ in range(3))
 
   @property
   def file(self) -> Path:
@@ -57,10 +55,10 @@ class Run:
     return self.folder / RUN
 
   @property
-  def abstraction(self) -> Abstraction | None:
+  def abstraction(self) -> ps.abstraction.Abstraction | None:
     """The present sets of infostates that play alike, or None."""
     found = getattr(self.solver, "abstraction", None)
-    return found if isinstance(found, Abstraction) else None
+    return found if isinstance(found, ps.abstraction.Abstraction) else None
 
   @property
   def reached(self) -> bool:
@@ -72,65 +70,132 @@ class Run:
     if not self.quiet:
       print(*lines, sep="\n", flush=True)
 
+  def measure(self) -> None:
+    """Adds the point of the present iteration, if it is still missing."""
+    if self.points and self.points[-1].iteration == self.solver.iteration:
+      return
+    with self.measuring:
+      found, seconds = self.solver.evaluation(), self.earlier_seconds + self.iterating.seconds
+    self.points.append(
+      ps.evaluation.Point(self.solver.iteration, seconds, float(found.exploitability), float(found.value))
+    )
 
-def measure(run: Run) -> None:
-  """Adds the point of the present iteration, if it is still missing."""
-  if run.points and run.points[-1].iteration == run.solver.iteration:
-    return
-  found, seconds = run.solver.evaluation(), run.earlier_seconds + run.iterating.seconds
-  run.points.append(Point(run.solver.iteration, seconds, float(found.exploitability), float(found.value)))
+  def iterate(self, iterations: int) -> bool:
+    """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely.
 
+    Returns:
+      Whether the watching process has asked this one to stop.
+    """
+    solver, end = self.solver, self.start + iterations
+    clock = solver.clock  # which all processes of a run share
+    pace, saved_at, stopped = 0.0, clock(), False  # iterations a second; time of the last checkpoint
 
-# --- Reports ----------------------------------------------------------------------------
+    def tick(_) -> bool:
+      nonlocal saved_at, stopped
+      bar.update(solver.iteration - self.start - bar.n)
+      if clock() - saved_at >= max(self.checkpoint_seconds, self.saving.last / ps.solvers.SAVING_SHARE):
+        self.checkpoint()
+        saved_at = clock()
+      stopped = bool(ps.device.broadcast(ps.device.asked_to_stop()))
+      return stopped
 
+    with progress_bar(False if self.quiet else None, total=iterations, desc=solver.name, unit="it") as bar:
+      while solver.iteration < end and not self.reached and not stopped:
+        before = solver.iteration
+        steps = min(ps.evaluation.next_measurement(before), end) - before
+        with self.iterating:
+          solver.run(steps, every=max(1, int(pace * ps.solvers.CHUNK_SECONDS)), callback=tick)
+        pace = (solver.iteration - before) / max(self.iterating.last, 1e-9)
+        last = solver.iteration == end
+        # Where measuring is slow it takes half of the time.
+        slow = solver.slowly_evaluated and self.measuring.seconds > self.iterating.seconds
+        if stopped or (slow and not last):
+          continue
+        self.measure()
+        if ps.evaluation.is_round(solver.iteration) or last or self.reached:
+          bar.clear()
+          self.say(self.table_row())
+          bar.refresh()
+    return stopped
 
-def table_head(run: Run) -> str:
-  """The head of the table of measurements."""
-  share = f"{'% of the pot':>16}" if pot_of(run.solver.game) else ""
-  sets = f"{'sets':>11}" if run.abstraction else ""
-  return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({unit_of(run.solver.game)})':>28}{share}{sets}"
+  # --- Reports ----------------------------------------------------------------------------
 
+  def table_head(self) -> str:
+    """The head of the table of measurements."""
+    game = self.solver.game
+    share = f"{'% of the pot':>16}" if ps.views.pot_of(game) else ""
+    sets = f"{'sets':>11}" if self.abstraction else ""
+    return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({ps.views.unit_of(game)})':>28}{share}{sets}"
 
-def table_row(run: Run) -> str:
-  """The last measurement as a line of the table."""
-  point, pot = run.points[-1], pot_of(run.solver.game)
-  share = f"{number_text(100 * point.exploitability / pot):>16}" if pot else ""
-  sets = f"{run.abstraction.count:>11,}" if run.abstraction else ""
-  return f"{point.iteration:>10,}{point.seconds:>11.3f}{number_text(point.exploitability):>28}{share}{sets}"
+  def table_row(self) -> str:
+    """The last measurement as a line of the table."""
+    point, pot = self.points[-1], ps.views.pot_of(self.solver.game)
+    share = f"{ps.views.number_text(100 * point.exploitability / pot):>16}" if pot else ""
+    sets = f"{self.abstraction.count:>11,}" if self.abstraction else ""
+    exploitability = ps.views.number_text(point.exploitability)
+    return f"{point.iteration:>10,}{point.seconds:>11.3f}{exploitability:>28}{share}{sets}"
 
+  def facts(self, files: Sequence[str]) -> dict[str, Any]:
+    """The result for programs."""
+    game, last, sets = self.solver.game, self.points[-1], self.abstraction
+    return {
+      "game": str(game),
+      "method": self.solver.description,
+      "iterations": last.iteration,
+      "value": last.value,
+      **exploitability_facts(last.exploitability, game),
+      **general_sum_facts(self.solver.evaluation()),
+      **({"sets": sets.count, "infostates": sets.infostates} if sets else {}),
+      "target_reached": self.reached,
+      "seconds": self.iterating.seconds,
+      "setup_seconds": self.building.seconds,
+      "saved": [str(self.folder / name) for name in files],
+    }
 
-def facts(run: Run, files: Sequence[str]) -> dict[str, Any]:
-  """The result for programs."""
-  game, last = run.solver.game, run.points[-1]
-  return {
-    "game": str(game),
-    "method": run.solver.description,
-    "iterations": last.iteration,
-    "value": last.value,
-    **exploitability_facts(last.exploitability, game),
-    **({"sets": run.abstraction.count, "infostates": run.abstraction.infostates} if run.abstraction else {}),
-    "target_reached": run.reached,
-    "seconds": run.iterating.seconds,
-    "setup_seconds": run.building.seconds,
-    "saved": [str(run.folder / name) for name in files],
-  }
+  def result(self, files: Sequence[str]) -> dict[str, str]:
+    """The result for people."""
+    game, last = self.solver.game, self.points[-1]
+    look = "show" if isinstance(self.solver, ps.solvers.TreeSolver) else "evaluate"
+    return {
+      **ps.views.value_lines(last.value, game),
+      "exploitability": ps.views.with_unit(last.exploitability, game),
+      **general_sum_lines(self.solver.evaluation()),
+      **({"abstraction": self.abstraction.size} if self.abstraction else {}),
+      "time": f"{self.iterating.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
+      f"after {self.building.seconds:.1f} s to build and compile",
+      "saved": f"{', '.join(files)} in {self.folder}",
+      "look at it": f"ps-cfr-spiel {look} {self.file}",
+    }
 
+  # --- Files ------------------------------------------------------------------------------
 
-def result(run: Run, files: Sequence[str]) -> dict[str, str]:
-  """The result for people."""
-  game, last = run.solver.game, run.points[-1]
-  return {
-    "value to player 0": in_unit(f"{last.value:.4g}", game),
-    "exploitability": with_unit(last.exploitability, game),
-    **({"abstraction": run.abstraction.size} if run.abstraction else {}),
-    "time": f"{run.iterating.seconds:.2f} s for {run.solver.iteration - run.start:,} iterations, "
-    f"after {run.building.seconds:.1f} s to build and compile",
-    "saved": f"{', '.join(files)} in {run.folder}",
-    "look at it": f"ps-cfr-spiel {'show' if isinstance(run.solver, TreeSolver) else 'evaluate'} {run.file}",
-  }
+  def checkpoint(self) -> None:
+    """Saves the run and its measurements, so that both can be continued; all processes must call it."""
+    with self.saving:
+      self.solver.save(self.file)
+      if ps.device.is_first_process():
+        ps.evaluation.write_points(self.folder / POINTS, self.points)
 
+  def keep(self) -> bool:
+    """Saves the run, if it has got further; whether it has."""
+    if self.solver.iteration > self.start:
+      with undisturbed():  # by an impatient second Ctrl-C
+        self.checkpoint()
+    return self.solver.iteration > self.start
 
-# --- Files ------------------------------------------------------------------------------
+  def save(self, pictures: ModuleType | None) -> list[str]:
+    """Writes all results; returns the names of the files."""
+    self.checkpoint()
+    files, policy = [RUN, POINTS], self.solver.average_policy()
+    if pictures is None or not ps.device.is_first_process():
+      return files
+    name, game = self.solver.name, self.solver.game
+    figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})}
+    if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
+      figures[STRATEGY] = pictures.hand_chart(policy)
+    for name, figure in figures.items():
+      figure.savefig(self.folder / name)
+    return files + list(figures)
 
 
 @contextlib.contextmanager
@@ -148,25 +213,3 @@ def undisturbed() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
   if pressed:
     raise KeyboardInterrupt
-
-
-def checkpoint(run: Run) -> None:
-  """Saves the run and its measurements, so that both can be continued; all processes must call it."""
-  run.solver.save(run.file)
-  if is_first_process():
-    write_points(run.folder / POINTS, run.points)
-
-
-def save(run: Run, pictures: ModuleType | None) -> list[str]:
-  """Writes all results; returns the names of the files."""
-  checkpoint(run)
-  files, policy = [RUN, POINTS], run.solver.average_policy()
-  if pictures is None or not is_first_process():
-    return files
-  name, game = run.solver.name, run.solver.game
-  figures = {CURVE: pictures.exploitability_curve(game, {name: run.points})}
-  if isinstance(policy, TreePolicy) and charts.deals_hands(policy):
-    figures[STRATEGY] = pictures.hand_chart(policy)
-  for name, figure in figures.items():
-    figure.savefig(run.folder / name)
-  return files + list(figures)

@@ -1,24 +1,17 @@
 """The command `ps-cfr-spiel show`: a saved strategy as a chart, a table, or a belief about hidden moves."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, say
-from ps_cfr_spiel.commands.user_input import (
-  UserError,
-  drawing,
-  keep_apart,
-  load_saved_policy,
-  refuse,
-  user_errors,
-)
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import HierarchicalPolicy
-from ps_cfr_spiel.views import Spot, chance_moves, charts, glasses, spot, spot_after, worth_at
+from ps_cfr_spiel.commands.user_input import drawing, keep_apart, load_saved_policy, refuse
 
 # fmt: off
 FLAGS = (
@@ -30,8 +23,13 @@ FLAGS = (
     "Place in the game, by a whole history instead: all moves from the start, those of chance and hidden "
     "ones included, such as '0 1 pass' in kuhn_poker.", value="MOVES"),
   Flag("hand", None,
-    "Table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all suits. In games "
-    "without a chart, a table of the information states that contain this text."),
+    "Table of the hands of this kind instead of the chart: AhKd, or AKs, AKo, AK, TT for all suits, or a "
+    "class such as set, 'top pair' or draw. In games without a chart, a table of the information states that "
+    "contain this text.", value="HAND"),
+  Flag("classes", False, "Table of the classes of hands instead of the chart: sets, top pair, draws."),
+  Flag("ev", "now",
+    "What EV counts in hold'em: the chips from now on, so that a fold is worth 0, or those since the hand's "
+    "start.", choices=("now", "start")),
   Flag("action", None,
     "In a chart: the action whose frequency is shown, instead of the most frequent one.", value="ACTION"),
   Flag("png", None, "Picture of the chart, or of the belief.", value="FILE"),
@@ -41,7 +39,8 @@ FLAGS = (
     value="FILE"),
   Flag("part", None,
     "Part of the strategy to save: the decisions on the way to this line and after it; with '...' at its end "
-    "also all that follow, as in 'check, check, 2c ...'. May be given several times.", kind=tuple),
+    "also all that follow, as in 'check, check, 2c ...'. May be given several times.", kind=tuple,
+    value="LINE"),
   Flag("save", None, "With --part: the file for it, such as part.npz.", value="FILE"),
   Flag("player", None, "In a table of information states: their player.", choices=("0", "1")),
   Flag("rows", 50, "Most lines of a table.", least=1),
@@ -51,16 +50,17 @@ FLAGS = (
 # fmt: on
 
 
-def show(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if len(words) != 1:
-    raise UserError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
+    raise ValueError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   if values.at and values.history:
-    raise UserError("--at and --history both say where to look; give one of them.")
+    raise ValueError("--at and --history both say where to look; give one of them.")
   for name in ("csv", "save"):
     keep_apart(name, values[name].value, words[0])
   if values.csv or values.json or values.part or values.save:  # what these write is whole
-    refuse(values, ("player", "rows", "hand", "action", "png"), "is for what is printed as text")
+    refuse(
+      values, ("player", "rows", "hand", "action", "png", "classes", "ev"), "is for what is printed as text"
+    )
   drawn = drawing(values.png)
   policy = load_saved_policy(words[0], values.limit)
   if values.part or values.save:
@@ -70,91 +70,93 @@ def show(values: flags.FlagValues, words: Sequence[str]) -> int:
   print(f"{policy.labels.game}\n{origin(policy)}\n\n{_text(values, policy)}")
   if drawn:
     _draw(*drawn, policy, values)
-  return 0
 
 
-def _export(values: flags.FlagValues, policy: TreePolicy) -> int:
+def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
   """Writes or prints the rows of the strategy."""
-  with user_errors():
-    here = _place(values, policy) if values.at or values.history else None
-    wanted = None if here is None else [here.public_state]
-    facts = {"game": policy.labels.game, "strategy": origin(policy)}
-    if values.csv:
-      count = policy.to_csv(values.csv, wanted)
-      facts |= {"rows": count, "saved": values.csv}
-      say(values, facts, {**facts, "rows": f"{count:,}"})
-    else:
-      say(values, {**facts, "rows": policy.to_rows(wanted)})
-  return 0
+  here = _place(values, policy) if values.at or values.history else None
+  wanted = None if here is None else [here.public_state]
+  facts = {"game": policy.labels.game, "strategy": origin(policy)}
+  if values.csv:
+    count = policy.to_csv(values.csv, wanted)
+    facts |= {"rows": count, "saved": values.csv}
+    say(values, facts, {**facts, "rows": f"{count:,}"})
+  else:
+    say(values, {**facts, "rows": policy.to_rows(wanted)})
 
 
-def _save_part(values: flags.FlagValues, policy: TreePolicy) -> int:
+def _save_part(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
   """Writes a part of the strategy to a file."""
   if not (values.part and values.save):
-    raise UserError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
-  with user_errors():
-    policy.save(values.save, values.part)
+    raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
+  policy.save(values.save, values.part)
   say(values, {"game": policy.labels.game, "strategy": origin(policy), "saved": values.save})
-  return 0
 
 
-def _place(values: flags.FlagValues, policy: TreePolicy) -> Spot:
+def _place(values: flags.FlagValues, policy: ps.TreePolicy) -> ps.views.Spot:
   """The spot that --at or --history names."""
-  return spot_after(policy, values.history) if values.history else spot(policy, values.at)
+  return ps.views.spot_after(policy, values.history) if values.history else ps.views.spot(policy, values.at)
 
 
-def _text(values: flags.FlagValues, policy: TreePolicy) -> str:
+def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   """What is printed."""
   placed = values.at or values.history
   if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and "#" not in values.at:
     return _belief_text(values, policy)
-  if placed or charts.deals_hands(policy):
+  if placed or ps.views.charts.deals_hands(policy):
     return _spot_text(values, policy)
   if values.png or values.action:
-    raise UserError(
+    raise ValueError(
       f"--action and --png are for charts of hands, and --png for glasses; not for {policy.labels.game}."
     )
   player = None if values.player is None else int(values.player)
-  with user_errors():
-    return charts.infostates_text(policy, player, values.hand or "", values.rows)
+  return ps.views.charts.infostates_text(policy, player, values.hand or "", values.rows)
 
 
-def _draw(pictures: ModuleType, file: Path, policy: TreePolicy, values: flags.FlagValues) -> None:
+def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags.FlagValues) -> None:
   """Draws what was printed."""
-  with user_errors():
-    if policy.game.get_type().short_name == "glasses":
-      figure = pictures.glasses_position(glasses.after(policy.game, values.at), policy)
-    elif chance_moves(policy, values.at):
-      figure = pictures.card_chart(policy, values.at)
-    else:
-      figure = pictures.hand_chart(policy, values.at)
-    figure.savefig(file)
+  if policy.game.get_type().short_name == "glasses":
+    figure = pictures.glasses_position(ps.views.glasses.after(policy.game, values.at), policy)
+  elif ps.views.chance_moves(policy, values.at):
+    figure = pictures.card_chart(policy, values.at)
+  else:
+    figure = pictures.hand_chart(policy, values.at)
+  figure.savefig(file)
   print(f"Drawn in {file}")
 
 
-def _spot_text(values: flags.FlagValues, policy: TreePolicy) -> str:
+def _spot_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   """What is printed about a public state."""
-  with user_errors():
-    if not values.history and (spots := chance_moves(policy, values.at)):
-      return charts.moves_text(spots)
-    here = _place(values, policy)
-    action = None if values.action is None else here.find_action(values.action)
-    types = list(range(len(here.types))) if values.hand is None else charts.find_types(here, values.hand)
-    if values.hand is None and charts.has_hands(here):
-      below = f"{charts.chart_text(here, action)}\n\n{charts.legend_text(here, action)}"
-    else:
-      below = charts.types_text(here, types[: values.rows], worth_at(policy, here))
-      if len(types) > values.rows:
-        below += f"\n... and {len(types) - values.rows:,} more; raise the number of --rows."
-  return f"{charts.heading_text(here)}\n{charts.actions_text(here)}\n\n{below}"
+  if not values.history and (spots := ps.views.chance_moves(policy, values.at)):
+    return ps.views.charts.moves_text(spots)
+  here = _place(values, policy)
+  action = None if values.action is None else here.find_action(values.action)
+  types = (
+    list(range(len(here.types))) if values.hand is None else ps.views.charts.find_types(here, values.hand)
+  )
+  worth = ps.views.worth_at(policy, here).since(here.spent[here.player])
+  heading = [
+    ps.views.charts.heading_text(here),
+    *([ps.views.charts.range_text(here, worth)] if ps.views.charts.has_hands(here) else []),
+  ]
+  if values.ev == "start":
+    worth = worth.since(-here.spent[here.player])
+  if values.classes:
+    below = ps.views.charts.classes_text(here, worth)
+  elif values.hand is None and ps.views.charts.has_hands(here):
+    below = f"{ps.views.charts.chart_text(here, action)}\n\n{ps.views.charts.legend_text(here, action)}"
+  else:
+    below = ps.views.charts.types_text(here, types[: values.rows], worth)
+    if len(types) > values.rows:
+      below += f"\n... and {len(types) - values.rows:,} more; raise the number of --rows."
+  return "\n".join([*heading, ps.views.charts.actions_text(here), "", below])
 
 
-def _belief_text(values: flags.FlagValues, policy: TreePolicy) -> str:
+def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   """What is printed about a position of glasses."""
-  with user_errors():
-    state = glasses.after(policy.game, values.at)
-  belief = glasses.evader_belief(state, policy)
-  lines = [state.observation_string(glasses.CHASER), "", "Where the chaser thinks the evader is:"]
+  state = ps.views.glasses.after(policy.game, values.at)
+  belief = ps.views.glasses.evader_belief(state, policy)
+  lines = [state.observation_string(ps.views.glasses.CHASER), "", "Where the chaser thinks the evader is:"]
   lines += [f"  node {node:<3} {100 * share:6.2f}%" for node, share in belief.items()]
   if not state.is_terminal():
     lines += ["", f"What player {state.current_player()} does:"]
@@ -163,7 +165,7 @@ def _belief_text(values: flags.FlagValues, policy: TreePolicy) -> str:
   return "\n".join(lines)
 
 
-def origin(policy: TreePolicy | HierarchicalPolicy) -> str:
+def origin(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> str:
   """How a policy was made, as far as its file knows."""
   info = policy.info
   order = info.get("alternating")
@@ -190,6 +192,8 @@ COMMAND = Command(
     "show runs/river_subgame/run.npz --at='check, bet 200'",
     "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
     "show runs/river_subgame/run.npz --hand=AKs",
+    "show runs/river_subgame/run.npz --hand='top pair'",
+    "show runs/river_subgame/run.npz --classes",
     "show runs/river_subgame/run.npz --csv=strategy.csv",
     "show runs/holdem_subgame/run.npz --part='check, check, 2c ...' --save=river.npz",
     "show runs/leduc_poker/run.npz --at='call, raise'",
@@ -198,5 +202,5 @@ COMMAND = Command(
     "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   own=FLAGS,
-  run=show,
+  run=_run,
 )

@@ -1,5 +1,7 @@
 """Many rivers in one call: `solve --situations`, and its parts that `generate` shares."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,10 @@ from typing import Any
 import numpy as np
 from absl import flags
 
-from ps_cfr_spiel.batches import Solutions, read_list, solve_batch, write_list
-from ps_cfr_spiel.commands.command import Flag
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.command import Flag, group
 from ps_cfr_spiel.commands.flags import say
-from ps_cfr_spiel.commands.user_input import UserError, make_folder, user_errors
-from ps_cfr_spiel.device import use_cores
+from ps_cfr_spiel.commands.user_input import given, make_folder
 from ps_cfr_spiel.reports import Stopwatch
 
 TABLE = "situations.csv"
@@ -20,31 +21,28 @@ OTHERS = ("situations", "output", "quiet", "json", "cores", "chunk", "plot", "mo
 
 
 # fmt: off
-SHARING = (
-  Flag("cores", None, "Many situations: cores of a CPU to use (default: all).", kind=int, least=1),
+SHARING = group("Many situations",
+  Flag("cores", None, "Cores of a CPU to use (default: all).", kind=int, least=1),
   Flag("chunk", None,
-    "Many situations: number that is held in memory and written at once (default: 32, on accelerators "
+    "Number that is held in memory and written at once (default: 32, on accelerators "
     "1,024).",
     kind=int, least=1),
 )
 # fmt: on
 
 
-def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs `solve --situations`; returns the exit code."""
-  known = (*METHOD, *OTHERS)
-  foreign = [f"--{name}" for name in values if values[name].present and name not in known]
-  if words or foreign:
-    what = ", ".join([*map(repr, words), *foreign])
-    raise UserError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")
+def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
+  """Runs `solve --situations`."""
+  foreign = given(values, (name for name in values if name not in (*METHOD, *OTHERS)))
+  if what := ", ".join([*map(repr, words), *foreign]):
+    raise ValueError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")
   path = Path(values.situations)
-  with user_errors():
-    situations, ranges = read_list(path)
-  folder = make_folder(Path(values.output) if values.output is not None else Path("runs") / path.stem)
+  situations, ranges = ps.batches.read_list(path)
+  folder = make_folder(values.output or f"runs/{path.stem}")
   solutions, seconds = solve(values, situations, folder, {name: values[name].value for name in METHOD})
-  with user_errors():  # of files that were there and are damaged
-    write_list(folder / TABLE, situations, ranges, solutions)
-    shares = [100 * s.exploitability / river.pot for s, river in zip(solutions, situations, strict=True)]
+  # of files that were there and are damaged
+  ps.batches.write_list(folder / TABLE, situations, ranges, solutions)
+  shares = [100 * s.exploitability / river.pot for s, river in zip(solutions, situations, strict=True)]
   facts = {
     "situations": len(situations),
     "table": str(folder / TABLE),
@@ -58,24 +56,15 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> int:
     "table": folder / TABLE,
   }
   say(values, facts, lines)
-  return 0
-
-
-def refuse_sharing(values: flags.FlagValues) -> None:
-  """`UserError` for the flags of `SHARING` where a single game is solved."""
-  for name in ("cores", "chunk"):
-    if values[name].present:
-      raise UserError(f"--{name} belongs to --situations; a single game is solved as it is.")
 
 
 def solve(
   values: flags.FlagValues, situations: Sequence[Any], folder: Path, options: dict[str, Any]
-) -> tuple[Solutions, float]:
+) -> tuple[ps.batches.Solutions, float]:
   """The solutions, in files of a folder, and the seconds of the call."""
   progress = False if values.quiet or values.json else None
-  with user_errors():
-    use_cores(values.cores)
-    options = {**options, "chunk": values.chunk, "output": folder, "progress": progress}
-    with Stopwatch() as stopwatch:
-      solutions = solve_batch(situations, **options)
-    return solutions, stopwatch.seconds
+  ps.device.use_cores(values.cores)
+  options = {**options, "chunk": values.chunk, "output": folder, "progress": progress}
+  with Stopwatch() as stopwatch:
+    solutions = ps.batches.solve_batch(situations, **options)
+  return solutions, stopwatch.seconds

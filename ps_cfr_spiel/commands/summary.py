@@ -1,15 +1,16 @@
 """The command `ps-cfr-spiel summary`: how large a game is, and its public tree."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from absl import flags
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, SPOT, TREE, say
-from ps_cfr_spiel.commands.user_input import drawing, load_game, refuse, user_errors
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.commands.user_input import drawing, load_game, refuse
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.views import certificate
 
 # fmt: off
 FLAGS = (
@@ -24,27 +25,24 @@ FLAGS = (
 # fmt: on
 
 
-def summary(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command from its parsed flags and the words besides them; returns the exit code."""
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not values.tree:
     refuse(values, ("infostates", *([] if values.png else ["depth"])), "is for --tree")
   game = load_game(words, values)
-  with user_errors():
-    drawn = drawing(values.png)
-    tree = build_tree(game, values.leaves, values.public_states, values.limit, True, values.memory)
-    lines = certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
-    if drawn:
-      pictures, file = drawn
-      pictures.public_tree(game, tree, values.depth).savefig(file)
+  drawn = drawing(values.png)
+  tree = ps.build_tree(game, values.leaves, values.public_states, values.limit, True, values.memory)
+  lines = ps.views.certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
+  if drawn:
+    pictures, file = drawn
+    pictures.public_tree(game, tree, values.depth).savefig(file)
   if values.json:
     say(values, tree.sizes() | ({"tree": lines.split("\n")} if lines else {}))
-    return 0
+    return None
   print(tree.summary())
   if lines:
     print("\n" + lines)
   if drawn:
     print(report({"saved": drawn[1]}))
-  return 0
 
 
 COMMAND = Command(
@@ -59,5 +57,5 @@ COMMAND = Command(
     "summary leduc_poker --depth=5 --png=tree.png",
   ),
   own=FLAGS,
-  run=summary,
+  run=_run,
 )

@@ -1,9 +1,11 @@
-"""What a user of the command line may get wrong, turned into one line instead of a traceback."""
+"""Games, files and folders named on the command line; a mistake is a ValueError of one line."""
 
-import contextlib
+from __future__ import annotations
+
 import importlib
+import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,157 +13,172 @@ from typing import Any
 import pyspiel
 from absl import flags
 
-from ps_cfr_spiel import compiler, storage
-from ps_cfr_spiel.compiler import quiet_stderr
+import ps_cfr_spiel as ps
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.poker import holdem, river
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import HierarchicalPolicy, PlayedPolicy, load_policy
 
 DEFAULT_GAME = "river_subgame"
 # What matplotlib draws by itself.
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".eps")
 
 
-class UserError(Exception):
-  """A mistake of the user; its text is the one line to show."""
-
-
-@contextlib.contextmanager
-def user_errors() -> Iterator[None]:
-  """Turns the errors by which this package and OpenSpiel answer wrong input into `UserError`."""
-  try:
-    yield
-  except (ValueError, FloatingPointError, flags.Error, pyspiel.SpielError) as error:
-    raise UserError(str(error)) from error
-
-
 SPOT_FLAGS = ("board", "pot", "stack", "bets", "ranges")
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:
-  """The game that a command line names; else `UserError`.
+  """The game that a command line names.
 
   Args:
     words: without a game's name, the default one.
     values: of a command whose flags may describe a spot of hold'em instead.
   """
   if len(words) > 1:
-    raise UserError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
-  spot: dict[str, Any] = (
-    {} if values is None else {n: values[n].value for n in SPOT_FLAGS if values[n].present}
-  )
+    raise ValueError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
+  spot: dict[str, Any] = {n: values[n].value for n in SPOT_FLAGS if values and values[n].present}
   if spot:
     if words:
-      raise UserError(f"--{', --'.join(spot)}: these describe a spot, so leave out {words[0]!r}.")
+      raise ValueError(f"--{', --'.join(spot)}: these describe a spot, so leave out {words[0]!r}.")
     if "ranges" in spot:
       sides = spot["ranges"].split(";")
       spot["ranges"] = tuple(sides) if len(sides) == 2 else spot["ranges"]
-    with user_errors(), quiet_stderr():
+    with ps.compiler.quiet_stderr():
       return (holdem if "board" in spot else river)(**spot)
-  with user_errors():
-    return compiler.load_game(words[0] if words else DEFAULT_GAME)
+  return ps.compiler.load_game(words[0] if words else DEFAULT_GAME)
 
 
 def load_module(name: str) -> None:
-  """Imports the user's module, a file or a name, for the games that it registers; else `UserError`."""
+  """Imports the user's module, a file or a name, for the games that it registers."""
   path = Path(name)
   is_file = path.suffix == ".py"
   if is_file and not path.is_file():
-    raise UserError(f"--module={name}: no such file.")
+    raise ValueError(f"--module={name}: no such file.")
   sys.path.insert(0, str(path.parent.resolve() if is_file else Path.cwd()))
   try:
     importlib.import_module(path.stem if is_file else name)
   except Exception as error:  # the user's own code: whatever it raises
-    raise UserError(f"--module={name}: {type(error).__name__}: {error}") from error
+    raise ValueError(f"--module={name}: {type(error).__name__}: {error}") from error
 
 
-def load_saved_policy(path: str, limit: int) -> TreePolicy:
-  """The policy in a file, whose game may have at most `limit` histories to walk.
-
-  Raises:
-    UserError: the file is damaged or foreign, its game is too large, or its strategy has no public tree.
-    OSError: there is no such file.
-  """
+def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:
+  """The policy with a public tree in a file, whose game may have at most `limit` histories to walk."""
   return walked(load_opponent(path, limit), path)
 
 
-def walked(policy: Any, path: str) -> TreePolicy:
-  """The policy, if its game is compiled to a public tree; else `UserError`."""
-  if not isinstance(policy, TreePolicy):
-    raise UserError(
+def walked(policy: Any, path: str) -> ps.TreePolicy:
+  """The policy, if its game is compiled to a public tree."""
+  if not isinstance(policy, ps.TreePolicy):
+    raise ValueError(
       f"{path}: strategies for {policy.game} have no public tree; use them in play, and those of dealt cards "
       "in evaluate."
     )
   return policy
 
 
-def load_opponent(path: str, limit: int) -> TreePolicy | PlayedPolicy | HierarchicalPolicy:
+def load_opponent(
+  path: str, limit: int
+) -> ps.TreePolicy | ps.solvers.SimulatedPolicy | ps.solvers.HierarchicalPolicy:
   """The policy in a file of any kind that the package saves."""
-  with user_errors(), quiet_stderr():
-    return load_policy(path, limit)
-
-
-def load_pictures() -> ModuleType:
-  """The module that draws; `UserError` if matplotlib is missing."""
-  try:
-    from ps_cfr_spiel import pictures
-  except ModuleNotFoundError as error:
-    raise UserError(str(error)) from error
-  return pictures
+  if (folder := Path(path)).is_dir():
+    raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.npz'}.")
+  with ps.compiler.quiet_stderr():
+    return ps.load_policy(path, limit)
 
 
 def pictures_if(plot: bool | None) -> ModuleType | None:
   """The module that draws; None if pictures are not wanted, or not insisted on and matplotlib is missing."""
   try:
-    return None if plot is False else load_pictures()
-  except UserError:
+    return None if plot is False else importlib.import_module("ps_cfr_spiel.pictures")
+  except ModuleNotFoundError:
     if plot:
       raise
     return None
 
 
 def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
-  """The module that draws and the file that --png names, tried now rather than after a long run.
-
-  Raises:
-    UserError: nothing can be drawn there, or matplotlib is missing.
-  """
+  """The module that draws and the file that --png names, tried now rather than after a long run."""
   if not text:
     return None
   path = Path(text)
-  if path.is_dir():
-    raise UserError(f"--png={text} is a folder; name a file in it, such as {path / 'picture.png'}.")
-  path = path if path.suffix else path.with_suffix(".png")
+  path = path if path.suffix or path.is_dir() else path.with_suffix(".png")
+  writable("png", path, "picture.png")
   if path.suffix.lower() not in PICTURES:
-    raise UserError(f"--png={text}: pictures end in one of {', '.join(PICTURES)}; {path.suffix} is none.")
-  with _unwritable(path.parent):
-    storage.try_folder(path.parent)
-  return load_pictures(), path
+    raise ValueError(f"--png={text}: pictures end in one of {', '.join(PICTURES)}; {path.suffix} is none.")
+  return importlib.import_module("ps_cfr_spiel.pictures"), path
+
+
+def writable(flag: str, path: str | Path, example: str) -> Path:
+  """The file that a flag names, whose folder is tried now rather than after a long run."""
+  path = Path(path)
+  if path.is_dir():
+    raise ValueError(f"--{flag}={path} is a folder; name a file in it, such as {path / example}.")
+  make_folder(path.parent, storage.try_folder)
+  return path
+
+
+def given(values: flags.FlagValues, names: Iterable[str]) -> list[str]:
+  """Those of some flags that the command line has, as typed."""
+  return [f"--{name}" for name in names if values[name].present]
 
 
 def refuse(values: flags.FlagValues, names: Sequence[str], why: str) -> None:
-  """`UserError` if one of these flags is given, where it would have no effect; `why` follows its name."""
-  for name in names:
-    if values[name].present:
-      raise UserError(f"--{name} {why}; leave it out.")
+  """ValueError if one of these flags is given, where it would have no effect; `why` follows its name."""
+  for flag in given(values, names):
+    raise ValueError(f"{flag} {why}; leave it out.")
+
+
+def refuse_fixed(values: flags.FlagValues, words: Sequence[str], names: Iterable[str]) -> None:
+  """ValueError if --resume comes with a game, or with one of these flags, which the saved run has already."""
+  if what := ", ".join([*map(repr, words), *given(values, names)]):
+    raise ValueError(f"--resume continues with the game and settings of the saved run; leave out {what}.")
 
 
 def keep_apart(flag: str, file: str | Path | None, source: str) -> None:
-  """`UserError` if a flag names the file that is read, which would be lost."""
+  """ValueError if a flag names the file that is read, which would be lost."""
   if file and Path(file).exists() and Path(source).exists() and Path(file).samefile(source):
-    raise UserError(f"--{flag}={file} would replace the file that is read; name another one.")
+    raise ValueError(f"--{flag}={file} would replace the file that is read; name another one.")
 
 
-def make_folder(folder: Path) -> Path:
-  """Makes a folder for results and tries it, now rather than after a long run; else `UserError`."""
-  with _unwritable(folder):
-    return storage.make_folder(folder)
-
-
-@contextlib.contextmanager
-def _unwritable(folder: Path) -> Iterator[None]:
-  """Turns the error of a folder where nothing can be written into `UserError`."""
+def make_folder(folder: str | Path, make: Callable[[Path], Path] = storage.make_folder) -> Path:
+  """Makes a folder for results and tries it, now rather than after a long run."""
   try:
-    yield
+    return make(Path(folder))
   except OSError as error:
-    raise UserError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
+    raise ValueError(f"Cannot write to the folder {str(folder)!r}: {error.strerror}.") from error
+
+
+def results_folder(values: flags.FlagValues, solver: ps.Solver, file: str) -> Path:
+  """The folder for a run's `file`: that of --output or --resume, else the first of `default_folders`.
+
+  Raises:
+    ValueError: the folder of --output or --resume holds a run of another game or other options.
+  """
+  resumed = values.resume and Path(values.resume)
+  if values.output is not None or resumed:
+    folder = make_folder(values.output or resumed.parent)
+    if not (resumed and (folder / file).exists() and resumed.samefile(folder / file)):
+      solver.is_saved_in(folder / file)
+    return folder
+
+  def fits(folder: Path) -> bool:
+    try:
+      saved = solver.is_saved_in(folder / file)
+    except ValueError:
+      return False
+    return not saved or storage.read(folder / file).header["iteration"] <= values.iterations
+
+  first, folder = next(default_folders(solver.game)), next(filter(fits, default_folders(solver.game)))
+  if folder != first and not (values.quiet or values.json):
+    print(f"{first} holds another run, so this one goes to {folder}.")
+  return make_folder(folder)
+
+
+def default_folders(game: pyspiel.Game) -> Iterator[Path]:
+  """Folders for runs of a game that name themselves: runs/leduc_poker, runs/leduc_poker-2, ..."""
+  name = Path("runs") / given_name(game)
+  return (Path(f"{name}-{number}") if number > 1 else name for number in itertools.count(1))
+
+
+def given_name(game: pyspiel.Game) -> str:
+  """The name of a game, without its parameters; of a turn-based version that of the simultaneous game."""
+  name, inner = game.get_type().short_name, game.get_parameters().get("game")
+  return inner["name"] if name == "turn_based_simultaneous_game" and isinstance(inner, dict) else name

@@ -5,7 +5,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.forms import Form
 from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
-from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
+from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
 from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.histories import (
   LIMIT,
@@ -15,6 +15,7 @@ from ps_cfr_spiel.histories import (
   check_kind,
   public_observer,
   public_partition,
+  sequential,
   walk,
 )
 from ps_cfr_spiel.reports import waiting
@@ -31,13 +32,17 @@ def build_tree(
   progress: bool | None = None,
   memory: float | None = None,
 ) -> PublicTree:
-  """Compile a two-player zero-sum game into a public tree.
+  """Compile a game into a public tree.
 
   A game with a method `bayesian_form()` is compiled from that form, unless an option needs its histories; any
-  other game is walked history by history.
+  other game is walked history by history. The tree of a simultaneous game is that of its turn-based version;
+  where infostate strings are missing or forget, infostates are the players' pasts (see
+  `histories.knowledge`); in a general-sum game, and in one of three players or
+  more, each player has utilities of its own. The summary of the tree
+  says so in a line each.
 
   Args:
-    game: from `pyspiel.load_game`; sequential, with perfect recall.
+    game: from `pyspiel.load_game`.
     leaves: the leaf evaluator. "dense": chance-weighted utility matrices over types; "showdown": card
       removal instead of matrices, for games with a Bayesian form; "native": the same in C++, on CPUs, where
       the package was installed with a compiler; "sparse": a number for each pair of sequences, for any
@@ -56,10 +61,11 @@ def build_tree(
 
   Raises:
     TypeError: `game` is not a game.
-    ValueError: the game is not two-player, zero-sum, sequential and of perfect recall, or otherwise faulty
-      (`check_game` lists all faults); it has more than `limit` histories, needs more than `memory` bytes or
-      has no valid public states; or an option is unknown or does not fit the game.
+    ValueError: the game has a single player or is faulty (`check_game` lists all faults); it has more than
+      `limit` histories, needs more than `memory` bytes or has no valid public states; or an option is unknown
+      or does not fit the game.
   """
+  game = sequential(game)
   check_kind(game)
   limits = Limits.create(limit, memory)
   check_option("leaves", leaves, LEAVES)
@@ -73,7 +79,9 @@ def build_tree(
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
   histories = walk(game, limits, progress, observe)
-  choices = own_choices(str(game), histories)
+  histories, choices, fault = with_recall(game, histories, limits.memory)
+  if fault:
+    raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
   found = None if public_states == "none" else public_partition(str(game), histories, choices, public_states)
   return build_general(game, histories, choices, found, leaves, limits.memory)
 

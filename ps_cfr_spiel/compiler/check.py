@@ -15,7 +15,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
-from ps_cfr_spiel.compiler.from_histories import build_general
+from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
 from ps_cfr_spiel.histories import (
@@ -27,17 +27,17 @@ from ps_cfr_spiel.histories import (
   PublicPartition,
   TooLarge,
   actions_fault,
-  check_is_game,
-  last_choices,
   names_fault,
   public_observer,
   public_partition,
   recall_fault,
   scale_fault,
+  sequential,
+  strings_of,
   timing_fault,
   walk,
 )
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ def check_game(
     TypeError: `game` is not a game.
     ValueError: an option is not one of the allowed values.
   """
-  check_is_game(game)
+  game = sequential(game)
   limits = Limits.create(limit, memory)
   check_option("public_states", public_states, SOURCES)
   findings = _kind_findings(game)
@@ -87,7 +87,7 @@ def check_game(
   findings += walked
   if histories is None or not _holds(walked):
     return Report(str(game), tuple(findings + _not_checked(LATER_LAWS, "a law above is broken")))
-  later, tree = _later_findings(game, histories, public_states, observer, form_tree)
+  later, tree = _later_findings(game, histories, limits.memory, public_states, observer, form_tree)
   return Report(str(game), tuple(findings + later), tree.summary() if tree else "")
 
 
@@ -98,7 +98,7 @@ STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where i
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),
   "legal actions": ("legal actions", "every decision has some, in ascending order"),
   "chance": ("chance", "the probabilities of every chance node sum to one"),
-  "returns": ("returns", "the returns of every end sum to zero"),
+  "returns": ("returns", "every end has two, which sum to zero in a zero-sum game"),
 }
 WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
 LATER_LAWS = (
@@ -140,10 +140,9 @@ def _name(error: Exception) -> str:
 def _kind_findings(game: pyspiel.Game) -> list[Finding]:
   kind = game.get_type()
   holds = {
-    "players": "two",
-    "utility": "declared zero-sum",
+    "players": "two or more",
     "dynamics": "sequential",
-    "information states": "strings are provided",
+    "information states": f"{strings_of(game)}s are provided".replace("_", " "),
     "chance mode": kind.chance_mode.name,
   }
   return [_law(law, fault(game), holds[law]) for law, fault in KIND_LAWS.items()]
@@ -225,19 +224,36 @@ def _walk_findings(
 
 
 def _later_findings(
-  game: pyspiel.Game, histories: Histories, source: str, observer: _Observer, form_tree: PublicTree | None
+  game: pyspiel.Game,
+  histories: Histories,
+  memory: float,
+  source: str,
+  observer: _Observer,
+  form_tree: PublicTree | None,
 ) -> tuple[list[Finding], PublicTree | None]:
   """The laws of all histories together, and the tree, if the game is fit for one."""
-  choices = [last_choices(histories, player) for player in (0, 1)]
+  own = own_choices(histories)[1]
+  try:
+    histories, choices, _ = with_recall(game, histories, memory)
+  except TooLarge as error:
+    return [Finding("perfect recall", Verdict.FAIL, f"{own}; {error}")], None
+  no_strings = not game.get_type().provides_information_state_string
+  forgets = (None if no_strings else own) if histories.remembers else recall_fault(histories, choices)
   demanded = Verdict.NOTE if source == "none" else Verdict.FAIL
   findings = [
     _law(
       "same actions", actions_fault(histories), "an infostate offers the same actions in all its histories"
     ),
-    _law("perfect recall", recall_fault(histories, choices), "an infostate has one past of its own player"),
+    _law(
+      "perfect recall",
+      forgets,
+      "an infostate has one past of its own player",
+      Verdict.NOTE if histories.remembers else Verdict.FAIL,
+    ),
     _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
     _law("timing", timing_fault(histories), "all histories of an infostate have one length", demanded),
     _law("scale", scale_fault(histories.largest_value), "float32 can hold utilities of this size"),
+    *(Finding(name, Verdict.NOTE, text) for name, text in remarks(game, histories).items()),
   ]
   if not _holds(findings[:2]):
     return findings + _not_checked(LATER_LAWS[5:], "a law above is broken"), None
@@ -277,10 +293,12 @@ def _public_findings(
 
 def _declared_findings(game: pyspiel.Game, histories: Histories) -> list[Finding]:
   """Declarations of the game that `build_tree` does not need: notes at most."""
-  largest = np.abs(histories.utility).max()
+  ends = histories.utility[histories.player == TERMINAL]
+  others = (-histories.utility,) if histories.others is None else histories.others
+  found = np.concatenate([ends, *(other[histories.player == TERMINAL] for other in others)])
   low, high = game.min_utility(), game.max_utility()
-  bounds = f"utilities reach {largest:g}, the game declares {low:g} to {high:g}"
-  inside = largest <= min(high, -low) + 1e-9
+  bounds = f"utilities reach {np.abs(found).max():g}, the game declares {low:g} to {high:g}"
+  inside = low - 1e-9 <= found.min() and found.max() <= high + 1e-9
   findings = [_law("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
   try:
     with quiet_stderr():

@@ -14,12 +14,13 @@ from ps_cfr_spiel.tree import (
   Labels,
   LazySequence,
   PublicState,
+  Source,
   deal_weights,
 )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Deals:
+class Deals(Source):
   """Histories of a form: both types are dealt, then all actions and cards are public.
 
   Attributes:
@@ -37,7 +38,7 @@ class Deals:
 
   @property
   def pruned(self) -> bool:
-    """See `tree.Source`: only hands that can be dealt are types."""
+    """False: only hands that can be dealt are types."""
     return False
 
   def weight(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
@@ -90,12 +91,11 @@ class Deals:
     return found
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
-    """See `Labels`."""
     line, runout = self.lines.place(decision.public_state)
     return self._types(decision.player, type_index, line, runout) + self._moves(line, runout)
 
   def history(self, public_state: int) -> list[int]:
-    """See `Labels`; ValueError if no deal leads there."""
+    """Actions to some history of a public state; ValueError if no deal leads there."""
     line, runout = self.lines.place(public_state)
     alive = np.flatnonzero(self.lines.alive[0][self.lines.street[line]][runout])
     if not len(alive):
@@ -120,20 +120,18 @@ class Deals:
     return moves[::-1]
 
   def count(self, public_state: int) -> int:
-    """See `Labels`."""
     line, runout = self.lines.place(public_state)
     first, second = (~self.lines.dead[i][self.lines.street[line]][runout] for i in (0, 1))
     return int(self.lines.disjoint[np.ix_(first, second)].sum())
 
   def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """See `Labels`; everything but the deal is public, so a type is all private knowledge."""
+    """The types: everything but the deal is public, so a type is all private knowledge."""
     line, runout = self.lines.place(public_state)
     street, types = self.lines.street[line], self.lines.form.types
     alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
 
   def payoffs(self, public_state: int) -> list[float]:
-    """See `Labels`."""
     line, runout = self.lines.place(public_state)
     constant, stake = float(self.lines.form.constant[line]), float(self.lines.form.stake[line])
     if not stake:
@@ -143,8 +141,12 @@ class Deals:
     signs = self.lines.lead(street, runout)[self.lines.disjoint & np.logical_and.outer(first, second)]
     return (stake * np.unique(np.sign(signs))).tolist()
 
+  def spent(self, public_state: int, player: int) -> float:
+    spent = getattr(self.lines.form, "spent", None)
+    return 0.0 if spent is None else float(spent[self.lines.place(public_state)[0], player])
+
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
-    """See `tree.Labels`; here one bound for all types, weighted by the chance of type and board."""
+    """One bound for all types, weighted by the chance of type and board."""
     chance: list[Iterator[np.ndarray]] = []
     for player in (0, 1):
       at = [d.public_state for d in decisions if d.player == player]

@@ -61,6 +61,7 @@ class PublicCardsForm(_Lines, Protocol):
     runouts: for each street int32[B, street]; those that continue a runout are adjacent, in the order of the
       shorter ones, and their number is the same for each.
     live: number of possible first cards.
+    spent: float64[N, 2], optional, in `BayesianForm` too: what each player has put into the pot.
     swaps: int32[S, C], optional: renamings of the C cards (entry c is the new name of card c) that leave
       ranges and strengths unchanged; the first is the identity.
   """

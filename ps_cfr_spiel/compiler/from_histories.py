@@ -28,17 +28,24 @@ from ps_cfr_spiel.histories import (
   one_to_one,
   readable_bytes,
   recall_fault,
+  remember,
+  remembered,
   scale_fault,
+  sequential,
+  strings_of,
   walked_source,
 )
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
   Decision,
+  GeneralSumLeaves,
   Labels,
+  LeafEvaluator,
   PublicState,
   PublicTree,
   SparseLeaves,
+  information_state_string,
   make_forest,
 )
 
@@ -50,7 +57,7 @@ Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-  """The place of each infostate's strategy, for both players, and of each end of the game.
+  """The place of each infostate's strategy, for all players, and of each end of the game.
 
   Attributes:
     row: for each player int[infostates], the row of each infostate; -1 where the player never acts.
@@ -61,34 +68,45 @@ class Layout:
     last: for each player int[L, 2], the last choice before each leaf.
   """
 
-  row: tuple[np.ndarray, np.ndarray]
-  type: tuple[np.ndarray, np.ndarray]
-  types: tuple[int, int]
+  row: tuple[np.ndarray, ...]
+  type: tuple[np.ndarray, ...]
+  types: tuple[int, ...]
   ends: np.ndarray
   leaf: np.ndarray
-  last: tuple[np.ndarray, np.ndarray]
+  last: tuple[np.ndarray, ...]
 
   @classmethod
   def create(cls, histories: Histories, choices: Choices, row, type_, types) -> "Layout":
-    """The layout with these rows and types, a pair each, and its leaves."""
+    """The layout with these rows and types of each player, and its leaves."""
     ends = np.flatnonzero(histories.player == TERMINAL)
-    keys = [choice_rows(choices[player][ends], row[player]) for player in (0, 1)]
-    leaf = number_rows(*keys[0].T, *keys[1].T)
+    keys = [choice_rows(choices[player][ends], row[player]) for player in histories.players]
+    leaf = number_rows(*(column for key in keys for column in key.T))
     first = first_members(leaf)
-    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, (keys[0][first], keys[1][first]))
+    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, tuple(key[first] for key in keys))
 
 
-def own_choices(game: str, histories: Histories) -> Choices:
-  """Each player's last choice before each history.
+def own_choices(histories: Histories) -> tuple[Choices, str | None]:
+  """Each player's last choice before each history, and the fault if a player has imperfect recall."""
+  choices = [last_choices(histories, player) for player in histories.players]
+  return choices, actions_fault(histories) or recall_fault(histories, choices)
+
+
+def with_recall(
+  game: pyspiel.Game, histories: Histories, memory: float
+) -> tuple[Histories, Choices, str | None]:
+  """The histories with infostates of perfect recall, and `own_choices`.
+
+  The game's own infostates stay unless they forget, and also where pasts do not mend them: a faulty game.
 
   Raises:
-    ValueError: a player of `game` has imperfect recall.
+    TooLarge: the players' pasts take more than `memory` bytes.
   """
-  choices = [last_choices(histories, player) for player in (0, 1)]
-  fault = actions_fault(histories) or recall_fault(histories, choices)
-  if fault:
-    raise ValueError(f"{game}: {fault}")
-  return choices
+  choices, fault = own_choices(histories)
+  if not fault and game.get_type().provides_information_state_string:
+    return histories, choices, None
+  longer = remember(str(game), histories, memory)
+  past, still = own_choices(longer)
+  return (histories, choices, fault or still) if still else (longer, past, None)
 
 
 def build_general(
@@ -117,18 +135,19 @@ def build_general(
   if fault:
     raise ValueError(f"{game}: {fault}")
   layout = None
-  if leaves in ("auto", "dense") and partition is not None:
+  if leaves in ("auto", "dense") and partition is not None and len(histories.players) == 2:
     layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)
   if leaves not in ("auto", "sparse") and layout is None:
-    needs = "a Bayesian game with public states" if leaves == "dense" else "a game with a bayesian_form()"
+    two = "a Bayesian game of two players with public states"
+    needs = two if leaves == "dense" else "a game with a bayesian_form()"
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories, choices)
   size = 8 * len(layout.last[0]) * math.prod(layout.types)
   if size > memory:
     raise TooLarge(
       f"{game}: {leaves=} needs {readable_bytes(size)} for the utilities of {len(layout.last[0]):,} leaves "
-      f"with {layout.types[0]:,} x {layout.types[1]:,} types each, more than {readable_bytes(memory)}, the "
-      f"limit. Use leaves='auto', or raise the limit: memory=... or --memory."
+      f"with {' x '.join(f'{n:,}' for n in layout.types)} types each, more than {readable_bytes(memory)}, "
+      f"the limit. Use leaves='auto', or raise the limit: memory=... or --memory."
     )
   return _assemble(game, histories, partition, choices, layout)
 
@@ -145,17 +164,18 @@ def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
     np.array([state.parent for state in states], np.int32),
     np.array([state.player for state in states], np.int32),
   )
-  return build_general(game, source.histories, own_choices(str(game), source.histories), partition, "sparse")
+  choices, _ = own_choices(source.histories)
+  return build_general(sequential(game), source.histories, choices, partition, "sparse")
 
 
 def _sparse_layout(histories: Histories, choices: Choices) -> Layout:
   """A row for each infostate of an acting player, in the order of the first history."""
   rows = []
-  for player in (0, 1):
+  for player in histories.players:
     _, first = acting(histories, player)
     rows.append(np.where(first >= 0, np.cumsum(first >= 0, dtype=np.int32) - 1, -1))
   zeros = np.zeros(len(histories.parent), np.int32)
-  return Layout.create(histories, choices, rows, (zeros, zeros), (1, 1))
+  return Layout.create(histories, choices, rows, [zeros] * len(rows), [1] * len(rows))
 
 
 def _typed_layout(
@@ -164,7 +184,7 @@ def _typed_layout(
   """A row for each public state of an acting player, or None if the game is not Bayesian."""
   start = _first_decisions(histories)
   rows, types, sizes = [], [], []
-  for player in (0, 1):
+  for player in histories.players:
     # A type is the player's knowledge when the first player acts: `origin`, at the public state `root`. It
     # must last: within a public state, the knowledge now and at the start are one to one.
     acts = histories.player == player
@@ -220,7 +240,7 @@ def _assemble(
 ) -> PublicTree:
   """The tree of a layout: forests, leaves and labels."""
   forests, decisions = [], []
-  for player in (0, 1):
+  for player in histories.players:
     # `first`: the first history of each row; its last choice and actions are the row's.
     acts = np.flatnonzero(histories.player == player)
     row = layout.row[player][histories.infostate[player][acts]]
@@ -233,20 +253,43 @@ def _assemble(
     decisions += _decisions(histories, partition, player, layout, legal, places)
   # Utilities of histories that end in one leaf with the same types add up, weighted by chance.
   shape = (len(layout.last[0]), *layout.types)
-  types0, types1 = (type_[layout.ends] for type_ in layout.type)
-  cell = (layout.leaf.astype(int) * layout.types[0] + types0) * layout.types[1] + types1
-  weight = histories.chance[layout.ends] * histories.utility[layout.ends]
-  utility = np.bincount(cell, weight, math.prod(shape)).reshape(shape)
-  evaluator = SparseLeaves(utility[:, :, 0]) if layout.types == (1, 1) else BlockLeaves(utility)
+  cell = np.ravel_multi_index((layout.leaf, *(type_[layout.ends] for type_ in layout.type)), shape)
+
+  def evaluator(utility: np.ndarray) -> LeafEvaluator:
+    weight = histories.chance[layout.ends] * utility[layout.ends]
+    summed = np.bincount(cell, weight, math.prod(shape)).reshape(shape)
+    return SparseLeaves(summed.reshape(-1, 1)) if set(layout.types) == {1} else BlockLeaves(summed)
+
+  leaves = evaluator(histories.utility)
+  if histories.others is not None:
+    leaves = GeneralSumLeaves((leaves, *(evaluator(-utility) for utility in histories.others)))
   labels = Labels(
     game=str(game),
     public_states=_public_states(histories, partition, decisions),
     decisions=tuple(decisions),
-    types=(_type_names(histories, layout, 0), _type_names(histories, layout, 1)),
+    types=tuple(_type_names(histories, layout, player) for player in histories.players),
     histories=len(histories.parent),
     source=Walked(histories, None if partition is None else partition.of, layout.type),
+    infostate=remembered if histories.remembers else information_state_string,
+    remarks=remarks(game, histories),
   )
-  return PublicTree((forests[0], forests[1]), evaluator, labels)
+  return PublicTree(tuple(forests), leaves, labels)
+
+
+def remarks(game: pyspiel.Game, histories: Histories) -> dict[str, str]:
+  """A line for each way in which a game is solved otherwise than it is given; see `Labels`."""
+  found = {}
+  if game.get_type().short_name == "turn_based_simultaneous_game":
+    found["moves"] = "players who move at the same time move in turn, and do not see each other's move"
+  if histories.remembers:
+    own = strings_of(game).replace("_", " ")
+    found["infostates"] = f"own actions and {own}s in order, because the strings alone forget"
+  no_guarantee = "where averages tend to coarse correlated equilibria and nothing is guaranteed"
+  if len(histories.players) > 2:
+    found["players"] = f"{len(histories.players)}, {no_guarantee}"
+  elif histories.others is not None:
+    found["utilities"] = f"general sum, {no_guarantee}; the other way is zerosum(game={game}), the difference"
+  return found
 
 
 def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str, ...]:

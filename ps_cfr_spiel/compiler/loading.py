@@ -1,13 +1,11 @@
 """The loading of games without OpenSpiel's C++ output on stderr."""
 
-import contextlib
 import difflib
-import os
 import re
-import sys
-from collections.abc import Iterator
 
 import pyspiel
+
+from ps_cfr_spiel.reports import quiet_stderr
 
 
 def load_game(text: str) -> pyspiel.Game:
@@ -39,17 +37,3 @@ COMMAS = (
   "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
   "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
 )
-
-
-@contextlib.contextmanager
-def quiet_stderr() -> Iterator[None]:
-  """Hide the text that OpenSpiel's C++ writes to stderr before it raises an exception with the same text."""
-  sys.stderr.flush()
-  kept = os.dup(2)
-  try:
-    with open(os.devnull, "w") as nowhere:
-      os.dup2(nowhere.fileno(), 2)
-    yield
-  finally:
-    os.dup2(kept, 2)
-    os.close(kept)

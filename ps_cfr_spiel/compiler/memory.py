@@ -19,6 +19,7 @@ HOST = 8  # bytes of a number on the host
 # Fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
 COMPILING = 170 * 2**20  # of the compilation of any tree with the native walk
 MORE_CODE = 90 * 2**20  # in addition where XLA walks, or with code for sets or gadgets
+FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
 COMPILED = 1.3  # in addition, as a multiple of a solver's tables
 PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's steps
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
@@ -114,8 +115,8 @@ def memory_needs(
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
   members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
   running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
-  plain = (folded or locked) and orbits is None and not why_unavailable()
-  compiling = COMPILING + MORE_CODE * (not plain) + COMPILED * kept
+  plain = (folded or locked) and not why_unavailable()
+  compiling = COMPILING + MORE_CODE * (not plain) + COMPILED * kept + min(1.5 * kept, FREED)
   return {
     "for strategies, averages and regrets": int(kept),
     "for compiling and iterating": int(max(compiling, running)) * bool(tables),

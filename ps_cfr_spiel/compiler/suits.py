@@ -63,9 +63,8 @@ def orbit_maps(lines: Lines, swaps: np.ndarray | None = None) -> tuple[OrbitMap,
 
 def _images(runouts: np.ndarray, swaps: np.ndarray) -> np.ndarray:
   """int[S, B]: the number of the runout that each renaming makes of each."""
-  digits = (
-    swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]
-  )  # a runout as a number, in whose order all are listed
+  # A runout as a number; runouts are listed in this order.
+  digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]
   return np.searchsorted(runouts @ digits, swaps[:, runouts] @ digits)
 
 
@@ -75,10 +74,8 @@ def columns(lines: Lines, player: int, swaps: np.ndarray) -> np.ndarray:
   base = (swaps.shape[1], 1)
   codes = np.sort(cards, 1) @ base
   order = np.argsort(codes)
-  images = order[
-    np.searchsorted(codes[order], np.sort(swaps[:, cards], 2) @ base)
-  ]  # the type that each becomes
-  return np.argsort(images, 1).astype(np.int32)
+  becomes = order[np.searchsorted(codes[order], np.sort(swaps[:, cards], 2) @ base)]
+  return np.argsort(becomes, 1).astype(np.int32)
 
 
 def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
@@ -99,8 +96,7 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   if swaps is None or boards is None:
     return over
   parts = [_leaves(board, count) for board, both in zip(boards, leaves.leaves, strict=True) for count in both]
-  whole = [_rows(lines, boards, player, places) for player, places in enumerate(labels.places)]
-  rows = [_rows_in(own, tree.players[i], over, i) for i, own in enumerate(whole)]
+  rows = [_rows(lines, boards, i, places, tree, over) for i, places in enumerate(labels.places)]
   permuted = columns(lines, 0, swaps), columns(lines, 1, swaps)
   first, second = (_forest(over.tree.players[i], rows[i], parts, permuted[i]) for i in (0, 1))
   on_boards = over.tree.leaves.on_boards  # pyright: ignore[reportAttributeAccessIssue]
@@ -131,35 +127,12 @@ def _symmetries(
     tables, permuted = over.back(player, nothing), columns(lines, player, swaps)
     start = 0
     for street in lines.street[lines.form.player == player].tolist():
-      here = places[player][
-        start : start + lines.boards[street]
-      ]  # of one line on all boards: rows of one block
+      block, rows = places[player][start : start + lines.boards[street]].T  # of one line on all boards
       start += lines.boards[street]
-      locked = tables[here[0, 0]][:, here[:, 1]]
+      locked = tables[block[0]][:, rows]
       for s in np.flatnonzero(same) if not np.isnan(locked).all() else ():
         same[s] = np.array_equal(locked[:, images[street][s]], locked[:, :, permuted[s]], equal_nan=True)
   return swaps[same]
-
-
-def _rows_in(
-  whole: Sequence[OrbitMap], forest: PlayerTree, over: Variant, player: int
-) -> tuple[OrbitMap, ...]:
-  """The orbits of rows of a game's blocks as those of a variant's, whose rows come in whole orbits."""
-  if over.tree.players[player] is forest:
-    return tuple(whole)
-  starts = np.cumsum([0, *(len(stand.row) for stand in whole)])
-  row = np.concatenate([start + stand.row for start, stand in zip(starts, whole, strict=False)])
-  swap = np.concatenate([stand.swap for stand in whole])
-  numbers = [
-    np.broadcast_to(start + np.arange(count)[:, None], (actions, count, 1))
-    for start, (actions, count, _) in zip(starts, forest.block_shapes, strict=False)
-  ]
-  found = []
-  for block in over.there(player, numbers):
-    own = block[0, :, 0].astype(int)
-    order = np.argsort(own)
-    found.append(OrbitMap(order[np.searchsorted(own[order], row[own])], swap[own]))
-  return tuple(found)
 
 
 def _leaves(board: OrbitMap, count: int) -> OrbitMap:
@@ -168,18 +141,24 @@ def _leaves(board: OrbitMap, count: int) -> OrbitMap:
   return OrbitMap(row.ravel(), np.repeat(board.swap, count))
 
 
-def _rows(lines: Lines, boards: Sequence[OrbitMap], player: int, places: np.ndarray) -> tuple[OrbitMap, ...]:
-  """The orbits of the rows of each block; `places` is int[R, 2], (block, row in block)."""
+def _rows(
+  lines: Lines, boards: Sequence[OrbitMap], player: int, places: np.ndarray, tree: PublicTree, over: Variant
+) -> tuple[OrbitMap, ...]:
+  """The orbits of a variant's rows, for each block; `places` is int[R, 2], (block, row) in `tree`."""
   streets = lines.street[lines.form.player == player].tolist()
   starts = np.cumsum([0, *(lines.boards[street] for street in streets)])
   empty = [np.zeros(0, int)]
   row = np.concatenate(empty + [start + boards[s].row for start, s in zip(starts, streets, strict=False)])
   swap = np.concatenate(empty + [boards[s].swap for s in streets])
-  found = []
-  for block in range(places[:, 0].max(initial=-1) + 1):
+  numbers = [np.zeros((actions, count, 1)) for actions, count, _ in tree.players[player].block_shapes]
+  for block, table in enumerate(numbers):
     members = np.flatnonzero(places[:, 0] == block)
-    order = members[np.argsort(places[members, 1])]  # by their place in the block
-    found.append(OrbitMap(places[row[order], 1], swap[order]))
+    table[:, places[members, 1], 0] = members
+  found = []
+  for table in over.there(player, numbers):
+    own = table[0, :, 0].astype(int)  # the variant's rows, by their numbers in `places`; orbits stay together
+    order = np.argsort(own)
+    found.append(OrbitMap(order[np.searchsorted(own[order], row[own])], swap[own]))
   return tuple(found)
 
 
@@ -245,5 +224,6 @@ def _link(
   if not swap[below].any():
     return smaller
   members = (source[below], number[link.index[below]], swap[below])
-  of, under, by = (x.astype(np.int32) for x in members)
+  order = np.argsort(members[0], kind="stable")  # as `Orbit.source` wants it
+  of, under, by = (x[order].astype(np.int32) for x in members)
   return dataclasses.replace(smaller, orbit=Orbit(of, under, by, swaps))

@@ -2,12 +2,13 @@
 
 May use: the ground (arguments, reports, storage, version). Functions that users call are jitted by `jit` of
 `compilation`; arrays are made within `precision` of `dtype`.
-`jit` of `compilation`; arrays are made within `precision` of `dtype`.
 """
+
+from jax.errors import JaxRuntimeError
 
 from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code
 from ps_cfr_spiel.device.compilation import jit
-from ps_cfr_spiel.device.cores import use_cores
+from ps_cfr_spiel.device.cores import cores, use_cores
 from ps_cfr_spiel.device.dtype import DTYPES, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.device.heap import trim_heap
 from ps_cfr_spiel.device.processes import (

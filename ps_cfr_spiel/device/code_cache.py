@@ -45,15 +45,10 @@ def cache_folder() -> Path | None:
 
 
 def keep_compiled_code(folder: str | os.PathLike | None = None) -> Path | None:
-  """Read and keep compiled code in a folder from now on; call it before the first solve.
+  """Read and keep compiled code in a folder, by default `cache_folder()`; call it before the first solve.
 
-  A cache set up before, by `jax.config` or JAX_COMPILATION_CACHE_DIR, stays unchanged.
-
-  Args:
-    folder: by default `cache_folder()`.
-
-  Returns:
-    The folder in use; None if the cache is off or the folder is not writable.
+  A cache set up before, by `jax.config` or JAX_COMPILATION_CACHE_DIR, stays unchanged. Returns the folder in
+  use; None if the cache is off or the folder is not writable.
   """
   if jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
     return Path(jax.config.jax_compilation_cache_dir)  # pyright: ignore[reportAttributeAccessIssue]

@@ -10,21 +10,16 @@ MOST_EACH = 16  # devices a core: more only wait for each other
 
 
 def use_cores(count: int | None = None) -> None:
-  """Show JAX N devices on a CPU from now on; `solve_batch` divides its work between them.
+  """Show JAX `count` devices on a CPU from now on; `solve_batch` divides its work between them.
 
-  Call it before JAX computes anything, and before `join_processes`; other solvers use one device.
-
-  Args:
-    count: N; None for all cores that this process may use, if JAX has not started yet.
-
-  Raises:
-    ValueError: `count` is not positive, exceeds `MOST_EACH` for each core, or JAX runs with another number of
-      devices.
+  Call it before JAX computes anything, and before `join_processes`; other solvers use one device. None stands
+  for all cores that this process may use, if JAX has not started yet. ValueError if `count` is not positive,
+  exceeds `MOST_EACH` for each core, or JAX runs with another number of devices.
   """
-  wanted = _cores() if count is None else check_count("cores", count, 1)
-  if wanted > MOST_EACH * _cores():
+  wanted = cores() if count is None else check_count("cores", count, 1)
+  if wanted > MOST_EACH * cores():
     raise ValueError(
-      f"cores={count}: this process may use {_cores()} core(s); choose at most {MOST_EACH * _cores()}."
+      f"cores={count}: this process may use {cores()} core(s); choose at most {MOST_EACH * cores()}."
     )
   try:
     jax.config.update("jax_num_cpu_devices", wanted)
@@ -36,6 +31,6 @@ def use_cores(count: int | None = None) -> None:
       ) from error
 
 
-def _cores() -> int:
+def cores() -> int:
   """Cores that this process may use."""
   return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

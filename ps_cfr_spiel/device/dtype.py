@@ -35,15 +35,12 @@ def precision(dtype: str) -> Iterator[None]:
 
 
 def check_finite(what: str, arrays: Any, dtype: str) -> None:
-  """Refuse numbers that left the range of `dtype`.
+  """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN.
 
   Args:
     what: name of the arrays, for the message.
     arrays: a pytree of arrays, on the host or the device.
     dtype: of the computation.
-
-  Raises:
-    FloatingPointError: a number is infinite or NaN.
   """
   for array in map(np.asarray, jax.tree.leaves(arrays)):
     if not np.issubdtype(array.dtype, np.floating):

@@ -11,6 +11,7 @@ import time
 
 import jax
 import numpy as np
+from jax.experimental import multihost_utils
 
 from ps_cfr_spiel.arguments import check_count, check_seconds
 
@@ -135,8 +136,6 @@ def process_count() -> int:
 def barrier(name: str) -> None:
   """Wait until all processes have reached the barrier of this name."""
   if process_count() > 1:
-    from jax.experimental import multihost_utils
-
     multihost_utils.sync_global_devices(name)
 
 
@@ -149,8 +148,6 @@ def broadcast(number: float) -> float:
   """The number given by the first process, in every process."""
   if process_count() == 1:
     return number
-  from jax.experimental import multihost_utils
-
   whole, part = divmod(number, 1)
   given = np.array([whole, part * 1e6], np.int32)  # not floats, which may be of 32 bits
   seconds, micros = np.asarray(multihost_utils.broadcast_one_to_all(given)).tolist()
@@ -161,6 +158,4 @@ def sum_over_processes(array: np.ndarray) -> np.ndarray:
   """The sum of the arrays of all processes, in a fixed order."""
   if process_count() == 1:
     return array
-  from jax.experimental import multihost_utils
-
   return np.asarray(multihost_utils.process_allgather(array)).sum(0)

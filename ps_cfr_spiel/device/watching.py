@@ -5,6 +5,7 @@ The watcher writes to the input of the processes: a line asks them to stop, end 
 the watcher has ended.
 """
 
+import contextlib
 import os
 import signal
 import socket
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
 WATCHED = "PS_CFR_SPIEL_WATCHED"  # in the environment of watched processes
 LOOK_SECONDS = 0.05  # between two looks at the processes
@@ -55,35 +56,16 @@ def run_together(
   """
   address = f"localhost:{_free_port()}"
   started: list[subprocess.Popen] = []
-  files: list[IO[bytes]] = []
-  try:
+  with contextlib.ExitStack() as stack:
     for process in range(count):
-      output = None
-      if process:
-        output = open(log_path(logs, process), "wb")  # noqa: SIM115  (closed below)
-        files.append(output)
+      output = stack.enter_context(open(log_path(logs, process), "wb")) if process else None
+      streams: Any = {"stdin": subprocess.PIPE, "stdout": output, "stderr": output}
       words, environment = command(address, process), {**os.environ, WATCHED: "1"}
       # A session of its own: Ctrl-C in a terminal then reaches the watcher alone.
-      started.append(
-        subprocess.Popen(
-          words,
-          stdin=subprocess.PIPE,
-          stdout=output,
-          stderr=output,
-          env=environment,
-          start_new_session=True,
-        )
-      )
+      child = subprocess.Popen(words, env=environment, start_new_session=True, **streams)
+      started.append(stack.enter_context(child))
+      stack.callback(lambda: [child.kill() for child in started])  # all, before any is waited for
     return _watch(started, in_order)
-  finally:
-    for process in started:
-      process.kill()
-    for process in started:
-      process.wait()
-      assert process.stdin is not None
-      process.stdin.close()
-    for file in files:
-      file.close()
 
 
 def log_path(folder: Path, process: int) -> Path:
@@ -120,11 +102,9 @@ def _cause(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
 
 def _ask_to_stop(process: subprocess.Popen) -> None:
   assert process.stdin is not None
-  try:
+  with contextlib.suppress(OSError):  # it has ended
     process.stdin.write(STOP)
     process.stdin.flush()
-  except OSError:
-    pass  # it has ended
 
 
 def exit_with_parent() -> None:

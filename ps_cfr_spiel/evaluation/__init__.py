@@ -1,8 +1,8 @@
-"""How good: exploitability, matches, runs side by side, comparison with OpenSpiel.
+"""Measures of strength: exploitability, matches, runs side by side, comparison with OpenSpiel.
 
-May use: solvers and what is below it. `exploitability` takes any policy; `matches` are between bots and
-policies, `table` seats a person; `sampling_runs` and `online_runs` measure many runs at once, `points` says
-when; `comparison` sets this package's solvers beside OpenSpiel's.
+May use: solvers and the rooms below it. `exploitability` takes any policy; `matches` are between bots and
+policies, `table` seats a person; `sampling_runs` and `online_runs` measure many runs at once, `points` has
+the schedule; `comparison` sets this package's solvers beside OpenSpiel's.
 """
 
 from ps_cfr_spiel.evaluation import comparison, matches, table
@@ -15,5 +15,14 @@ from ps_cfr_spiel.evaluation.local_best_response import (
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.matches import BOTS
 from ps_cfr_spiel.evaluation.online_runs import online_runs
-from ps_cfr_spiel.evaluation.points import Point, is_round, next_measurement, read_points, write_points
+from ps_cfr_spiel.evaluation.points import (
+  Point,
+  is_round,
+  next_measurement,
+  read_points,
+  read_table,
+  write_points,
+  write_table,
+)
 from ps_cfr_spiel.evaluation.sampling_runs import Runs, sampling_runs
+from ps_cfr_spiel.evaluation.search_response import search_response

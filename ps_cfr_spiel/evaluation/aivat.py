@@ -1,21 +1,21 @@
-"""What recorded games are worth to an agent whose policy is known, with less luck in it than in the chips.
+"""The worth of recorded games to an agent with a known policy, with less luck in it than in the chips.
 
-The opponent is not known, but has perfect recall, and their *sequences* are all that matters: between one of
-their choices and what they know at the next, chance and the agent move, by known probabilities. Let V(s) be
-the agent's expected utility after sequence s, with a guess u(I) of what it is at the opponent's next
-infostate I, and exact where the game ends before:
+The opponent's policy is unknown, but they have perfect recall, so their *sequences* suffice: between one of
+their choices and the next, chance and the agent move, by known probabilities. Let V(s) be the agent's
+expected utility after sequence s, with a guess u(I) of it at the opponent's next infostate I, and exact if
+the game ends before:
 
   V(s) = E[utility; the game ends | s] + sum over next infostates I of P(I | s) u(I)
   estimate = V(empty) + sum over the opponent's choices (I, a) of V(I, a) - u(I).
 
-Given the game up to s, the mean of the u(I) that is taken off next is what V(s) counted for it, whatever u
-is, so the estimate is unbiased. This is AIVAT (Burch et al. 2018; Schmid 2021, Section 21.6.2), which
+Given the game up to s, the mean of the next subtracted u(I) is its share in V(s), for any u, so the estimate
+is unbiased. This is AIVAT (Burch et al. 2018; Schmid 2021, Section 21.6.2), which
 averages over histories that the opponent cannot tell apart, with the coarsest classes that allow it. Its
 numbers are those of the solver: the weight of infostates, leaf values, and a pass up the opponent's forest.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,21 +61,17 @@ class Game(NamedTuple):
   utility: float
 
 
-class Estimator(Protocol):
-  """The worth of a game to the agent in one seat; ValueError if the agent cannot have played it."""
-
-  def __call__(self, game: Game) -> float:
-    """An estimate of the agent's expected utility."""
-    ...
+# The agent's expected utility by a game of one seat; ValueError if the agent cannot have played it.
+Estimator = Callable[[Game], float]
 
 
 def chips(game: Game) -> float:
-  """What the agent won: the estimator that knows nothing."""
+  """The chips that the agent won: the estimator without knowledge."""
   return game.utility
 
 
 class Sequences:
-  """What the opponent's sequences are worth to an agent, and how often they occur, but for their own choices.
+  """The worth of the opponent's sequences to an agent, and their probabilities without the opponent.
 
   Attributes:
     opponent: their seat.
@@ -83,7 +79,7 @@ class Sequences:
   """
 
   def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
-    """Strategies of both players, of which the opponent's are not looked at."""
+    """Takes strategies of both players, and ignores the opponent's."""
     self.opponent = 1 - agent
     self.weight = [np.zeros((n, h)) for _, n, h in tree.players[self.opponent].block_shapes]
     for decision, reach in zip(tree.names.decisions, reaches(tree.names, strategies), strict=True):
@@ -134,7 +130,7 @@ class Imaginary:
   """
 
   def __init__(self, sequences: Sequences):
-    """Divides what the ends of games are worth by how likely they are."""
+    """Divides the worth of the ends of games by their probability."""
     values, root = sequences.push([0 * w for w in sequences.weight], leaves=True)
     later, first = sequences.push(sequences.weight, leaves=False)
     self._start = (-root, 1 - first)
@@ -196,16 +192,10 @@ def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:
 def guesses_of(
   tree: PublicTree, sequences: Sequences, strategies: Strategies, values: Guess | None
 ) -> list[np.ndarray]:
-  """What the agent is guessed to win at the opponent's infostates, [rows, H] for each block.
+  """Guesses of the agent's gain at the opponent's infostates, [rows, H] for each block.
 
-  Args:
-    tree: the compiled game, on the host.
-    sequences: of the opponent.
-    strategies: of both players: of the agent, and of the opponent as they are guessed to be.
-    values: (opponent, information state string) -> the guess, instead of what the strategies would win.
-
-  Raises:
-    ValueError: a guess is not a number, or beyond `MOST`.
+  They are the values of the strategies (the opponent's is a guess), or what `values` gives by opponent and
+  information state string; ValueError if that is not a number, or beyond `MOST`.
   """
   opponent, guesses = sequences.opponent, []
   if values is not None:

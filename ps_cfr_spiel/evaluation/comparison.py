@@ -4,30 +4,35 @@ The time of a run leaves out the steps before the first iteration (building tree
 reported separately, and evaluation. One function evaluates every average policy, exactly, in float64.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyspiel
+from scipy import stats
 
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, measurements, next_measurement
+from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree
 
 PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
 
-OURS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
+OURS: Mapping[str, Callable[..., Any]] = {
   "CFR": lambda game: PSCFRSolver(game, "rm"),
   "CFR+": lambda game: PSCFRSolver(game, "rm+"),
   "NRM+": PSCFRSolver,
-  "external sampling": lambda game: ExternalSamplingSolver(game, batch=16),
+  "external sampling": lambda game, seed=0: ExternalSamplingSolver(game, batch=16, seed=seed),
 }
-THEIRS: Mapping[str, Callable[[pyspiel.Game], Any]] = {
+THEIRS: Mapping[str, Callable[..., Any]] = {
   f"{PEER}CFR": pyspiel.CFRSolver,
   f"{PEER}CFR+": pyspiel.CFRPlusSolver,
-  f"{PEER}external sampling": lambda game: pyspiel.ExternalSamplingMCCFRSolver(game, seed=1),
+  f"{PEER}external sampling": lambda game, seed=0: pyspiel.ExternalSamplingMCCFRSolver(game, seed=seed),
 }
 
 
@@ -35,22 +40,25 @@ class Run(NamedTuple):
   """A solver at work.
 
   Attributes:
-    setup_seconds: time to build and compile, before the first iteration.
-    points: what was measured, in order.
+    setup_seconds: time to build and compile, before the first iteration of the first run.
+    points: measurements of the first run, in order.
+    repeats: those of each further run.
   """
 
   setup_seconds: float
   points: tuple[Point, ...]
+  repeats: tuple[tuple[Point, ...], ...] = ()
+
+  @property
+  def by_seed(self) -> tuple[tuple[Point, ...], ...]:
+    """The points of all runs; the number of a run is its seed."""
+    return (self.points, *self.repeats)
 
 
 def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: PublicTree, seconds: float) -> Run:
-  """Runs one solver for some time and measures it at iterations 1, 2, 5, 10, 20, 50, ...
+  """Runs one solver, this package's or OpenSpiel's, Python or C++, and measures it at 1, 2, 5, 10, 20, ...
 
-  Args:
-    make: from a game to a solver, this package's or OpenSpiel's, Python or C++.
-    game: the game.
-    tree: of `build_tree(game)`.
-    seconds: for the iterations; one that begins in time is finished.
+  An iteration that begins before `seconds` of iterations is finished; `tree` is that of `build_tree(game)`.
   """
   with Stopwatch() as setup:
     solver = make(game)
@@ -68,15 +76,7 @@ def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: Publi
 
 
 def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
-  """Runs a solver further and measures it at the marks of `points.measurements`.
-
-  Args:
-    solver: at any iteration; it is compiled first.
-    iterations: how many more.
-
-  Raises:
-    ValueError: `iterations` is not positive.
-  """
+  """Compiles a solver, runs further iterations and measures it at the marks of `points.measurements`."""
   if iterations < 1:
     raise ValueError(f"iterations must be at least 1, got {iterations!r}.")
   solver.compile()
@@ -91,15 +91,9 @@ def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
 def resolving_curve(
   game: pyspiel.Game, iterations: Sequence[int] = (10, 30, 100, 300, 1000), **options: Any
 ) -> tuple[Point, ...]:
-  """Exploitability of continual re-solving, by the iterations of each search.
+  """Exploitability of continual re-solving (with its `options`), by the iterations of each search.
 
-  Args:
-    game: from `pyspiel.load_game`.
-    iterations: of each search, one number for each measurement.
-    **options: of `ContinualResolving`.
-
-  Returns:
-    Points whose seconds are those of solving all public states of the game, compilation included.
+  Seconds are those of solving all public states of the game, compilation included.
   """
   points = []
   for count in iterations:
@@ -125,41 +119,86 @@ def _advance(solver: Any, steps: int) -> None:
 def compare(
   game: pyspiel.Game,
   seconds: float = 1.0,
-  solvers: Mapping[str, Callable[[pyspiel.Game], Any]] | None = None,
+  solvers: Mapping[str, Callable[..., Any]] | None = None,
   progress: bool | None = None,
+  seeds: int = 1,
 ) -> dict[str, Run]:
   """Runs several solvers on a game, one after the other.
 
   Args:
     game: from `pyspiel.load_game`, small enough to enumerate.
-    seconds: for the iterations of each.
-    solvers: makers by name; `OURS` and `THEIRS` by default.
-    progress: show a progress bar, a step for each solver; None: after two seconds.
+    seconds: for the iterations of each run.
+    solvers: makers by name, functions of the game; `OURS` and `THEIRS` by default. A maker with a parameter
+      `seed` gets the number of the run.
+    progress: show a progress bar, a step for each run; None: after two seconds.
+    seeds: runs of each solver. Solvers that draw differ in all numbers, the others in seconds alone.
 
   Raises:
-    ValueError: seconds is not positive, or the game cannot be compiled.
+    ValueError: seconds is not positive, seeds is not a number of at least 1, or the game cannot be compiled.
   """
   if not seconds > 0:
     raise ValueError(f"seconds must be positive, got {seconds!r}.")
+  seeds = check_count("seeds", seeds, 1)
+  game = sequential(game)
   tree = build_tree(game)
-  solvers = {**OURS, **THEIRS} if solvers is None else solvers
-  runs = {}
-  with progress_bar(progress, total=len(solvers), unit=" solvers", leave=False) as bar:
-    for name, make in solvers.items():
-      bar.set_description(name)
-      runs[name] = measure(make, game, tree, seconds)
-      bar.update()
-  return runs
+  if solvers is None:
+    solvers = {**OURS, **THEIRS}
+  found: dict[str, list[Run]] = {name: [] for name in solvers}
+  with progress_bar(progress, total=len(solvers) * seeds, unit=" runs", leave=False) as bar:
+    for seed in range(seeds):  # round after round: a busy spell of the machine must not meet one solver alone
+      for name, make in solvers.items():
+        bar.set_description(name)
+        found[name].append(measure(_seeded(make, seed), game, tree, seconds))
+        bar.update()
+  return {
+    name: runs[0]._replace(repeats=tuple(run.points for run in runs[1:])) for name, runs in found.items()
+  }
+
+
+def _seeded(make: Callable[..., Any], seed: int) -> Callable[[pyspiel.Game], Any]:
+  """The maker with its seed, if it takes one."""
+  try:
+    draws = "seed" in inspect.signature(make).parameters
+  except (TypeError, ValueError):  # classes of C++ have no signature
+    draws = False
+  return (lambda game: make(game, seed=seed)) if draws else make
+
+
+def rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, Any]]:
+  """All measurements as plain rows for a CSV file or `pandas.DataFrame(rows)`.
+
+  Keys: game, solver, seed, setup_seconds (those of the first run), and the fields of `Point`.
+  """
+  return [
+    {"game": str(game), "solver": name, "seed": seed, "setup_seconds": run.setup_seconds, **point._asdict()}
+    for name, run in runs.items()
+    for seed, points in enumerate(run.by_seed)
+    for point in points
+  ]
 
 
 def table(runs: Mapping[str, Run]) -> str:
-  """A line for each run: seconds to set up, then where its iterations led."""
-  width = max(map(len, runs), default=0)
-  lines = [f"{'':{width}}{'set-up':>10}{'iterations':>12}{'each':>12}{'exploitability':>16}"]
+  """A line for each solver: seconds to set up, then the end of its iterations.
+
+  Of several runs it has means, with half of the 95% interval by Student's t.
+  """
+  lines = [("", "set-up", "iterations", "each", "exploitability")]
   for name, run in runs.items():
-    last = run.points[-1]
-    each = f"{1e6 * last.seconds / last.iteration:,.0f} us"
-    lines.append(
-      f"{name:{width}}{run.setup_seconds:8.2f} s{last.iteration:12,}{each:>12}{last.exploitability:16.2e}"
-    )
-  return "\n".join(lines)
+    last = [points[-1] for points in run.by_seed]
+    iterations = np.mean([point.iteration for point in last])
+    each = _with_interval([1e6 * point.seconds / point.iteration for point in last], ",.0f")
+    reached = _with_interval([point.exploitability for point in last], ".2e")
+    lines.append((name, f"{run.setup_seconds:.2f} s", f"{iterations:,.0f}", f"{each} us", reached))
+  widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+  return "\n".join(
+    "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines
+  )
+
+
+def _with_interval(numbers: Sequence[float], form: str) -> str:
+  """The mean, and of several numbers half of its 95% interval."""
+  mean = format(np.mean(numbers), form)
+  if len(numbers) == 1:
+    return mean
+  half = stats.t.ppf(0.975, len(numbers) - 1) * stats.sem(numbers)
+  return f"{mean} ± {format(half, form)}"

@@ -1,4 +1,4 @@
-"""What a person at the table wants to know of a game: its rules, and its map if it has one."""
+"""The rules of a game for a person at the table, and its map if it has one."""
 
 import inspect
 import sys
@@ -14,23 +14,21 @@ RULES = {  # of OpenSpiel's games, which carry no text
   "leduc_poker": "Six cards: three ranks, two of each; card numbers 2k and 2k+1 have the same rank. Both "
   "players put one chip in and get a card; raises are 2 chips in the first round and 4 in the second, at "
   "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher "
-  "rank. Round1 and Round2 list what was done: 1 for Call, 2 for Raise.",
-  "phantom_ttt": "Tic-tac-toe in which nobody sees the other's marks. Who chooses a square that is taken "
-  "sees the mark there and chooses again. Three in a row, a column or a diagonal win; x(1,2) is row 1, "
+  "rank. Round1 and Round2 list the moves: 1 for Call, 2 for Raise.",
+  "phantom_ttt": "Tic-tac-toe without sight of the other's marks. A player who chooses a taken square sees "
+  "the mark there and chooses again. Three in a row, a column or a diagonal win; x(1,2) is row 1, "
   "column 2, both counted from 0.",
   "liars_dice": "Both players roll in secret and in turns make rising bids: 2-3 says that all dice together "
-  "show at least two threes; the highest face is wild. Liar ends the game: who was wrong loses.",
+  "show at least two threes; the highest face is wild. Liar ends the game, and the wrong player loses.",
   "goofspiel": "Prize cards come up one by one. Each player bids a card of their own hand for it; the higher "
   "bid wins the prize, equal bids win nothing. The higher sum of prizes wins.",
 }
 
 
 def rules_of(game: pyspiel.Game) -> str:
-  """The rules of a game, as far as they are known here: a Python game has them in its module's docstring."""
+  """The rules of a game; a Python game has them in its module's docstring."""
   name = game.get_type().short_name
-  inner = (
-    str(game).partition("game=")[2].partition("(")[0]
-  )  # of a wrapper such as turn_based_simultaneous_game
+  inner = str(game).partition("game=")[2].partition("(")[0]  # within turn_based_simultaneous_game
   if name in RULES or inner in RULES:
     return textwrap.fill(RULES.get(name) or RULES[inner], WIDTH)
   text = inspect.getdoc(sys.modules.get(type(game).__module__)) if hasattr(game, "make_py_observer") else None
@@ -44,7 +42,7 @@ def rules_of(game: pyspiel.Game) -> str:
 
 
 def map_of(game: pyspiel.Game) -> str:
-  """For a chase on a graph, a line for each node with where it leads, and who starts where; else nothing."""
+  """For a chase on a graph, a line for each node with its neighbours, and the players' starts; else ""."""
   name, said = game.get_type().short_name, []
   if name == "glasses":
     ways = game.chase.neighbours  # pyright: ignore[reportAttributeAccessIssue]
@@ -55,4 +53,4 @@ def map_of(game: pyspiel.Game) -> str:
   else:
     return ""
   lines = [f"  {node}: {' '.join(map(str, near))}" for node, near in enumerate(ways)]
-  return "\n" + "\n".join(["The map, each node with those that one can move to from it:", *lines, *said])
+  return "\n" + "\n".join(["The map, each node with its neighbours:", *lines, *said])

@@ -1,7 +1,7 @@
-"""Local best response: how much a short search wins from a policy, a lower bound on its exploitability.
+"""Local best response: the gain of a short search against a policy, a lower bound on its exploitability.
 
 Lisý and Bowling 2017; Schmid 2021, Section 18.1.2. At each decision the searcher knows the opponent's range,
-by the opponent's policy and Bayes' rule, tries every action that it may take, and plays the best. It looks
+by the opponent's policy and Bayes' rule, tries every allowed action, and plays the best. It looks
 at its own next `depth` decisions, with the opponent's policy in between; beyond, both follow a *rollout*.
 On a compiled game that is a table, whose value is exact.
 """
@@ -19,7 +19,7 @@ from ps_cfr_spiel.solvers import SolvingBot
 
 
 class LocalBestResponse(NamedTuple):
-  """What local best responses win.
+  """The gains of local best responses.
 
   Attributes:
     values: to player 0, and to player 1, when they respond to the other's policy.
@@ -75,7 +75,7 @@ def local_best_response(
 
 
 class LocalBestResponseBot(SolvingBot):
-  """A local best response in play, to policies that answer too slowly for a table of all they would do.
+  """A local best response in play, to policies that answer too slowly for a table of all answers.
 
   It asks the policy only about the way to each of its own decisions, and the answers to its actions there.
   """
@@ -91,16 +91,16 @@ class LocalBestResponseBot(SolvingBot):
     **options: Any,
   ):
     """Plays `player` against `policy`; see `local_best_response` for the arguments and errors."""
-    super().__init__(check_player(player), seed=0)  # nothing is drawn: one action has probability 1
+    super().__init__(check_player(player), seed=0)  # unused: one action has probability 1
     self._game, self._policy = game, policy
     self._search = LocalSearch.of(game, actions, depth, rollout, **options)
     self._strategy = [np.zeros(shape) for shape in self._search.tree.players[1 - player].block_shapes]
-    self._known: set[tuple[int, int]] = set()  # (block, row) of what was asked
+    self._known: set[tuple[int, int]] = set()  # (block, row) of the known answers
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """The action that the search finds, with probability 1."""
     search, player = self._search, self.player
-    decision, h = search.tree.names.find(player, state.information_state_string(player))
+    decision, h = search.tree.names.decision_at(state, player)
     asked = [d for d in search.asked(decision) if (d.block, d.row) not in self._known]
     answers = strategies_of(search.tree, self._game, self._policy, asked)[1 - player]
     for d in asked:

@@ -2,8 +2,8 @@
 
 A search of the infostates at one level of the searcher's decisions (`search.Levels`) looks at the decisions
 before number `ahead`, which is that level plus the depth. In them the searcher maximises and the opponent
-plays their policy; what comes later is by the rollout. Who decided what before which decision is known from
-the public states, so the opponent's strategy in such a search is a table: by their policy in rows with fewer
+plays their policy; later decisions follow the rollout. The order of decisions is known from the public
+states, so the opponent's strategy in such a search is a table: by their policy in rows with fewer
 than `ahead` decisions of the searcher above, by the rollout in the others. One pass of reach and one of
 values then give the worth of every action at that level.
 """
@@ -44,13 +44,13 @@ Tables = tuple[Table, Table]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LocalSearch:
-  """What is the same in all searches of a game, whoever the opponent is.
+  """The part of all searches of a game that does not depend on the opponent.
 
   Attributes:
     tree: the compiled game.
     levels: for each player its public states, by own decisions above.
-    depth: own decisions that a search looks at; more than there are if there is no limit.
-    allowed: for each player bool[A, rows, 1] for each block, what the searcher may do.
+    depth: own decisions that a search looks at; more than all of them if there is no limit.
+    allowed: for each player bool[A, rows, 1] for each block, the searcher's allowed actions.
     rollout: for each player [A, rows, H] for each block.
     kept: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last
       answer that a search looks at; the others count as the rollout.
@@ -76,7 +76,7 @@ class LocalSearch:
 
   @functools.cached_property
   def _device(self) -> Any:
-    """Tree, allowed actions and rollout where they are computed with."""
+    """Tree, allowed actions and rollout on the device."""
     with precision("float64"):
       return to_device((self.tree, self.allowed, self.rollout), "float64")
 
@@ -95,14 +95,14 @@ class LocalSearch:
     return table
 
   def value(self, player: int, table: Table, strategies: Sequence[Sequence[np.ndarray]]) -> float:
-    """What a player's table wins against the other's strategy."""
+    """The gain of a player's table against the other's strategy."""
     profile = [table if i == player else list(strategies[i]) for i in (0, 1)]
     with precision("float64"):
       value = evaluate(self._device[0], to_device(profile, "float64")).value
     return float(value) * (1 - 2 * player)
 
   def choices(self, player: int, opponent: Sequence[np.ndarray], level: int) -> Table:
-    """What the searches from one level choose, 1 for the action and 0 for others; in other rows anything."""
+    """The choices of the searches from one level: 1 for the action, 0 for others; arbitrary in other rows."""
     ahead = level + self.depth
     searched = [above < ahead for above in self._above[player][player]]
     tree, allowed, rollout = self._device
@@ -193,7 +193,7 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
 
 
 def _allowed(tree: PublicTree, actions: Actions) -> Tables:
-  """`LocalSearch.allowed`; ValueError if these are not OpenSpiel actions, or none is legal somewhere."""
+  """`LocalSearch.allowed`; ValueError if these are not OpenSpiel actions, or an infostate has none."""
   given = [None] if actions is None else check_list("actions", actions)
   rounds: list[Any] = [given] if given and all(map(is_integer, given)) else given
   if not rounds or not all(r is None or _are_actions(r) for r in rounds):
@@ -206,7 +206,9 @@ def _allowed(tree: PublicTree, actions: Actions) -> Tables:
       here = [action in may for action in d.legal_actions]
       if not any(here):
         known = next(filter(None, d.infostates))
-        raise ValueError(f"actions: none of {sorted(may)} is legal at {known!r}, {d.legal_actions} are.")
+        raise ValueError(
+          f"actions: {sorted(may)} has no legal action at {known!r}; include one of {d.legal_actions}."
+        )
       allowed[d.player][d.block][:, d.row, 0] = here
   return allowed
 
@@ -216,7 +218,7 @@ def _are_actions(value: Any) -> bool:
 
 
 def _round_numbers(labels: Labels) -> list[int]:
-  """For each public state how often chance has moved since a player first acted; a flop counts once."""
+  """For each public state the number of chance moves since a player first acted; a flop counts once."""
   states, numbers, begun = labels.public_states, [], []
   for state in states:
     above = state.parent

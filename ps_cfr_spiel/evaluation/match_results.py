@@ -1,7 +1,7 @@
-"""What games between two players say about who is better: mean, standard error, and the worth of each game.
+"""Results of games between two players: mean, standard error, and the worth of each game.
 
-Games are recorded with all moves (`Played`), so that they can be evaluated later, from any source. Where the
-agent's policy is known, `aivat` takes luck out of them.
+Games are recorded with all moves (`Played`), so that they can be evaluated later, from any source. With the
+agent's policy, `aivat` takes luck out of them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from ps_cfr_spiel.evaluation import aivat
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import PublicTree, check_zero_sum
 
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 
@@ -28,8 +28,7 @@ class Played(NamedTuple):
   Attributes:
     seat: of the agent, 0 or 1.
     actions: OpenSpiel actions from the start, those of chance among them: `state.history()`.
-    deal: a number that games have in common whose luck is the same, such as mirrored ones; None if no other
-      has it.
+    deal: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
   """
 
   seat: int
@@ -38,12 +37,12 @@ class Played(NamedTuple):
 
 
 class MatchResult(NamedTuple):
-  """What an agent won.
+  """The result of an agent in a match.
 
   Attributes:
-    values: float64[games], what each game is worth to the agent, in the game's utility.
+    values: float64[games], the worth of each game to the agent, in the game's utility.
     standard_error: of their mean; games of one deal count as one observation. nan if there is only one.
-    score: how many games the agent won, drew and lost.
+    score: numbers of games that the agent won, drew and lost.
     method: of `METHODS`.
   """
 
@@ -64,7 +63,7 @@ class MatchResult(NamedTuple):
 
 
 class Score(NamedTuple):
-  """How many games a player won, drew and lost."""
+  """Numbers of games that a player won, drew and lost."""
 
   wins: int
   draws: int
@@ -72,7 +71,7 @@ class Score(NamedTuple):
 
   @property
   def games(self) -> int:
-    """How many were played."""
+    """Number of games."""
     return self.wins + self.draws + self.losses
 
   def __str__(self) -> str:
@@ -86,8 +85,8 @@ class Score(NamedTuple):
 
 
 def wilson(wins: int, games: int) -> tuple[float, float]:
-  """95% interval of a probability (Wilson 1927), which is right near 0 and 1 too."""
-  from scipy import stats  # a third of a second, which only those pay who ask
+  """95% interval of a probability (Wilson 1927), also valid near 0 and 1."""
+  from scipy import stats  # imported here: it takes 0.3 s
 
   low, high = stats.binomtest(wins, games).proportion_ci(0.95, method="wilson")
   return float(low), float(high)
@@ -101,20 +100,20 @@ def evaluate_match(
   method: str | None = None,
   **options: Any,
 ) -> MatchResult:
-  """What an agent won in recorded games, and how sure that is.
+  """The result of an agent in recorded games, with its standard error.
 
-  All methods have the same mean over many games, the agent's expected utility, if `agent` is the policy by
-  which the agent chose, whatever `values` are; good values make it less noisy.
+  All methods have the same mean over many games, the agent's expected utility, if the agent played `agent`,
+  for any `values`; good values reduce the noise.
 
   Args:
     game: the game; for other methods than "chips" one that `build_tree` takes.
     games: such as `matches.play_games` records.
-    agent: the agent's OpenSpiel policy, asked about all that might have been dealt. A search must be the same
-      when it is asked again, as those of `ContinualResolving` are; `tabularise` makes it quick to ask.
-    values: a guess of what is to come: a policy of the opponent's, by default the agent's; for "aivat" also a
-      function (player, information state string of the opponent) -> utility that the agent may expect.
-    method: "chips": the utility. "mivat": less the luck of chance (White and Bowling 2009); of walked games.
-      "imaginary": the mean over all that the agent might have held (Bowling et al. 2008). "aivat": less the
+    agent: the agent's OpenSpiel policy, asked for all possible deals. A search must answer the same question
+      in the same way, as those of `ContinualResolving` do; `tabularise` makes it fast.
+    values: a guess of the rest of a game: a policy of the opponent's, by default the agent's; for "aivat"
+      also a function (player, information state string of the opponent) -> the agent's expected utility.
+    method: "chips": the utility. "mivat": less the luck of chance (White and Bowling 2009), for enumerated
+      games. "imaginary": the mean over all hands of the agent (Bowling et al. 2008). "aivat": less the
       luck of chance and of the agent's own choices, averaged likewise (Burch et al. 2018). By default "aivat"
       with an agent, "chips" without.
     **options: of `build_tree`.
@@ -124,7 +123,7 @@ def evaluate_match(
 
   Raises:
     ValueError: an argument is not one of the allowed, or a game is not over or cannot have been played, or
-      the function `values` gives no number.
+      the function `values` does not return a number.
     TypeError: `game`, `agent` or `values` is of another kind.
   """
   check_is_game(game)
@@ -146,6 +145,7 @@ def evaluate_match(
     if isinstance(agent, TreePolicy):
       options = {**agent.tree_options, **options}
     tree = build_tree(game, **options)
+    check_zero_sum(tree, "estimates without luck")
   worth, utilities = [], []
   with waiting("Evaluating games"):
     for number, record in enumerate(played):
@@ -175,7 +175,7 @@ def _is_hashable(value: Any) -> bool:
 
 
 def standard_error(values: Sequence[float], groups: Sequence[Any]) -> float:
-  """Of the mean of values that depend on each other within groups; nan of a single group."""
+  """Standard error of the mean of values that depend on each other within groups; nan of a single group."""
   number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
   if len(number) < 2:
     return float("nan")
@@ -185,14 +185,14 @@ def standard_error(values: Sequence[float], groups: Sequence[Any]) -> float:
 
 
 def _replay(game: pyspiel.Game, tree: PublicTree | None, seat: int, actions: Sequence[int]) -> aivat.Game:
-  """A recorded game as estimators see it; ValueError if it is none."""
+  """A recorded game for the estimators; ValueError if it is not a game."""
   state, choices = game.new_initial_state(), []
   for action in actions:
     if state.is_terminal() or not is_integer(action) or action not in state.legal_actions():
       raise ValueError(f"{action!r} is not legal after {state.history()}")
     player = state.current_player()
     if tree is not None and player == 1 - seat:
-      decision, h = tree.names.find(player, state.information_state_string(player))
+      decision, h = tree.names.decision_at(state, player)
       choices.append(aivat.Choice(decision, decision.legal_actions.index(action), h))
     state.apply_action(action)
   if not state.is_terminal():

@@ -1,6 +1,5 @@
 """Games played from Python: matches between bots and policies, and a person against one of them."""
 
-import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
@@ -21,7 +20,7 @@ Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
 
 
 class PolicyBot(openspiel_bots.PolicyBot):
-  """OpenSpiel's bot that plays a policy, which would give up (-1) where action 0 is the only one."""
+  """OpenSpiel's bot that plays a policy, which would give up (-1) if action 0 is the only one."""
 
   def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
     """The probabilities of the actions, and one drawn by them."""
@@ -30,15 +29,7 @@ class PolicyBot(openspiel_bots.PolicyBot):
 
 
 def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:
-  """Somebody to play with.
-
-  Args:
-    who: "random", in cheat also "naive" or "heuristic"; or a policy.
-    seed: of the random numbers.
-
-  Raises:
-    ValueError: no bot has this name.
-  """
+  """A player of matches: "random", in cheat also "naive" or "heuristic"; or one that plays a policy."""
   rng = np.random.RandomState(seed)
   if not isinstance(who, str):
     return lambda seat: PolicyBot(seat, rng, who)
@@ -60,7 +51,7 @@ def play_games(
     game: any sequential two-player game.
     first: the agent of the records.
     second: the other.
-    games: how many, at least 1.
+    games: number of games, at least 1.
     seed: of chance.
     mirrored: deal every two games alike, so that each player has the other's luck once.
 
@@ -79,7 +70,7 @@ def play_games(
 
 
 def _play_one(game: pyspiel.Game, bots: Sequence[pyspiel.Bot], chance: np.random.Generator) -> pyspiel.State:
-  """The end of a game; chance's outcomes depend on their number in it and on nothing that players do."""
+  """The end of a game; chance's outcomes depend on their number in it alone, not on the players."""
   state = game.new_initial_state()
   for bot in bots:
     bot.restart_at(state)
@@ -107,20 +98,9 @@ def match(
   agent: Any = None,
   **evaluation: Any,
 ) -> MatchResult:
-  """Plays games and says what the first player won: `play_games`, then `evaluate_match`.
+  """Plays games and evaluates them for the first player: `play_games`, then `evaluate_match`.
 
-  Args:
-    game: see `play_games`.
-    first: likewise.
-    second: likewise.
-    games: likewise.
-    seed: likewise.
-    mirrored: likewise.
-    agent: the policy of the first player, if it is known: luck is then taken out of the result.
-    **evaluation: of `evaluate_match`.
-
-  Raises:
-    ValueError: see `play_games` and `evaluate_match`.
+  `agent` is the policy of the first player, to take luck out of the result.
   """
   records = play_games(game, first, second, games, seed, mirrored)
   return evaluate_match(game, records, agent, **evaluation)
@@ -139,41 +119,27 @@ def play(
   Args:
     game: any sequential game with observation and information state strings.
     opponent: of `player`.
-    moves: what the person types, names or numbers of actions; at their end the person quits. Without
-      them, they are asked for.
+    moves: the person's lines, names or numbers of actions; at their end the person quits. By default they
+      are asked for.
     seat: the person's.
     seed: of chance.
-    output: where to write; the standard output by default.
+    output: file for the text; the standard output by default.
 
   Returns:
     The last state, terminal unless the person quit.
   """
-  to = output or sys.stdout
-  lines = _Asked() if moves is None else _Given(moves, to)
-  return table.play(game, seat, opponent, lines, to, np.random.RandomState(seed))
+  to, known = output or sys.stdout, None if moves is None else iter(moves)
 
-
-class _Given:
-  """Lines that are known beforehand, echoed as if somebody typed them."""
-
-  def __init__(self, moves: Iterable[str], output: TextIO):
-    self._moves, self._output = iter(moves), output
-
-  def readline(self) -> str:
-    move = next(self._moves, "")
-    if move:
-      print(move, file=self._output)
-    return move
-
-
-class _Asked:
-  """Lines from `input`, which works in notebooks too, where the standard input does not."""
-
-  def readline(self) -> str:
-    try:
-      return builtins.input() + "\n"
-    except EOFError:
+  def read() -> str:
+    try:  # `input` works in notebooks too, where the standard input does not
+      line = input() + "\n" if known is None else next(known)
+    except (EOFError, StopIteration):
       return ""
+    if known is not None:
+      print(line, file=to)
+    return line
+
+  return table.play(game, seat, opponent, read, to, np.random.RandomState(seed))
 
 
 BOTS: Mapping[str, Callable[[int, np.random.RandomState], pyspiel.Bot]] = {

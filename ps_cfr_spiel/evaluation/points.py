@@ -2,11 +2,13 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ps_cfr_spiel.storage import replacing
+
+Row = TypeVar("Row")
 
 
 class Point(NamedTuple):
@@ -49,38 +51,42 @@ def is_round(iteration: int) -> bool:
   return next_measurement(iteration - 1, ROUND) == iteration
 
 
-def write_points(path: Path, points: Sequence[Point]) -> None:
-  """Writes the table; an earlier one is replaced only by a complete one."""
+def write_table(path: Path, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+  """Writes a table; an earlier one is replaced only by a complete one."""
   with replacing(path, newline="") as file:
     writer = csv.writer(file)
-    writer.writerow(Point._fields)
-    writer.writerows((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
+    writer.writerow(columns)
+    writer.writerows(rows)
 
 
-def read_points(path: Path, iteration: int) -> list[Point]:
-  """The points of an earlier run in a file, up to an iteration; none without a file.
-
-  Raises:
-    ValueError: the file is not one of `write_points`.
-  """
+def read_table(path: Path, iteration: int, parse: Callable[[dict[str, str]], Row]) -> list[Row]:
+  """The rows of an earlier run up to an iteration, as parsed; none without a file; ValueError for others."""
   if not path.exists():
     return []
   try:
     with open(path, newline="") as file:
-      rows = [[float(row[name]) for name in Point._fields] for row in csv.DictReader(file)]
-    points = [Point(int(row[0]), *row[1:]) for row in rows]
-    if not all(map(_is_possible, points)):
-      raise ValueError("a number is not finite, or is negative where it must not be")
+      rows = [(int(float(row["iteration"])), parse(row)) for row in csv.DictReader(file)]
   except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
     raise ValueError(f"{path} is not a table of this program; move it away to resume.") from error
-  return [point for point in points if point.iteration <= iteration]
+  return [row for number, row in rows if number <= iteration]
 
 
-def _is_possible(point: Point) -> bool:
-  """Whether a run can have this measurement; exploitability is negative by rounding alone."""
+def write_points(path: Path, points: Sequence[Point]) -> None:
+  """Writes the table exploitability.csv."""
+  rows = ((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
+  write_table(path, Point._fields, rows)
+
+
+def read_points(path: Path, iteration: int) -> list[Point]:
+  """The points of an earlier run in a file of `write_points`; see `read_table`."""
+  return read_table(path, iteration, _point)
+
+
+def _point(row: dict[str, str]) -> Point:
+  """A measurement that a run can have, or ValueError; exploitability is negative by rounding alone."""
+  iteration, *others = (float(row[name]) for name in Point._fields)
+  point = Point(int(iteration), *others)
   least = -ROUNDING * max(abs(point.value), 1)
-  return (
-    all(map(math.isfinite, point))
-    and min(point.iteration, point.seconds) >= 0
-    and point.exploitability >= least
-  )
+  if not all(map(math.isfinite, point)) or min(point[:2]) < 0 or point.exploitability < least:
+    raise ValueError("a number is not finite, or is negative where it must not be")
+  return point

@@ -9,7 +9,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.arguments import check_flag, check_integer, check_list
+from ps_cfr_spiel.arguments import MOST, check_count, check_flag, check_integer, check_list
 from ps_cfr_spiel.device import check_finite, jit, precision, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
 from ps_cfr_spiel.mccfr import check_variance, variance
@@ -32,6 +32,22 @@ class Runs(NamedTuple):
   variance: np.ndarray | None
 
 
+def check_seeds(seeds: Any) -> list[int]:
+  """Different seeds, at least one, or ValueError."""
+  seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
+  if not seeds or len(set(seeds)) < len(seeds):
+    raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
+  return seeds
+
+
+def check_marks(marks: Any, last: int = MOST) -> list[int]:
+  """Iterations of measurements, ascending from 1 or more to `last` or less, or ValueError."""
+  marks = [check_count("mark", mark, 1) for mark in check_list("marks", marks)]
+  if not marks or sorted(set(marks)) != marks or marks[-1] > last:
+    raise ValueError(f"marks must ascend, from 1 or more to {last} or less, got {marks}.")
+  return marks
+
+
 def sampling_runs(
   game: pyspiel.Game,
   options: Mapping[str, Any] | None = None,
@@ -46,10 +62,10 @@ def sampling_runs(
   Args:
     game: from `pyspiel.load_game`.
     options: the solver's, but `seed`.
-    seeds: one for each run; a run's result is that of the solver with this seed, up to rounding.
+    seeds: one for each run, whose result is that of the solver with this seed, up to rounding.
     iterations: of each run.
-    marks: where to measure; by default 1, 2, 5, 10, ... and the last.
-    solver: which one.
+    marks: iterations of the measurements; by default 1, 2, 5, 10, ... and the last.
+    solver: the class of solvers.
     with_variance: measure the variance too.
 
   Raises:
@@ -62,17 +78,8 @@ def sampling_runs(
   if not isinstance(options, Mapping) or "seed" in options:
     raise ValueError(f"options must be a mapping of the solver's options but seed, got {options!r}.")
   check_flag("with_variance", with_variance)
-  seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
-  if not seeds or len(set(seeds)) < len(seeds):
-    raise ValueError(f"Runs need different seeds, at least one, got {seeds}.")
-  iterations = check_integer("iterations", iterations, 1)
-  marks = (
-    measurements(iterations, ROUND)
-    if marks is None
-    else [check_integer("mark", m, 1) for m in check_list("marks", marks)]
-  )
-  if not marks or sorted(set(marks)) != marks or marks[-1] > iterations:
-    raise ValueError(f"marks must ascend, from 1 or more to {iterations} or less, got {marks}.")
+  seeds, iterations = check_seeds(seeds), check_integer("iterations", iterations, 1)
+  marks = check_marks(measurements(iterations, ROUND) if marks is None else marks, iterations)
   one = solver(game, **{**options, "seed": seeds[0]})
   if with_variance:
     check_variance(one.sampler)

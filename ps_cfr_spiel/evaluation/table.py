@@ -1,7 +1,7 @@
 """A person at the table: plays a game in the terminal or a notebook against bots."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TextIO
+from typing import TextIO
 
 import numpy as np
 import pyspiel
@@ -14,38 +14,25 @@ MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
 
 
-class LineReader(Protocol):
-  """What a person types; a text file that is open for reading is one."""
-
-  def readline(self) -> str:
-    """The next line, empty at the end."""
-    ...
+Reader = Callable[[], str]  # the next line of a person, empty at the end: a file's `readline`
 
 
 class QuitError(Exception):
-  """The person wants no more."""
+  """The person quits."""
 
 
 def play(
   game: pyspiel.Game,
   human: int,
   opponent: Callable[[int], pyspiel.Bot],
-  input: LineReader,
+  read: Reader,
   output: TextIO,
   rng: np.random.RandomState | None = None,
 ) -> pyspiel.State:
-  """Lets a person play a game once; they see what their seat sees and nothing else.
+  """Lets a person in the seat `human` play a game once; they see the view of their seat alone.
 
-  Args:
-    game: any sequential game with information state strings.
-    human: the person's seat.
-    opponent: makes the bot for each of the other seats.
-    input: the person's lines; its end means that they quit.
-    output: where to write.
-    rng: for chance.
-
-  Returns:
-    The last state, terminal unless the person quit.
+  `opponent` makes the bot for each of the other seats; at the end of the lines the person quits. Returns the
+  last state, terminal unless they quit.
   """
   rng = np.random.RandomState() if rng is None else rng
   bots = {seat: opponent(seat) for seat in range(game.num_players()) if seat != human}
@@ -60,7 +47,7 @@ def play(
         action = int(rng.choice(actions, p=np.asarray(chances) / sum(chances)))
       elif player == human:
         shown = _show(state, human, shown, output)
-        action = ask(state, input, output)
+        action = ask(state, read, output)
       else:
         action = bots[player].step(state)
       for seat, bot in bots.items():
@@ -74,12 +61,12 @@ def play(
   for seat in bots:
     print(f"Player {seat} saw: {seen(state, seat)}", file=output)
   print(f"All moves: {_moves_text(state)}", file=output)
-  print(_result_text(state.returns()[human]), file=output)
+  print(_result_text(state, human), file=output)
   return state
 
 
 def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
-  """Prints what the player sees, and what they have seen since `shown`; returns all they have seen."""
+  """Prints the player's present view and its news since `shown`; returns the whole view."""
   known = seen(state, player)
   if shown and known.startswith(shown):
     news = known[len(shown) :].lstrip(" ;|,")
@@ -92,7 +79,7 @@ def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
 
 
 def _moves_text(state: pyspiel.State) -> str:
-  """Every move of a game that is over, hidden ones too."""
+  """Every move of a finished game, hidden ones too."""
   here, moves = state.get_game().new_initial_state(), []
   for action in state.history():
     moves.append(move_name(here, action))
@@ -100,20 +87,25 @@ def _moves_text(state: pyspiel.State) -> str:
   return ", ".join(moves)
 
 
-def _result_text(won: float) -> str:
+def _result_text(state: pyspiel.State, human: int) -> str:
+  utility, returns = state.get_game().get_type().utility, state.returns()
+  won = returns[human]
+  if utility != utility.ZERO_SUM:
+    others = (f", player {seat} gets {theirs:g}" for seat, theirs in enumerate(returns) if seat != human)
+    return f"You get {won:g}{''.join(others)}."
   return "A draw." if won == 0 else f"You {'win' if won > 0 else 'lose'} {abs(won):g}."
 
 
 # --- The person's move ---------------------------------------------------------------------------
 
 
-def ask(state: pyspiel.State, input: LineReader, output: TextIO) -> int:
+def ask(state: pyspiel.State, read: Reader, output: TextIO) -> int:
   """Asks for one of the legal actions until it gets one; raises `QuitError` if the person quits."""
   names = {action: state.action_to_string(action) for action in state.legal_actions()}
   _list(names, output, MAX_LISTED)
   while True:
     print("Your move (name or number, ? for rules and all moves, quit): ", end="", file=output, flush=True)
-    line = input.readline()
+    line = read()
     text = " ".join(line.split()).lower()
     if not line or text in QUIT_WORDS:
       if not line:
@@ -133,7 +125,7 @@ def ask(state: pyspiel.State, input: LineReader, output: TextIO) -> int:
 
 
 def find_actions(names: Mapping[int, str], text: str) -> list[int]:
-  """The actions that a text may mean: by name, by number, by the name's beginning, or as reports write it.
+  """The actions of a text: by name, by number, by the name's beginning, or in the short form of reports.
 
   These are tried in turn; reports write "x b200" for Check, Bet 200 and "1/9" for Stones to 1/9.
   """

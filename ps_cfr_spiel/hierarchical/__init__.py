@@ -3,14 +3,20 @@
 May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards;
 `hierarchy` is the abstraction and `clustering` makes it; `lines` is external sampling over lines,
 `cluster_sampling` the sampler for the Monte Carlo loop, Algorithm 4 over clusters, and `mesh` runs it on all
-devices; `evaluation` computes the value of a strategy in the whole game, `sizes` the size of that game, and
-`memory` estimates what it would take.
+devices; `shards` keeps clusters in files; `evaluation` computes the value of a strategy in the whole game,
+`sizes` the size of that game, and `memory` estimates what it would take.
 """
 
-from ps_cfr_spiel.hierarchical.cluster_sampling import ClusterSampling, DealtTables, DealtTree, dealt_tree
+from ps_cfr_spiel.hierarchical.cluster_sampling import (
+  ClusterSampling,
+  DealtTables,
+  DealtTree,
+  PartTables,
+  dealt_tree,
+)
 from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
+from ps_cfr_spiel.hierarchical.evaluation import ByCluster, Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import (
   DealtAbstraction,
   from_file,
@@ -18,15 +24,15 @@ from ps_cfr_spiel.hierarchical.hierarchy import (
   save_abstraction,
   to_arrays,
 )
-from ps_cfr_spiel.hierarchical.lines import line_cells
+from ps_cfr_spiel.hierarchical.lines import head_and_child, line_cells
 from ps_cfr_spiel.hierarchical.mesh import (
-  STATE,
   all_devices,
+  clusters_here,
   device_game,
-  gathered,
   init,
   on_mesh,
   run,
   run_needs,
 )
+from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure

@@ -25,6 +25,7 @@ from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_
 from ps_cfr_spiel.poker import card_sets
 
 AXIS = "clusters"  # of the mesh
+BLOCK = 1024  # iterations between two passes over whole tables, which fold sums
 WORD = 32  # bits in which sets of cards are kept
 
 
@@ -72,7 +73,7 @@ class DealtTree(NamedTuple):
 
 
 class PartTables(NamedTuple):
-  """The tables of one part, with or without clusters in front of A.
+  """The tables of one part; those of the clusters lie side by side, cluster after cluster.
 
   Attributes:
     regrets: [A, S], cumulative.
@@ -84,7 +85,7 @@ class PartTables(NamedTuple):
 
 
 class DealtTables(NamedTuple):
-  """The tables of a run: of the head, [A, S], and of the clusters, [C', A, S]."""
+  """The tables of a run: of the head, [A, S], and of the clusters, [A, C' S]."""
 
   head: PartTables
   clusters: PartTables
@@ -162,13 +163,16 @@ class ClusterSampling(mccfr.Sampler):
   boards: int = 1
 
   def init(self, game: DealtTree, dtype: str) -> DealtTables:
-    """See `Sampler`."""
-    shapes = [(part.actions, part.cells) for part in (game.head, game.child)]
-    head, clusters = (np.zeros(shape, dtype) for shape in (shapes[0], (len(game.boards), *shapes[1])))
+    counts = (1, len(game.boards))
+    shapes = [(x.actions, n * x.cells) for x, n in zip((game.head, game.child), counts, strict=True)]
+    head, clusters = (np.zeros(shape, dtype) for shape in shapes)
     return DealtTables(*(PartTables(zeros, averages.Sum(zeros, zeros)) for zeros in (head, clusters)))
 
+  def block(self, game: DealtTree, batch: int) -> int:
+    return BLOCK
+
   def turn(self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: RM, batch: int) -> DealtTables:
-    """See `Sampler`; within `shard_map`."""
+    """The tables after a turn, within `shard_map`."""
     local, key, dtype = len(game.boards), turn.random, tables.head.regrets.dtype
 
     def numbers(lines: BettingLines, number: Any, batch: int, rounds: int = 0) -> jax.Array:
@@ -237,22 +241,28 @@ def traverse(
   def added(own: PartTables, updates: mccfr.Updates, count: int) -> PartTables:
     return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
 
-  def cluster(part):
-    boards, own, uniforms = part
-    values, possible, updates = _below(game, boards, own.regrets, dealt, uniforms, traverser, sign, full)
+  def cluster(k: jax.Array, carry: tuple[PartTables, jax.Array]) -> tuple[PartTables, jax.Array]:
+    # All clusters' tables are carried along and changed where they lie: a scan over them would copy them.
+    own, every = carry
+    boards, uniforms = game.boards[k], numbers.clusters[k]
+    lines = dataclasses.replace(game.child, cell=game.child.cell + k * game.child.cells)
+    values, possible, updates = _below(
+      game, lines, boards, own.regrets, dealt, uniforms, traverser, sign, full
+    )
     values = (values * possible[None]).reshape(-1, draws, batch).mean(1)
-    return values, added(own, updates, draws * batch)
+    return added(own, updates, draws * batch), every.at[k].set(values)
 
-  values, clusters = jax.lax.map(cluster, (game.boards, tables.clusters, numbers.clusters))
+  values = jnp.zeros((len(game.boards), len(game.leaving), batch), sign.dtype)
+  clusters, values = jax.lax.fori_loop(0, len(game.boards), cluster, (tables.clusters, values))
   mean = gather(values).sum(0) / game.every
   ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
   _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
   return DealtTables(added(tables.head, updates, batch), clusters)
 
 
-def _below(game: DealtTree, boards, regrets, hands, numbers, traverser, sign, full):
-  """One cluster's part: values of its roots [S, B], F [B], and increments."""
-  cards, lines = game.cards, game.child
+def _below(game: DealtTree, lines: BettingLines, boards, regrets, hands, numbers, traverser, sign, full):
+  """One cluster's part: values of its roots [S, B], F [B], and increments; `lines` have its cells."""
+  cards = game.cards
   rounds = len(cards.set_masks)
   used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]]
   sets = jnp.maximum(boards, 0)

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
   Attributes:
     board: int[N], which class of runouts.
     hand: int[N], the first hand of its class.
-    weight: float64[N], in how many ways chance deals the class of hands and of runouts.
+    weight: float64[N], the number of ways in which chance deals the class of hands and of runouts.
   """
 
   board: np.ndarray
@@ -87,15 +87,15 @@ def make_abstraction(
 
   Args:
     game: the game.
-    clusters: how many, or the cluster of each class of boards of the special round; by default 60, or all
+    clusters: their number, or the cluster of each class of boards of the special round; by default 60, or all
       boards if they are fewer.
-    buckets: how many for each cluster and round, or "lossless": hands are told apart as far as suits allow.
+    buckets: the number for each cluster and round, or "lossless": classes of hands up to suits.
     seed: of the random numbers.
     restarts: of each clustering.
     progress: as in `reports.progress_bar`.
-    aware: by what hands are put together before the last round, always under an earth mover's distance:
+    aware: the description of hands before the last round, always under an earth mover's distance:
       "potential", how likely they are to come into each bucket of the next round (Ganzfried and Sandholm
-      2014), or "distribution", a histogram of what they beat at the end.
+      2014), or "distribution", a histogram of the shares that they beat at the end.
 
   Raises:
     ValueError: an argument is not one of the allowed, or clusters or buckets need more memory than is free.
@@ -139,7 +139,7 @@ def make_abstraction(
 
 
 def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str) -> None:
-  """TooLarge, a ValueError, if the buckets of a cluster cannot be made in what is free.
+  """TooLarge, a ValueError, if making the buckets of a cluster needs more memory than is free.
 
   Args:
     game: the game.
@@ -201,7 +201,7 @@ def _fill_buckets(
 
 
 class Later(NamedTuple):
-  """By what hands of the round before are described: N distributions over D places.
+  """The description of hands of the round before: N distributions over D places.
 
   Attributes:
     table: int[K, H], the distribution of each hand of this round; -1 of dead ones.
@@ -264,14 +264,15 @@ class Equities:
 
 
 def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndarray:
-  """float64[N, D]: the mean, over the cards that come next, of what hands are described by then."""
+  """float64[N, D]: the mean, over the cards that come next, of the descriptions of hands by then."""
   after, found = game.runouts[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
-  told = np.concatenate([later.rows, np.zeros_like(later.rows[:1])])  # the last row for hands that are dead
+  # The last row is for hands that are dead.
+  described = np.concatenate([later.rows, np.zeros_like(later.rows[:1])])
   for board in np.unique(rows.board):
     here = np.flatnonzero(rows.board == board)
     sets = np.flatnonzero(after.index[board] >= 0)
     hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[here]]
-    found[here] = told[later.table[after.index[board, sets][:, None], hands]].sum(0)  # [sets, hands, D]
+    found[here] = described[later.table[after.index[board, sets][:, None], hands]].sum(0)  # [sets, hands, D]
   return found / found.sum(1, keepdims=True)
 
 

@@ -32,7 +32,7 @@ class DealtGame:
 
   Attributes:
     name: `str(game)`.
-    form: what it tells of itself.
+    form: its rules as arrays.
     runouts: for each round the classes of public cards that have come.
   """
 
@@ -87,14 +87,14 @@ class DealtGame:
     return tuple(hand_classes(self.form.deck, self.form.hole, after) for after in self.runouts)
 
   def boards_left(self, number: int) -> int:
-    """How many sets of public cards may come before a round, both hands and earlier cards being known."""
+    """The number of sets of public cards that may come before a round, given both hands and earlier cards."""
     gone = 2 * self.form.hole + sum(self.form.public[:number])
     return math.comb(self.form.deck.size - gone, self.form.public[number])
 
   def shares_beaten(self, number: int, board: int) -> np.ndarray:
-    """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over what may come.
+    """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
 
-    Ties count half, and that two hands may want the same card is left out; of dead hands it is 0.
+    Ties count half; the cards that hands share are not removed; the share of dead hands is 0.
     """
     alive = self.classes[number][board] >= 0
     if number == self.rounds - 1:
@@ -111,7 +111,7 @@ class DealtGame:
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
 
   def place(self, state: Any) -> tuple[int, list[tuple[int, int]]]:
-    """Where a state's player to move stands: the line, and what `seen` says of the cards."""
+    """The line of a state's player to move, and the cards as in `seen`."""
     form, player = self.form, state.current_player()
     cards = [move.action for move in state.full_history() if move.player < 0]
     hand = cards[player * form.hole : (player + 1) * form.hole]
@@ -125,7 +125,7 @@ class DealtGame:
       board: the public cards in the order of their rounds.
 
     Raises:
-      ValueError: the cards are too few, or no round of betting follows so many.
+      ValueError: the cards are too few, or their number is not that of a round.
     """
     form, swaps = self.form, renamings(self.form.deck)
     ends = np.cumsum(form.public).tolist()

@@ -5,8 +5,10 @@ values on one of them are those on another with the hands renamed: so the sum ov
 the classes, each as often as it comes, averaged over the hands that suits do not tell apart.
 """
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -21,15 +23,28 @@ from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Evaluation, NativeLeaves, why_unavailable
 
-RUNS = (
-  (0, False),
-  (0, True),
-  (1, True),
-)  # the player whose value is computed, and whether that one responds best
+# The player whose value is computed, and whether that one responds best.
+RUNS = ((0, False), (0, True), (1, True))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByCluster:
+  """Tables of clusters that are read one after the other, since all may fit no memory.
+
+  Attributes:
+    shape: (C, A, S).
+    read: cluster -> [A, S].
+  """
+
+  shape: tuple[int, int, int]
+  read: Callable[[int], np.ndarray]
+
+  def __getitem__(self, cluster: int) -> np.ndarray:
+    return self.read(cluster)
 
 
 class StrategyTables(NamedTuple):
-  """Strategies of both players, as sums that need not be normalised.
+  """Strategies of both players, as sums that need not be normalised; negative ones count as 0.
 
   Attributes:
     head: [A, S] of the lines before the special round.
@@ -37,7 +52,7 @@ class StrategyTables(NamedTuple):
   """
 
   head: np.ndarray
-  child: np.ndarray
+  child: np.ndarray | ByCluster
 
 
 class Strategy(NamedTuple):
@@ -74,8 +89,8 @@ class Board(NamedTuple):
   Attributes:
     bucket: int32[2, H], in each player's abstraction.
     alive: [H], 1 for hands that can be there.
-    leaves: what the ends of lines are worth, before cards that may still come.
-    boards: [], in how many ways they may, once hands are known.
+    leaves: the values of the ends of lines, before cards that may still come.
+    boards: [], the number of ways in which they may come, once hands are known.
   """
 
   bucket: Any
@@ -85,14 +100,14 @@ class Board(NamedTuple):
 
 
 class Products(NamedTuple):
-  """What `tree.NativeLeaves` says, by products over pairs of hands: also for hands of one card.
+  """The values of `tree.NativeLeaves`, by products over pairs of hands: also for hands of one card.
 
   Attributes:
     strength: int32[H].
     alive: [H], as in `Board`.
     members: [H, D], which cards each hand has.
     together: [H, H], 1 for two hands that share no card.
-    stake, constant: [n] and [m], to player 0 if its hand is better, and if somebody folds.
+    stake, constant: [n] and [m], to player 0 if its hand is better, and after a fold.
   """
 
   strength: Any
@@ -106,7 +121,7 @@ class Products(NamedTuple):
     """Values [n, H] and [m, H] by the opponent's reach of the same shape."""
     shown, folded = reach
     lead = jnp.sign(self.strength[:, None] - self.strength[None]).astype(self.together.dtype) * self.together
-    # Of one card or two: what shares a card is counted card by card, the hand itself once too often.
+    # For one card or two: hands that share a card are counted card by card, the hand itself once too often.
     shared = folded @ self.members @ self.members.T - (self.members[0].sum() - 1) * folded
     folds = (1 - 2 * player) * self.constant[:, None] * (folded.sum(1, keepdims=True) - shared)
     return [self.alive[None] * x for x in (self.stake[:, None] * (shown @ lead.T), folds)]
@@ -117,6 +132,7 @@ def evaluate_strategies(
   strategies: tuple[Strategy, Strategy],
   dtype: str = "float32",
   progress: bool | None = None,
+  boards: np.ndarray | None = None,
 ) -> Evaluation:
   """Value, best responses and exploitability in the game without any abstraction.
 
@@ -127,13 +143,18 @@ def evaluate_strategies(
     strategies: of player 0 and of player 1, whose abstractions may differ.
     dtype: "float32" or "float64".
     progress: as in `reports.progress_bar`.
+    boards: the classes of boards of the special round that this process goes through; each must be one's.
+      By default each process takes its share of all.
 
   Returns:
     The `Evaluation`, as floats, in the game's utility.
   """
-  total = len(game.runouts[SPECIAL].cards)
-  with precision(dtype), progress_bar(progress, total=total, unit="board", desc="Evaluating") as bar:
-    walk = _Walk(game, strategies, dtype, bar)
+  every = np.arange(len(game.runouts[SPECIAL].cards))
+  boards = every[jax.process_index() :: jax.process_count()] if boards is None else boards
+  # Cluster by cluster, so that the tables of one at a time are needed.
+  boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
+  with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
+    walk = _Walk(game, strategies, dtype, boards, bar)
     found = walk.values(0, 0, np.ones((2, 1, len(game.hands)), dtype)).astype(np.float64).sum((1, 2))
   left = [game.boards_left(number) for number in range(SPECIAL, game.rounds)]
   value, first, second = (found / (game.together.sum() * math.prod(left))).tolist()
@@ -143,8 +164,10 @@ def evaluate_strategies(
 class _Walk:
   """The way through all classes of runouts."""
 
-  def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, bar):
+  def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, boards, bar):
     self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
+    self.boards = boards  # of the special round, that this process goes through
+    self.last: dict[bool, tuple[Any, jax.Array]] = {}  # tables of the head, and of the last clusters
     rounds = _rounds(game, strategies)
     self.payoffs = [(r.lines.stake[r.ends[0]], r.lines.constant[r.ends[1]]) for r in rounds]
     self.rounds = to_device(rounds, dtype)
@@ -161,27 +184,19 @@ class _Walk:
     """
     game = self.game
     here, place = self.rounds[number], self._board(number, board)
-    policy, arrived = _down(here, self._table(number, board), place, reach)
+    policy, arrived = _down(here, self._table(self._clusters(number, board)), place, reach)
     beyond = np.zeros((len(RUNS), len(here.leaving), len(game.hands)), self.dtype)
     if number + 1 < game.rounds:
       after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
-      for child in self._own(number + 1, np.flatnonzero(after.parent == board)).tolist():
+      boards = self.boards if number + 1 == SPECIAL else np.flatnonzero(after.parent == board)
+      for child in boards.tolist():
         times = after.count[child] / game.runouts[number].count[board]
-        beyond += self._number(times) * self.values(number + 1, child, onward)
+        beyond += np.asarray(times, self.dtype) * self.values(number + 1, child, onward)
         if number + 1 == SPECIAL:
           self.bar.update()
       beyond = sum_over_processes(beyond) if number + 1 == SPECIAL else beyond
       beyond = _averaged(beyond, game.classes[number][board])
     return np.asarray(_up(here, place, policy, arrived, beyond))
-
-  @staticmethod
-  def _own(number: int, boards: np.ndarray) -> np.ndarray:
-    """Those of the boards of a round that this process goes through."""
-    return boards[jax.process_index() :: jax.process_count()] if number == SPECIAL else boards
-
-  def _number(self, number: float) -> Any:
-    """A number in the dtype of the values."""
-    return np.dtype(self.dtype).type(number)
 
   def _board(self, number: int, board: int) -> Board:
     game = self.game
@@ -190,37 +205,40 @@ class _Walk:
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
     bucket = [np.maximum(own.abstraction.buckets[number][board], 0) for own in self.strategies]
     leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
-    return Board(np.stack(bucket), alive, leaves, self._number(math.prod(left)))
+    return Board(np.stack(bucket), alive, leaves, np.asarray(math.prod(left), self.dtype))
 
   def _leaves(self, number: int, strength: np.ndarray, alive: np.ndarray) -> "NativeLeaves | Products":
     """The evaluator of a board on which hands are as strong as this."""
     stake, constant = (x.astype(self.dtype) for x in self.payoffs[number])
     if self.native and len(stake):
-      form = _Held((strength, strength), (self.game.hands, self.game.hands), (alive, alive))
+      pairs = {"strength": strength, "cards": self.game.hands, "weights": alive}
+      form = SimpleNamespace(**{name: (of_both, of_both) for name, of_both in pairs.items()})
       return NativeLeaves.create(form, stake, constant, total=1.0)
     return Products(strength, alive, self.members, self.together, stake, constant)
 
-  def _table(self, number: int, board: int) -> np.ndarray:
-    """[A, S], both players' strategies on a class of runouts, those of player 1 behind the others."""
+  def _clusters(self, number: int, board: int) -> list[int]:
+    """The cluster of a class of runouts in each player's abstraction; none before the special round."""
     if number < SPECIAL:
-      parts = [own.tables.head for own in self.strategies]
-    else:
-      for after in self.game.runouts[number:SPECIAL:-1]:
-        board = int(after.parent[board])
-      parts = [own.tables.child[int(own.abstraction.clusters[board])] for own in self.strategies]
-    return np.concatenate(parts, 1).astype(self.dtype)
+      return []
+    for after in self.game.runouts[number:SPECIAL:-1]:
+      board = int(after.parent[board])
+    return [int(own.abstraction.clusters[board]) for own in self.strategies]
 
-
-class _Held(NamedTuple):
-  """The hands of both players, as `NativeLeaves.create` takes them."""
-
-  strength: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
-  weights: tuple[np.ndarray, np.ndarray]
+  def _table(self, clusters: list[int]) -> jax.Array:
+    """[A, S], both players' strategies in clusters, or in the head; those of player 1 behind the others."""
+    known, table = self.last.get(bool(clusters), (None, None))
+    if known != clusters or table is None:
+      if clusters:
+        parts = [own.tables.child[k] for own, k in zip(self.strategies, clusters, strict=True)]
+      else:
+        parts = [own.tables.head for own in self.strategies]
+      table = to_device(np.concatenate(parts, 1), self.dtype)
+      self.last[bool(clusters)] = clusters, table
+    return table
 
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
-  """The lines of each round, by the cells of the head and of what follows it."""
+  """The lines of each round, by the cells of the head and of the child."""
   form, first = game.form, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
   before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])

@@ -1,7 +1,7 @@
 """Hierarchical abstractions: boards in public clusters, hands in buckets of these (Brown et al. 2015).
 
-Before the special round hands are told apart as far as suits allow. In it boards are clustered, and from it
-on, round by round and cluster by cluster, hands fall into buckets, in which players forget all but the
+Before the special round the buckets of hands are their classes up to suits. In it boards are clustered, and
+from it on, round by round and cluster by cluster, hands fall into buckets: players forget all but the
 cluster. So no two clusters share an infostate, and each may live on a machine of its own.
 """
 
@@ -44,7 +44,7 @@ class DealtAbstraction:
     return tuple(int(table.max()) + 1 for table in self.buckets)
 
   def facts(self) -> dict[str, str]:
-    """How many clusters and buckets there are, for people."""
+    """The numbers of clusters and buckets, as text."""
     boards = np.bincount(self.clusters)
     least, most = boards.min(), boards.max()
     each = f"{least:,} to {most:,} boards" if least < most else "1 board" if most == 1 else f"{most:,} boards"
@@ -84,7 +84,9 @@ class DealtAbstraction:
           f"buckets of round {number}: a table {table.shape} has {table.size:,} buckets at most, from 0; got "
           f"number {table.max():,}."
         )
-      if (_by_class(classes, _of_classes(classes, table)) != table).any():
+      last = np.full((len(classes), int(classes.max()) + 2), -1)  # the bucket of the last hand of each class
+      np.put_along_axis(last, classes + 1, table, 1)
+      if (np.take_along_axis(last, classes + 1, 1) != table).any():
         raise ValueError(
           f"buckets of round {number}: hands that differ in names of suits are in two buckets."
         )
@@ -107,7 +109,7 @@ def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
 
 
 def to_arrays(abstraction: DealtAbstraction) -> dict[str, np.ndarray]:
-  """What files keep of an abstraction, beside its game."""
+  """The arrays of an abstraction in files, beside its game."""
   tables = {f"buckets{number}": table for number, table in enumerate(abstraction.buckets)}
   return {"clusters": abstraction.clusters, **tables}
 
@@ -133,7 +135,7 @@ def load_abstraction(path: str | os.PathLike, game: DealtGame) -> DealtAbstracti
   """
   file = storage.read(path)
   if file.header["kind"] != "abstraction":
-    raise ValueError(f"{path} holds a {file.header['kind']}, not an abstraction.")
+    raise ValueError(f"{path} holds {file.content}, not an abstraction.")
   if file.header["game"] != game.name:
     raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game.name}.")
   try:
@@ -149,18 +151,3 @@ def clusters_of(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarra
   for after in game.runouts[number:SPECIAL:-1]:
     board = after.parent[board]
   return np.asarray(clusters)[board]
-
-
-# --- Tables by classes of hands ---------------------------------------------------------------------
-
-
-def _of_classes(classes: np.ndarray, table: np.ndarray) -> np.ndarray:
-  """int[K, most classes]: the entry of the last hand of each class in a table [K, H]."""
-  found = np.full((len(classes), int(classes.max()) + 2), -1)
-  np.put_along_axis(found, classes + 1, table, 1)
-  return found[:, 1:]
-
-
-def _by_class(classes: np.ndarray, entries: np.ndarray) -> np.ndarray:
-  """The inverse, [K, H]; -1 of dead hands."""
-  return np.where(classes >= 0, np.take_along_axis(entries, np.maximum(classes, 0), 1), -1)

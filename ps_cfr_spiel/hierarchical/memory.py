@@ -1,4 +1,4 @@
-"""How much memory dealt cards take, estimated before they are dealt (`loop` says what a run takes).
+"""The memory that dealt cards take, estimated before they are dealt (`mesh.run_needs` is that of a run).
 
 Boards multiply with each round: whole hold'em has 2.6 million classes of runouts to the river, and a number
 for each hand on each of them fills half of a common machine.
@@ -11,7 +11,7 @@ from ps_cfr_spiel.poker import CHUNK, DealtForm, count_classes
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 TABLES = 10  # numbers of 4 bytes for each hand on each class of runouts, here and on the device
-SCORE, SCORED = 150, 512  # bytes of each hand while its strength is found, on so many boards at once
+SCORE, SCORED = 150, 512  # bytes of each hand while its strength is computed; boards at once
 SET = 200  # bytes of a set of cards while all of them are listed
 INDEX = 30  # bytes of where a set leads from a class
 PAIR = 13  # bytes of each pair of boards while they are compared and clustered
@@ -25,7 +25,7 @@ def card_needs(form: DealtForm) -> dict[str, int]:
   renamed = math.factorial(deck.suits)
 
   def naming(below: int, size: int) -> int:
-    """Bytes of the sets of so many cards under all renamings, and of the least of them on these boards."""
+    """Bytes of the sets of `size` cards under all renamings, and of the least of them on `below` boards."""
     sets = math.comb(deck.size, size)
     return sets * (SET + renamed * (8 * size + 24 + 4 * min(below, CHUNK)))
 
@@ -41,7 +41,7 @@ def card_needs(form: DealtForm) -> dict[str, int]:
 
 
 def board_needs(boards: int) -> dict[str, int]:
-  """Estimated bytes that clustering so many boards takes, by purpose."""
+  """Estimated bytes of clustering boards, by purpose."""
   return {f"for the distances of {boards:,} boards": PAIR * boards**2}
 
 
@@ -51,10 +51,10 @@ def bucket_needs(
   """Estimated bytes that making the buckets of one cluster takes, by purpose.
 
   Args:
-    rows: for each round how many hands the cluster has, up to suits.
-    columns: for each round how many numbers describe one.
-    sums: for each round how many hands' numbers are added up at once.
-    histograms: numbers that describe what hands of a later round may become.
+    rows: for each round the number of hands of the cluster, up to suits.
+    columns: for each round the numbers that describe one.
+    sums: for each round the number of hands whose numbers are added up at once.
+    histograms: numbers that describe the future of hands of a later round.
   """
   of_each = [8 * n * (ROWS * m + k) for m, n, k in zip(rows, columns, sums, strict=True)]
   return {

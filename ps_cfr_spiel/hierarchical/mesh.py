@@ -3,9 +3,12 @@
 Clusters lie along the axis of a mesh of devices, of one process or of several.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -13,7 +16,13 @@ from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import COMPILING, MORE_CODE
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.hierarchical.cluster_sampling import AXIS, ClusterSampling, DealtTables, DealtTree
+from ps_cfr_spiel.hierarchical.cluster_sampling import (
+  AXIS,
+  ClusterSampling,
+  DealtTables,
+  DealtTree,
+  PartTables,
+)
 from ps_cfr_spiel.mccfr import SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
@@ -21,10 +30,10 @@ RUN = 5  # copies of the tables: before and after a part of a run, and in betwee
 TABLES = 3  # regrets, and a sum of strategies in two parts
 LINE = 8  # numbers of each line in a traversal, beside two for each of its actions
 PLACE = 8  # bytes of each hand or board from which one is drawn
-# How a state and a game lie on the mesh: whole on each device, or cut along the first axis.
-WHOLE, CUT = PartitionSpec(), PartitionSpec(AXIS)
-STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(head=WHOLE, clusters=CUT))  # pyright: ignore
-GAME: Any = DealtTree(*(WHOLE,) * 5, boards=CUT)  # pyright: ignore
+# How a game and a state lie on the mesh: whole on each device, or cut.
+WHOLE, BOARDS, CELLS = PartitionSpec(), PartitionSpec(AXIS), PartitionSpec(None, AXIS)
+STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(head=WHOLE, clusters=CELLS))  # pyright: ignore
+GAME: Any = DealtTree(*(WHOLE,) * 5, boards=BOARDS)  # pyright: ignore
 
 
 def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, int]:
@@ -54,39 +63,81 @@ def all_devices() -> Mesh:
   return Mesh(np.array(jax.devices()), (AXIS,))
 
 
-def on_mesh(mesh: Mesh, layout: Any, tree: Any) -> Any:
-  """A pytree of host arrays on the devices; `layout` is `STATE` or `GAME`."""
+def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
+  """The game on the devices."""
 
   def place(spec: PartitionSpec, part: Any) -> Any:
     return jax.tree.map(lambda x: _placed(mesh, spec, np.asarray(x)), part)
 
-  return jax.tree.map(place, layout, tree)
+  return jax.tree.map(place, GAME, to_device(game, dtype))
 
 
 def _placed(mesh: Mesh, spec: PartitionSpec, host: np.ndarray) -> jax.Array:
   return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda part: host[part])
 
 
-def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
-  """The game on the devices."""
-  return on_mesh(mesh, GAME, to_device(game, dtype))
+def on_mesh(
+  game: DealtTree,
+  state: SamplingState,
+  mesh: Mesh,
+  part: Callable[[int], PartTables] | None = None,
+  count: int = 0,
+) -> SamplingState:
+  """A state on the devices; each process fills in the clusters that it holds, one after the other.
+
+  Args:
+    game: on the host or the devices.
+    state: on the host; only the shapes of the clusters' tables are read.
+    mesh: the devices.
+    part: the tables [A, S] of each of the first clusters; zeros by default, and beyond.
+    count: the number of these.
+  """
+  head = state._replace(tables=state.tables._replace(clusters=None))
+  head = jax.tree.map(lambda x: _placed(mesh, WHOLE, np.asarray(x)), head)
+  whole, structure = jax.tree.flatten(state.tables.clusters)
+  cells, cut, found = game.child.cells, NamedSharding(mesh, CELLS), [[] for _ in whole]
+  places: Any = cut.addressable_devices_indices_map(whole[0].shape)
+  for device, (_, own) in places.items():
+    first, last, _ = own.indices(whole[0].shape[1])
+    tables = [jnp.zeros((len(x), last - first), x.dtype, device=device) for x in whole]
+    for start in range(first, min(last, count * cells), cells):
+      if part is None:
+        break
+      leaves = jax.tree.leaves(part(start // cells))
+      tables = [_filled(x, y, start - first) for x, y in zip(tables, leaves, strict=True)]
+    for row, table in zip(found, tables, strict=True):
+      row.append(table)
+  clusters = [
+    jax.make_array_from_single_device_arrays(x.shape, cut, row) for x, row in zip(whole, found, strict=True)
+  ]
+  return head._replace(tables=head.tables._replace(clusters=jax.tree.unflatten(structure, clusters)))
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def _filled(table: jax.Array, part: jax.Array, start: int) -> jax.Array:
+  """A table with a part from some column on."""
+  return jax.lax.dynamic_update_slice(table, part, (0, start))
 
 
 def init(game: DealtTree, sampler: ClusterSampling, seed: int, dtype: str, mesh: Mesh) -> SamplingState:
   """The state before the first iteration; `game` is on the host."""
-  return on_mesh(mesh, STATE, mccfr.start(game, sampler, seed, dtype))
+  return on_mesh(game, mccfr.start(game, sampler, seed, dtype), mesh)
 
 
-def gathered(state: SamplingState) -> SamplingState:
-  """The whole state on the host, in every process."""
-  if jax.process_count() == 1:
-    return jax.tree.map(np.asarray, state)
-  from jax.experimental import multihost_utils
+def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int, PartTables]:
+  """The tables [A, S] of the clusters that this process holds, of `count` in all: views, not copies."""
+  leaves, structure = jax.tree.flatten(state.tables.clusters)
+  cells, found = game.child.cells, {}
+  for shards in zip(*(x.addressable_shards for x in leaves), strict=True):
+    first, last, _ = shards[0].index[1].indices(leaves[0].shape[1])
+    tables = [np.asarray(shard.data) for shard in shards]
+    for start in range(first, min(last, count * cells), cells):
+      views = [table[:, start - first : start - first + cells] for table in tables]
+      found[start // cells] = jax.tree.unflatten(structure, views)
+  return found
 
-  return jax.tree.map(lambda x: np.asarray(multihost_utils.process_allgather(x, tiled=True)), state)
 
-
-@jit(static_argnames=("sampler", "rule", "batch", "mesh"))
+@jit(static_argnames=("sampler", "rule", "batch", "mesh"), donate_argnames="state")
 def run(
   game: DealtTree,
   state: SamplingState,
@@ -97,7 +148,7 @@ def run(
   batch: int,
   mesh: Mesh,
 ) -> SamplingState:
-  """`mccfr.run` on the devices of a mesh; arguments as there."""
+  """`mccfr.run` on the devices of a mesh; arguments as there. The tables of `state` change in place."""
 
   def share(game: DealtTree, state: SamplingState, iterations: jax.Array | int) -> SamplingState:
     return mccfr.iterate(game, state, iterations, sampler=sampler, rule=rule, batch=batch)

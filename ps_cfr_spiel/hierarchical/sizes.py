@@ -1,4 +1,4 @@
-"""How large a dealt game is, and an abstraction of it: counted, before anything is made."""
+"""The size of a dealt game and of its abstractions, counted before anything is made."""
 
 import math
 from typing import NamedTuple
@@ -34,26 +34,26 @@ class Sizes(NamedTuple):
 
   @property
   def infostates(self) -> int:
-    """Of both players."""
+    """The number of infostates of both players."""
     return int(self.lines @ self.hands)
 
   @property
   def infostate_classes(self) -> int:
-    """Of both players, up to names of suits."""
+    """The number of infostates of both players, up to names of suits."""
     return int(self.lines @ self.hand_classes)
 
   @property
   def bytes(self) -> int:
-    """Of a float for each action of each infostate, in regrets and averages."""
+    """The size of a float for each action of each infostate, in regrets and averages."""
     return TABLES * BYTES * int(self.actions @ self.hands)
 
   def abstract_infostates(self, clusters: int, buckets: int) -> int:
-    """With so many buckets for each cluster and round; before the special round up to suits."""
+    """Abstract infostates with `buckets` per cluster and round; before the special round up to suits."""
     later = clusters * buckets * self.lines[SPECIAL:].sum()
     return int(self.lines[:SPECIAL] @ self.hand_classes[:SPECIAL] + later)
 
   def abstract_bytes(self, clusters: int, buckets: int) -> int:
-    """Of the tables of such an abstraction, which have room for most actions in every cell."""
+    """The size of the tables of such an abstraction, which have room for most actions in every cell."""
     return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets)
 
 

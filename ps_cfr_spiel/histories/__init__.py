@@ -2,9 +2,11 @@
 
 May use: tree and the rooms below it. `walker` visits every history, within `limits` that `size_estimate`
 helps to apply early; `histories` holds the result, in columns that `numbering` counts. The laws that a game
-must keep are in `game_laws` and `history_laws`; `public_states` finds common knowledge.
+must keep are in `game_laws` and `history_laws`; `knowledge` names infostates, `public_states` finds common
+knowledge. `environment` plays them in batches, for reinforcement learning.
 """
 
+from ps_cfr_spiel.histories.environment import Environment, EnvironmentState
 from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
 from ps_cfr_spiel.histories.histories import (
   Histories,
@@ -15,10 +17,12 @@ from ps_cfr_spiel.histories.histories import (
   walked_source,
 )
 from ps_cfr_spiel.histories.history_laws import acting, actions_fault, names_fault, recall_fault, timing_fault
+from ps_cfr_spiel.histories.knowledge import remember, remembered, sequential, sequential_state, strings_of
 from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
 from ps_cfr_spiel.histories.public_states import (
   SOURCES,
+  NoPublicStatesError,
   PublicPartition,
   augmented_infostates,
   components,

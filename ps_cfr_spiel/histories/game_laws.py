@@ -13,45 +13,38 @@ from typing import Any
 import pyspiel
 
 CHANCE_TOLERANCE = 1e-6  # of a sum of chance probabilities: game files round them
+NUMBERS = {2: "two", 3: "three", 4: "four"}
 RETURNS_TOLERANCE = 1e-9  # of a sum of returns, relative to the largest
 SCALES = 1e-30, 1e30  # of the largest utility; float32 ends at 1e-38 and 3e38
-PLAYERS = (0, 1)
 
 # --- The kind of game, as its type declares it ---------------------------------------------------
 
 
 def players_fault(game: pyspiel.Game) -> str | None:
-  """There are two players."""
-  if game.num_players() != len(PLAYERS):
-    return f"public trees are for two-player zero-sum games, this one has {game.num_players()} player(s)."
+  """There are two players, or more."""
+  if game.num_players() < 2:
+    return f"public trees are for games of two players or more, this one has {game.num_players()} player(s)."
   return None
 
 
-def utility_fault(game: pyspiel.Game) -> str | None:
-  """The game declares itself zero-sum."""
-  kind = game.get_type().utility
-  if kind != pyspiel.GameType.Utility.ZERO_SUM:
-    return f"public trees are for two-player zero-sum games, this one has utility {kind.name}."
-  return None
+def is_zero_sum(game: pyspiel.Game) -> bool:
+  """Whether the game declares itself zero-sum; then the returns of each end must sum to zero."""
+  return game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
 
 
 def dynamics_fault(game: pyspiel.Game) -> str | None:
-  """The players move one after the other."""
+  """The players move one after the other; `knowledge.sequential` makes them."""
   kind = game.get_type().dynamics
-  if kind == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-    return (
-      f"players move at the same time; make the game sequential with pyspiel.load_game_as_turn_based(...) or "
-      f"the game string 'turn_based_simultaneous_game(game={game})'."
-    )
   if kind != pyspiel.GameType.Dynamics.SEQUENTIAL:
-    return f"public trees are for sequential games, this one has dynamics {kind.name}."
+    return f"public trees are for sequential and simultaneous games, this one has dynamics {kind.name}."
   return None
 
 
 def strings_fault(game: pyspiel.Game) -> str | None:
-  """The game has information state strings."""
-  if not game.get_type().provides_information_state_string:
-    return "it has no information state strings, which identify infostates."
+  """The game has strings of the players' knowledge."""
+  kind = game.get_type()
+  if not (kind.provides_information_state_string or kind.provides_observation_string):
+    return "it has neither information state strings nor observation strings, which identify infostates."
   return None
 
 
@@ -67,7 +60,6 @@ def chance_mode_fault(game: pyspiel.Game) -> str | None:
 
 KIND_LAWS: dict[str, Callable[[pyspiel.Game], str | None]] = {
   "players": players_fault,
-  "utility": utility_fault,
   "dynamics": dynamics_fault,
   "information states": strings_fault,
   "chance mode": chance_mode_fault,
@@ -98,17 +90,18 @@ def check_kind(game: Any) -> None:
 # --- A state ------------------------------------------------------------------------------------
 
 
-def mover_text(player: int) -> str:
-  """Message for a state whose current player is invalid in a sequential game."""
-  return f"current_player() is {player}; expected 0, 1, PlayerId.CHANCE or PlayerId.TERMINAL"
+def mover_text(player: int, players: int) -> str:
+  """Message for a state whose current player is invalid in a sequential game of so-and-so many players."""
+  own = ", ".join(map(str, range(players)))
+  return f"current_player() is {player}; expected {own}, PlayerId.CHANCE or PlayerId.TERMINAL"
 
 
-def returns_fault(returns: Sequence[float]) -> str | None:
-  """The returns of an end sum to zero."""
+def returns_fault(returns: Sequence[float], zero_sum: bool, players: int = 2) -> str | None:
+  """The returns of an end are a number for each player, which sum to zero in a zero-sum game."""
   total = sum(returns)
-  if len(returns) != len(PLAYERS) or not math.isfinite(total):
-    return f"the returns are {list(returns)}; expected two numbers"
-  if abs(total) > RETURNS_TOLERANCE * max(1.0, abs(returns[0])):
+  if len(returns) != players or not math.isfinite(total):
+    return f"the returns are {list(returns)}; expected {NUMBERS.get(players, players)} numbers"
+  if zero_sum and abs(total) > RETURNS_TOLERANCE * max(1.0, abs(returns[0])):
     return f"the returns are {list(returns)}, which sum to {total:g}, not to zero"
   return None
 

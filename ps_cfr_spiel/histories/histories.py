@@ -3,11 +3,13 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from ps_cfr_spiel.tree import TERMINAL, Decision, Labels
+from ps_cfr_spiel.tree import TERMINAL, Decision, Labels, LazySequence, Source
+
+Names: TypeAlias = list[str] | LazySequence[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,15 +21,17 @@ class Histories:
     action: int32[N], OpenSpiel action that leads here; -1 at the root.
     rank: int32[N], number of that action among the parent's.
     depth: int32[N], length of the history.
-    player: int32[N], the acting player: 0, 1, `CHANCE` or `TERMINAL`.
+    player: int32[N], the acting player: 0, 1, ..., `CHANCE` or `TERMINAL`.
     chance: float64[N], product of the chance probabilities on the way.
     utility: float64[N], to player 0; 0 before the end.
-    infostate: (int32[N], int32[N]), the number of each player's information state, acting or not.
-    names: the information state strings by number, for each player.
+    infostate: for each player int32[N], the number of the information state, acting or not.
+    names: their names by number, for each player: the game's strings, or pasts where the game `remembers`.
     legal: int32[N], number of the set of legal actions in `legal_sets`.
     legal_sets: the distinct sets of legal actions, ascending.
     public: int32[N], number of the string of the game's public observer, or None.
     pruned: whether chance had outcomes of probability zero, which are left out.
+    others: for each further player float64[N], the utility; None in a zero-sum game of two.
+    remembers: whether infostates are pasts, by `remember`, instead of strings of the game.
   """
 
   parent: np.ndarray
@@ -37,17 +41,25 @@ class Histories:
   player: np.ndarray
   chance: np.ndarray
   utility: np.ndarray
-  infostate: tuple[np.ndarray, np.ndarray]
-  names: tuple[list[str], list[str]]
+  infostate: tuple[np.ndarray, ...]
+  names: tuple[Names, ...]
   legal: np.ndarray
   legal_sets: list[tuple[int, ...]]
   public: np.ndarray | None
   pruned: bool = False
+  others: tuple[np.ndarray, ...] | None = None
+  remembers: bool = False
 
   @property
   def largest_value(self) -> float:
-    """The largest utility times its chance probability, in absolute terms."""
-    return float(np.abs(self.chance * self.utility).max(initial=0))
+    """The largest utility of a player times its chance probability, in absolute terms."""
+    utilities = [self.utility, *(self.others or ())]
+    return max(float(np.abs(self.chance * utility).max(initial=0)) for utility in utilities)
+
+  @property
+  def players(self) -> range:
+    """The players' numbers."""
+    return range(len(self.names))
 
   @functools.cached_property
   def layers(self) -> tuple[np.ndarray, ...]:
@@ -64,8 +76,8 @@ class Histories:
 
 
 @dataclasses.dataclass(frozen=True)
-class Walked:
-  """The origin of a tree that was made by walking; see `tree.Source`.
+class Walked(Source):
+  """The origin of a tree that was made by walking.
 
   Attributes:
     histories: all of them.
@@ -76,15 +88,13 @@ class Walked:
   remark: ClassVar[str] = ""
   histories: Histories
   public: np.ndarray | None
-  types: tuple[np.ndarray, np.ndarray]
+  types: tuple[np.ndarray, ...]
 
   @property
   def pruned(self) -> bool:
-    """See `tree.Source`."""
     return self.histories.pruned
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
-    """See `tree.Labels`."""
     return self.histories.path(decision.examples[type_index])
 
   def _members(self, public_state: int) -> np.ndarray:
@@ -92,34 +102,26 @@ class Walked:
     return np.flatnonzero(self.public == public_state)
 
   def history(self, public_state: int) -> list[int]:
-    """See `tree.Labels`."""
     return self.histories.path(int(self._members(public_state)[0]))
 
   def count(self, public_state: int) -> int:
-    """See `tree.Labels`."""
     return len(self._members(public_state))
 
-  def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """See `tree.Labels`."""
-    members = self._members(public_state)
-    first, second = (
-      [self.histories.names[i][n] for n in np.unique(self.histories.infostate[i][members])] for i in (0, 1)
-    )
-    return first, second
+  def known(self, public_state: int) -> tuple[list[str], ...]:
+    members, own = self._members(public_state), self.histories
+    return tuple([own.names[i][n] for n in np.unique(own.infostate[i][members])] for i in own.players)
 
   def payoffs(self, public_state: int) -> list[float]:
-    """See `tree.Labels`."""
     return np.unique(self.histories.utility[self._members(public_state)]).tolist()
 
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
-    """See `tree.Labels`."""
     histories, spread = self.histories, []
     end = histories.player == TERMINAL
     low, high = np.where(end, histories.utility, np.inf), np.where(end, histories.utility, -np.inf)
     for here in reversed(histories.layers[1:]):
       np.minimum.at(low, histories.parent[here], low[here])
       np.maximum.at(high, histories.parent[here], high[here])
-    for player in (0, 1):
+    for player in histories.players:
       of = histories.infostate[player]
       least = np.full(len(histories.names[player]), np.inf)
       most = -least
@@ -132,6 +134,13 @@ class Walked:
       examples = np.array(decision.examples)
       found.append(np.where(examples >= 0, spread[decision.player][examples], 0.0))
     return found
+
+
+def others_or_none(histories: Histories) -> tuple[np.ndarray, ...] | None:
+  """The utilities of further players; None where two players' sum to zero at every end."""
+  others = histories.others or ()
+  general = len(others) > 1 or any((histories.utility + other).any() for other in others)
+  return others if general else None
 
 
 def walked_source(labels: Labels) -> Walked | None:

@@ -3,13 +3,15 @@
 As in `game_laws`, a law is a function that returns None where it holds, and otherwise a text on the fault.
 """
 
+import collections
+
 import numpy as np
 
 from ps_cfr_spiel.histories.histories import Histories
 from ps_cfr_spiel.histories.numbering import first_members
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
-WITHOUT = "public_states='none' solves the game without public states."
+WITHOUT = "public_states='none' solves the game without public states, knowledge=1 searches it."
 
 
 def acting(histories: Histories, player: int) -> tuple[np.ndarray, np.ndarray]:
@@ -23,13 +25,13 @@ def describe_history(histories: Histories, history: int) -> str:
   """A history in words: its actions, the player to move, both infostates."""
   number = int(histories.player[history])
   mover = {CHANCE: "chance to move", TERMINAL: "the end"}.get(number, f"player {number} to move")
-  names = [histories.names[i][histories.infostate[i][history]] for i in (0, 1)]
+  names = [histories.names[i][histories.infostate[i][history]] for i in histories.players]
   return f"{histories.path(history)} ({mover}, infostates {names})"
 
 
 def actions_fault(histories: Histories) -> str | None:
   """An infostate offers its player the same actions in all its histories."""
-  for player in (0, 1):
+  for player in histories.players:
     acts, first = acting(histories, player)
     same = histories.legal[acts] == histories.legal[first[histories.infostate[player][acts]]]
     if not same.all():
@@ -44,7 +46,7 @@ def recall_fault(histories: Histories, choices: list[np.ndarray]) -> str | None:
     histories: of `walk`.
     choices: for each player `last_choices`.
   """
-  for player in (0, 1):
+  for player in histories.players:
     acts, first = acting(histories, player)
     past = choices[player]
     same = (past[acts] == past[first[histories.infostate[player][acts]]]).all(1)
@@ -58,13 +60,13 @@ def _recall_text(histories: Histories, player: int, fault: str, wrong: np.ndarra
   return (
     f"imperfect recall or a faulty game; player {player}'s information state "
     f"{histories.names[player][number]!r} {fault} histories {histories.path(int(first[number]))} and "
-    f"{histories.path(int(wrong[0]))}. Only games of perfect recall can be compiled."
+    f"{histories.path(int(wrong[0]))}."
   )
 
 
 def timing_fault(histories: Histories) -> str | None:
   """All histories of an infostate of an acting player have one length."""
-  for player in (0, 1):
+  for player in histories.players:
     acts, first = acting(histories, player)
     number = histories.infostate[player]
     wrong = acts[histories.depth[acts] != histories.depth[first[number[acts]]]]
@@ -80,7 +82,7 @@ def timing_fault(histories: Histories) -> str | None:
 
 def split_fault(histories: Histories, of: np.ndarray) -> str | None:
   """Histories of one infostate are in one public state; `of`: int[N], of each history."""
-  for player in (0, 1):
+  for player in histories.players:
     acts, first = acting(histories, player)
     number = histories.infostate[player]
     wrong = acts[of[acts] != of[first[number[acts]]]]
@@ -109,10 +111,12 @@ def movers_fault(histories: Histories, of: np.ndarray) -> str | None:
 
 def names_fault(histories: Histories) -> str | None:
   """No string names infostates of both players: OpenSpiel's policy tables have no other key."""
-  names = [
-    {histories.names[i][n] for n in np.unique(histories.infostate[i][histories.player == i])} for i in (0, 1)
-  ]
-  both = sorted(names[0] & names[1])
+  names = collections.Counter(
+    histories.names[i][n]
+    for i in histories.players
+    for n in np.unique(histories.infostate[i][histories.player == i])
+  )
+  both = sorted(name for name, count in names.items() if count > 1)
   if both:
     return (
       f"{len(both):,} information state string(s) name infostates of both players, the first {both[0]!r}; "

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import os
 import time
 from pathlib import Path
@@ -18,11 +19,32 @@ SHARE = 0.5  # of the free memory, the default limit
 BYTES = 170  # of a history at the peak of walking and compiling, without its strings
 EVERY = 256  # histories between two looks
 PATIENCE = 0.5  # seconds of walking before the game's size is estimated
+PACED = 5000  # histories that tell how fast a walk is
 HOPELESS = 100  # multiple of the limit beyond which raising it is no advice
 
 
 class TooLarge(ValueError):  # noqa: N818
   """A game exceeds a limit on histories or memory."""
+
+
+class Stopped(Exception):  # noqa: N818
+  """A walk ends for a reason outside the game."""
+
+
+class LongWalk(Stopped):
+  """A walk takes longer than its `Watch` allows: another way may be faster. `size`: an estimate, or None."""
+
+  def __init__(self, size: SizeEstimate | None = None):
+    super().__init__(size)
+    self.size = size
+
+
+class FaultAtError(Stopped):
+  """The walk cannot go on at the history `path`, or below; Python has the words for it."""
+
+  def __init__(self, path: list[int]):
+    super().__init__(path)
+    self.path = path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,14 +92,31 @@ class Watch:
   large.
   """
 
-  def __init__(self, game: pyspiel.Game, limits: Limits, progress: bool | None):
-    self.game, self.limits = game, limits
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    limits: Limits,
+    progress: bool | None,
+    longest: float = math.inf,
+    size: SizeEstimate | None = None,
+  ):
+    """Starts its clock.
+
+    Args:
+      game: the game.
+      limits: maximum numbers of histories and bytes.
+      progress: show a bar.
+      longest: seconds left of a walk beyond which it ends in LongWalk.
+      size: an estimate of the game's size, if it was made before.
+    """
+    self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
     self.start = time.perf_counter()
     self.most = min(limits.histories, limits.memory / BYTES)  # histories within both limits
-    self.size: SizeEstimate | None = None
+    self.size = size
     self.bar = progress_bar(
       progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
     )
+    self._announce()
 
   def look(self, count: int, walk: WalkProgress) -> int:
     """Look at a walk after `count` histories; returns the count for the next look, or raises TooLarge."""
@@ -92,7 +131,24 @@ class Watch:
       self.size = self.size or estimate_size(self.game, self.most)
       if over or self.size.exceeds:
         raise TooLarge(self._refusal(self.size, count, taken))
-    return min(count + EVERY, self.limits.histories)
+      self._announce()
+    if self.size is not None and self._left(count, walk) > self.longest:
+      raise LongWalk(self.size)
+    return min(count + self.every, self.limits.histories)
+
+  def _announce(self) -> None:
+    """Tell the size of what is walked, once there is an estimate."""
+    if self.size is not None and self.size.probes and not self.bar.disable:
+      expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * BYTES)}"
+      self.bar.set_description(f"Walking {expected}", refresh=False)
+
+  def _left(self, count: int, walk: WalkProgress) -> float:
+    """Seconds of walking that remain: by the estimate at first, later by the walked share of the game too."""
+    assert self.size is not None
+    elapsed, expected = time.perf_counter() - self.start, self.size.count
+    if count and elapsed > self.longest:
+      expected = max(expected, count / max(walk.share(), 1 / self.most))
+    return elapsed * (expected / max(count, 1) - 1)
 
   def _refusal(self, size: SizeEstimate, count: int, taken: float) -> str:
     """The text of the refusal: the exceeded limit, the estimate, the advice."""
@@ -109,6 +165,8 @@ class Watch:
       if size.cut
       else f"about {readable_count(expected)} histories in {readable_bytes(expected * each)}"
     )
+    if count >= PACED and not size.cut:
+      about += f", {_readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
     change = "Choose smaller parameters of the game"
     if expected < HOPELESS * self.most:
       change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
@@ -124,6 +182,10 @@ class Watch:
 def readable_count(number: float) -> str:
   """Two digits of a large number, such as 17,000 or 2.4e+10."""
   return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.1e}"
+
+
+def _readable_seconds(number: float) -> str:
+  return f"{max(number, 1):.0f} s" if number < 90 else f"{readable_count(number / 60)} min"
 
 
 def readable_bytes(number: float) -> str:

@@ -58,6 +58,10 @@ def _no_observer(game: pyspiel.Game) -> str:
   return f"{game} has no public observer; use public_states='closure', which needs none."
 
 
+class NoPublicStatesError(ValueError):
+  """Time, or whose turn it is, is not common knowledge in a game."""
+
+
 def public_partition(
   game: str, histories: Histories, choices: Sequence[np.ndarray], source: str
 ) -> PublicPartition:
@@ -70,12 +74,12 @@ def public_partition(
     source: "closure", or "observer" for the public strings in `histories.public`.
 
   Raises:
-    ValueError: the game has no valid public states: an information set at several depths or in several public
-      states, or a public state in which several players move.
+    NoPublicStatesError: an information set has several depths, or a public state several players who move.
+    ValueError: an information set is in several public states.
   """
   fault = timing_fault(histories)
   if fault:
-    raise ValueError(f"{game} has no public states: {fault}")
+    raise NoPublicStatesError(f"{game} has no public states: {fault}")
   groups = _by_observer(histories) if source == "observer" else _by_closure(histories, choices)
   of = number_by_appearance(groups)
   fault = split_fault(histories, of)
@@ -83,7 +87,7 @@ def public_partition(
     raise ValueError(f"{game}: {fault}")
   fault = movers_fault(histories, of)
   if fault:
-    raise ValueError(f"{game} has no public states: {fault}")
+    raise NoPublicStatesError(f"{game} has no public states: {fault}")
   first = first_members(of)
   player = histories.player[first]
   above = histories.parent[first]
@@ -112,19 +116,19 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
   """
   of = np.full(len(histories.parent), -1, np.int32)
   position = np.zeros(len(of), np.int32)  # of a history in its layer
-  known = [_knowledge(histories, choices, i) for i in (0, 1)]
+  known = [_knowledge(histories, choices, i) for i in histories.players]
   numbered, below = 0, np.zeros(0, np.int32)  # histories of the next depth that are not over
   for layer in reversed(histories.layers):
     here = layer[histories.player[layer] != TERMINAL]
     if len(here):
       position[here] = np.arange(len(here))
-      joined = [known[i][here] for i in (0, 1)]
+      joined = [known[i][here] for i in histories.players]
       of[here] = numbered + components(len(here), joined, position[histories.parent[below]], of[below])
       numbered = of[here].max() + 1
     below = here
   ends = np.flatnonzero(histories.player == TERMINAL)
   above = np.where(histories.parent[ends] >= 0, of[histories.parent[ends]], -1)
-  of[ends] = numbered + components(len(ends), [number_rows(above, known[i][ends]) for i in (0, 1)])
+  of[ends] = numbered + components(len(ends), [number_rows(above, known[i][ends]) for i in histories.players])
   return of
 
 

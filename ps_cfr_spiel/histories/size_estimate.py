@@ -17,8 +17,6 @@ import time
 
 import pyspiel
 
-from ps_cfr_spiel.histories import game_laws
-
 PROBES, FEWEST = 256, 16
 SECONDS = 0.5  # for all probes together, once `FEWEST` of them are done
 STAKE = 0.25  # s
@@ -63,7 +61,7 @@ def probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
     if player == pyspiel.PlayerId.CHANCE:
       choices = [action for action, probability in state.chance_outcomes() if probability > 0]
     else:
-      choices = state.legal_actions() if player in game_laws.PLAYERS else []
+      choices = state.legal_actions() if player >= 0 else []
     if not choices:
       break
     width *= len(choices)

@@ -29,27 +29,3 @@ from ps_cfr_spiel.learning.settings import TrainingSettings
 from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
 from ps_cfr_spiel.learning.training import load_values, resume, train
 from ps_cfr_spiel.learning.turn_searches import rivers_met
-
-__all__ = [
-  "BoundNetwork",
-  "BoundRivers",
-  "Examples",
-  "FrontierStates",
-  "LearnedValues",
-  "OneAhead",
-  "Progress",
-  "ReachSampler",
-  "RiverTensors",
-  "RiverValues",
-  "Rivers",
-  "SearchSampler",
-  "Tensors",
-  "TrainingSettings",
-  "ValueNetwork",
-  "generate_examples",
-  "load_values",
-  "resume",
-  "rivers_met",
-  "self_play",
-  "train",
-]

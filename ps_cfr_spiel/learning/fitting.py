@@ -1,14 +1,12 @@
 """The repeated part of training: the Huber loss of examples on the device, and steps of the optimiser."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 
-from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.tree import Array
 
@@ -26,18 +24,6 @@ class Progress(NamedTuple):
   loss: float
   error: float
   total_error: float
-
-
-class Data(Protocol):
-  """Examples on the device."""
-
-  def rows(self, at: Array) -> "Data":
-    """Some examples, by number."""
-    ...
-
-  def errors(self, network: ValueNetwork) -> "Errors":
-    """The errors of a network."""
-    ...
 
 
 class Errors(NamedTuple):
@@ -65,28 +51,19 @@ class Tensors(NamedTuple):
   possible: tuple[Array, Array]  # bool[K, M], of the public states
 
   def rows(self, at: Array) -> "Tensors":
-    """See `Data`."""
+    """Some examples, by number."""
     first, second = (tuple(x[at] for x in pair) for pair in (self.ranges, self.values))
     return Tensors(self.place[at], first, second, self.possible)  # pyright: ignore
 
   def errors(self, network: ValueNetwork) -> Errors:
-    """See `Data`."""
+    """The errors of a network."""
     found = network(self.place, self.ranges)
     weights = tuple(p[self.place].astype(jnp.float32) for p in self.possible)
     off = tuple((f - v) * w for f, v, w in zip(found, self.values, weights, strict=True))
     return Errors(off, self.values, weights, self.ranges)  # pyright: ignore
 
 
-def tensors_of(examples: Examples, scale: np.ndarray, rows: np.ndarray) -> Tensors:
-  """The examples of some rows."""
-  place = examples.place[rows]
-  unit = scale[place][:, None]
-  ranges, values = (tuple(jnp.asarray(x[rows]) for x in p) for p in (examples.ranges, examples.values))
-  possible = tuple(map(jnp.asarray, examples.possible))
-  return Tensors(jnp.asarray(place), ranges, tuple(v / unit for v in values), possible)  # pyright: ignore
-
-
-def _loss(network: ValueNetwork, data: Data) -> Array:
+def _loss(network: ValueNetwork, data: Any) -> Array:
   errors = data.errors(network)
   return sum(optax.losses.huber_loss(e).sum() for e in errors.found) / sum(w.sum() for w in errors.weights)
 

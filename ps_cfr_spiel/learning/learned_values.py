@@ -1,10 +1,9 @@
 """A network as a value function of searches, and its file."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,54 +14,43 @@ import pyspiel
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.examples import Examples
-from ps_cfr_spiel.learning.fitting import Tensors, tensors_of
+from ps_cfr_spiel.learning.fitting import Tensors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
-from ps_cfr_spiel.learning.network_files import read_network, write_network
+from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
+from ps_cfr_spiel.learning.own_network import OwnNetwork
 from ps_cfr_spiel.learning.places import FrontierStates, Slots
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
 PRETRAINED = Path(__file__).parent / "pretrained"
-NOTHING = np.zeros((0, 3))  # losses before the first step
 ROUNDING = 1e-6  # sizes below this share of the largest are rounding
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class LearnedValues:
+class LearnedValues(NetworkValues):
   """The learned values of a game: a `ValueFunction` for `ContinualResolving`.
 
   Attributes:
-    network: from ranges to values in units of `scale`.
     scale: float32[K], the size of values in each public state.
-    places: int[K], the network's public states, ascending.
-    card: its origin: game, teacher, data, seed, errors; saved with it.
-    losses: float64[n, 3], (step, training loss, validation loss) during training.
+    public_states: int[K], the network's, ascending.
   """
 
-  FEATURES: ClassVar[str] = "public states"  # the network's input beside ranges
+  FEATURES = "public states"
 
-  network: ValueNetwork
-  scale: np.ndarray
-  places: np.ndarray
-  card: dict[str, Any]
-  losses: np.ndarray
+  public_states: np.ndarray
 
   def __repr__(self) -> str:
     """The name in messages and cards of searches."""
-    return f"LearnedValues({len(self.places)} public states of {self.card['game']})"
+    return f"LearnedValues({len(self.public_states)} public states of {self.card['game']})"
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> "BoundNetwork":
-    """See `search.ValueFunction`.
-
-    Raises:
-      ValueError: the network is for another game, or does not know one of the public states.
-    """
+    """As a `search.ValueFunction`; ValueError for another game, or a public state that the network lacks."""
     if subgames.labels.game != self.card["game"]:
       raise ValueError(f"These values are for {self.card['game']}, not for {subgames.labels.game}.")
-    place = np.searchsorted(self.places, public_states)
-    unknown = np.take(self.places, place, mode="clip") != np.asarray(public_states)
+    place = np.searchsorted(self.public_states, public_states)
+    unknown = np.take(self.public_states, place, mode="clip") != np.asarray(public_states)
     if unknown.any():
       raise ValueError(
         f"These values do not know the public states {np.asarray(public_states)[unknown].tolist()} of "
@@ -81,8 +69,7 @@ class LearnedValues:
   @property
   def network_slots(self) -> tuple[int, int]:
     """M of each player."""
-    first, second = (len(weights) for weights in self.network.ranges)
-    return first, second
+    return self.network.slots
 
   @classmethod
   def untrained(cls, examples: Examples, seed: int, width: int, layers: int) -> "LearnedValues":
@@ -96,7 +83,13 @@ class LearnedValues:
       np.add.at(total, examples.place, value)
       means.append((total / counts / scale[:, None]).astype(np.float32))
     network = eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))
-    return cls(network, scale, examples.public_states, {}, NOTHING)
+    return cls(network, scale, {}, NOTHING, examples.public_states)
+
+  @classmethod
+  def of_network(cls, examples: Examples, network: Any) -> "LearnedValues":
+    """A network of the user's own, not trained here; ValueError if it is not as `train` says."""
+    own = OwnNetwork(network, *cls.extent(examples))
+    return cls(own, _sizes(examples), {}, NOTHING, examples.public_states)
 
   @staticmethod
   def extent(examples: Examples | FrontierStates) -> tuple[int, tuple[int, int]]:
@@ -106,20 +99,23 @@ class LearnedValues:
 
   def tensors(self, examples: Examples, rows: np.ndarray) -> Tensors:
     """The examples of some rows, in the form for training."""
-    return tensors_of(examples, self.scale, rows)
+    place = examples.place[rows]
+    unit = self.scale[place][:, None]
+    ranges, values = (tuple(jnp.asarray(x[rows]) for x in p) for p in (examples.ranges, examples.values))
+    possible = tuple(map(jnp.asarray, examples.possible))
+    return Tensors(jnp.asarray(place), ranges, tuple(v / unit for v in values), possible)  # pyright: ignore
 
   def check(self, examples: Any) -> None:
     """ValueError unless the examples are of the same game and public states."""
     if self.card["game"] != examples.card["game"]:
       raise ValueError(f"The values are for {self.card['game']}, the examples of {examples.card['game']}.")
     slots = self.extent(examples)[1]
-    if not np.array_equal(self.places, examples.public_states) or self.network_slots != slots:
+    if not np.array_equal(self.public_states, examples.public_states) or self.network_slots != slots:
       raise ValueError(f"The values know other public states of {self.card['game']} than the examples.")
 
-  def save(self, path: str | os.PathLike) -> None:
-    """Save the network with its card; OSError if the file cannot be written."""
-    more = {"scale": self.scale, "public_states": self.places}
-    write_network(path, self.FEATURES, self.network, self.card, self.losses, more)
+  @classmethod
+  def shapes(cls, places):
+    return {"scale": ((places,), np.dtype(np.float32)), "public_states": ((places,), np.dtype(int))}
 
   @classmethod
   def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
@@ -138,24 +134,6 @@ class LearnedValues:
         return found
     known = ", ".join(sorted(path.stem for path in PRETRAINED.glob("*.npz")))
     raise ValueError(f"No values for {name} come with ps_cfr_spiel, only for {known}; train some.")
-
-  @classmethod
-  def load(cls, path: str | os.PathLike) -> "LearnedValues":
-    """Read a file of `save`.
-
-    Raises:
-      OSError: the file cannot be read.
-      ValueError: it is truncated or damaged, holds something else, or its features are unknown.
-    """
-    network, card, losses, more = read_network(
-      path,
-      cls.FEATURES,
-      lambda places: {
-        "scale": ((places,), np.dtype(np.float32)),
-        "public_states": ((places,), np.dtype(int)),
-      },
-    )
-    return cls(network, more["scale"], more["public_states"], card, losses)
 
 
 def _sizes(examples: Examples) -> np.ndarray:
@@ -187,7 +165,7 @@ class BoundNetwork:
     shapes: (R, H) of each player's ranges.
   """
 
-  network: ValueNetwork
+  network: ValueNetwork | OwnNetwork
   scale: Array
   place: Array
   index: tuple[Array, Array]

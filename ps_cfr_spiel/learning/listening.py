@@ -15,18 +15,18 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count
-from ps_cfr_spiel.cfr import NRMPlus, SolverState
+from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.places import FrontierStates
-from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, perturbed
-from ps_cfr_spiel.search import Lookahead, Search, Searcher, SearchSettings, ValueFunction
-from ps_cfr_spiel.subgames import EchoedRanges, Subgame, cfr_d, with_beyond
+from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, RangeSampler, perturbed
+from ps_cfr_spiel.search import Lookahead, Searcher, SearchSettings, ValueFunction
+from ps_cfr_spiel.subgames import EchoedRanges, Subgame, with_beyond
 from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
 
 
 @dataclasses.dataclass(frozen=True)
-class SearchSampler:
-  """A `RangeSampler`: the ranges in searches with a lookahead of one decision.
+class SearchSampler(RangeSampler):
+  """The ranges in searches with a lookahead of one decision.
 
   Attributes:
     values: value function beyond their lookahead.
@@ -44,7 +44,6 @@ class SearchSampler:
     check_count("overheard", self.overheard, 1)
 
   def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
-    """See `RangeSampler`."""
     return _SearchSampler(frontier, seed, self)
 
 
@@ -63,7 +62,8 @@ class _SearchSampler:
     for player in (0, 1):
       search = searcher.start(player)
       for states in searcher.levels[player].passes():
-        search = searcher.resolve(_perturbed(search, share, random), states)
+        first, second = (perturbed(table, share, random) for table in search.tables)
+        search = searcher.resolve(search._replace(tables=(first, second)), states)
     return [[self._at(g, k) for g in range(len(self.frontier.groups))] for k in range(len(marks))]
 
   def _at(self, group: int, mark: int) -> Ranges:
@@ -82,11 +82,6 @@ def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]
   return (marks + np.arange(count)).tolist()  # each later than the one before
 
 
-def _perturbed(search: Search, share: float, random: np.random.Generator) -> Search:
-  first, second = (perturbed(table, share, random) for table in search.tables)
-  return search._replace(tables=(first, second))
-
-
 class Listener(Searcher):
   """A searcher that notes the questions to its value function.
 
@@ -97,8 +92,8 @@ class Listener(Searcher):
 
   def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
     """Searches of the default kind, looking one decision ahead by default."""
-    settings = SearchSettings(1, NRMPlus(), cfr_d, lookahead, values, None, True, skip=0, dtype="float32")
-    super().__init__(subgames, settings)
+    values = check_binds("value_function", values, "CFRValues()")
+    super().__init__(subgames, SearchSettings(1, lookahead=lookahead, value_function=values))
     self.marks: list[int] = []
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 

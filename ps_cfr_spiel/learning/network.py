@@ -38,6 +38,11 @@ class ValueNetwork(eqx.Module):
     self.last = (first, second)
 
   @property
+  def slots(self) -> tuple[int, int]:
+    """M of each player."""
+    return len(self.ranges[0]), len(self.ranges[1])
+
+  @property
   def size(self) -> tuple[int, int]:
     """Width and number of the inner layers."""
     return self.places.shape[1], len(self.inner)

@@ -38,7 +38,7 @@ class RangeSampler(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class ReachSampler:
+class ReachSampler(RangeSampler):
   """Reaches of strategies of CFR, and random ranges; see the file.
 
   Attributes:
@@ -51,7 +51,6 @@ class ReachSampler:
     check_number("share", self.share, 0, 1)
 
   def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
-    """See `RangeSampler`."""
     return _ReachSampler(frontier, seed, self.share)
 
 

@@ -7,9 +7,8 @@ exactly.
 """
 
 import dataclasses
-import os
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,9 +17,8 @@ import numpy as np
 from ps_cfr_spiel.compiler import Deals, Lines
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.fitting import Errors
-from ps_cfr_spiel.learning.learned_values import NOTHING
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
-from ps_cfr_spiel.learning.network_files import read_network, write_network
+from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
 from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, hand_places
 from ps_cfr_spiel.poker import cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
@@ -28,22 +26,15 @@ from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class RiverValues:
+class RiverValues(NetworkValues):
   """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns.
 
   Attributes:
-    network: from stacks and ranges at `PLACES` to the value of betting, in units of `scale`.
+    network: from stacks and ranges at `PLACES` to the value of betting.
     scale: float32[], in pots.
-    card: its origin: data, teacher, seed, errors; saved with it.
-    losses: float64[n, 3], (step, training loss, validation loss) during training.
   """
 
-  FEATURES: ClassVar[str] = "places and stacks of rivers"  # the network's input beside ranges
-
-  network: ValueNetwork
-  scale: np.ndarray
-  card: dict[str, Any]
-  losses: np.ndarray
+  FEATURES = "places and stacks of rivers"
 
   def __repr__(self) -> str:
     """The name in messages and cards of searches."""
@@ -92,11 +83,7 @@ class RiverValues:
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> "BoundRivers":
-    """See `search.ValueFunction`.
-
-    Raises:
-      ValueError: these are not all the rivers after some lines of betting on a turn.
-    """
+    """As a `search.ValueFunction`; ValueError but for all rivers after some lines of betting on a turn."""
     lines, game = turn_of(subgames), subgames.labels.game
     form, boards, count = lines.form, lines.boards[-1], len(public_states)
     found = [lines.place(s) for s in public_states]
@@ -126,22 +113,9 @@ class RiverValues:
       (weights[0], weights[1]),
     )
 
-  def save(self, path: str | os.PathLike) -> None:
-    """Save the network with its card; OSError if the file cannot be written."""
-    write_network(path, self.FEATURES, self.network, self.card, self.losses, {"scale": self.scale})
-
   @classmethod
-  def load(cls, path: str | os.PathLike) -> "RiverValues":
-    """Read a file of `save`.
-
-    Raises:
-      OSError: the file cannot be read.
-      ValueError: it is truncated or damaged, holds something else, or has other features.
-    """
-    network, card, losses, more = read_network(
-      path, cls.FEATURES, lambda _: {"scale": ((), np.dtype(np.float32))}
-    )
-    return cls(network, more["scale"], card, losses)
+  def shapes(cls, places):
+    return {"scale": ((), np.dtype(np.float32))}
 
 
 def turn_of(subgames: Subgames) -> Lines:
@@ -192,11 +166,11 @@ class RiverTensors(NamedTuple):
   added: tuple[Array, Array]
 
   def rows(self, at: Array) -> "RiverTensors":
-    """See `fitting.Data`."""
+    """Some rivers, by number."""
     return jax.tree.map(lambda x: x[at], self)
 
   def errors(self, network: ValueNetwork) -> Errors:
-    """See `fitting.Data`."""
+    """The errors of a network."""
     mixtures = at_places(self.place)
     added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(self.ratio, self.at)]
     added = balanced(added, [r * b for r, b in zip(self.ranges, self.beside, strict=True)])
@@ -226,7 +200,7 @@ class BoundRivers:
   weights: tuple[Array, Array]
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """See `subgames.BoundValues`."""
+    """As `subgames.BoundValues`, of rows line by line."""
     boards, lines = len(self.weights[0]), len(self.ratio)
     by_board = [r.reshape(lines, boards, -1).swapaxes(0, 1) for r in ranges]  # [B, n, H]
     at = []

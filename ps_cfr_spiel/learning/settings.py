@@ -59,15 +59,7 @@ class TrainingSettings(NamedTuple):
     )
 
   def check_memory(self, places: int, slots: tuple[int, int]) -> None:
-    """Refuse training that does not fit into the free memory.
-
-    Args:
-      places: of the network.
-      slots: of the network, for each player.
-
-    Raises:
-      TooLarge: a ValueError; more memory is needed.
-    """
+    """TooLarge, a ValueError, if a network of these places and slots needs more memory than is free."""
     parameters = count_parameters(places, slots, self.width, self.layers)
     of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and the layers' outputs
     check_needs(

@@ -22,12 +22,12 @@ from ps_cfr_spiel.subgames import FrontierLeaves, PadTo, Subgames
 CHUNK = 32  # situations solved in one call
 
 
-class Teacher(Protocol):
+class Teacher(ValueFunction, Protocol):
   """The solver of situations: `CFRValues`, or `OneAhead`; its `repr` goes into the card of the examples."""
 
-  def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
-    """See `search.ValueFunction`."""
-    ...
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> BoundCFR: ...
 
 
 @dataclasses.dataclass(frozen=True)

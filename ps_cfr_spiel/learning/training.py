@@ -16,8 +16,9 @@ from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
-from ps_cfr_spiel.learning.learned_values import NOTHING, LearnedValues
-from ps_cfr_spiel.learning.network_files import features_of
+from ps_cfr_spiel.learning.learned_values import LearnedValues
+from ps_cfr_spiel.learning.network import ValueNetwork
+from ps_cfr_spiel.learning.network_values import NOTHING, features_of
 from ps_cfr_spiel.learning.river_values import RiverValues
 from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.settings import CHECK, TrainingSettings
@@ -42,6 +43,7 @@ def train(
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
+  network: Any = None,
 ) -> Any:
   """Train a network; Ctrl-C ends it early and keeps the best so far.
 
@@ -59,6 +61,9 @@ def train(
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
     checkpoint_seconds: minimum time between two saves.
     progress: show a progress bar with losses; None: on a terminal or in a notebook, after two seconds.
+    network: one of your own in place of `ValueNetwork`, for `Examples`: a pytree of float arrays, called with
+      (place, ranges) as `ValueNetwork` is; values are then made to sum to zero. `width` and `layers` have no
+      effect, and it has no file: no `checkpoint`.
 
   Returns:
     `LearnedValues` for examples, `RiverValues` for rivers.
@@ -72,11 +77,19 @@ def train(
   kind: Any = KINDS[type(examples)]
   if start is not None:
     check_instance("start", start, *KINDS.values()).check(examples)
-    width, layers = start.network.size
+    if network is not None:
+      raise ValueError("start and network exclude each other; leave one out.")
+    if isinstance(start.network, ValueNetwork):
+      width, layers = start.network.size
+  if network is not None and (not isinstance(examples, Examples) or checkpoint is not None):
+    raise ValueError("network is for Examples and has no checkpoint; leave out network, or the checkpoint.")
   settings = TrainingSettings(seed, steps, batch, width, layers, learning_rate, patience).checked()
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
-  settings.check_memory(*kind.extent(examples))
-  begun = start or kind.untrained(examples, settings.seed, settings.width, settings.layers)
+  if network is not None and isinstance(examples, Examples):
+    begun = LearnedValues.of_network(examples, network)
+  else:
+    settings.check_memory(*kind.extent(examples))
+    begun = start or kind.untrained(examples, settings.seed, settings.width, settings.layers)
   return _fit(examples, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
 
 
@@ -157,7 +170,10 @@ def _fit(
     learned, validation = (start.tensors(examples, np.flatnonzero(m)) for m in (~held, held))
     network = to_device(start.network, "float32")
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, steps, 0.01))
-    state = _at_step(optimiser.init(eqx.filter(network, eqx.is_array)), begun)
+    state = jax.tree.map(  # its counters at that step
+      lambda x: jnp.full_like(x, begun) if jnp.issubdtype(x.dtype, jnp.integer) else x,
+      optimiser.init(eqx.filter(network, eqx.is_array)),
+    )
     best, least = network, min((found for _, _, found in losses), default=np.inf)
 
     def result() -> Any:
@@ -205,11 +221,6 @@ def _waited(losses: list[list[float]]) -> int:
   """The number of evaluations since the validation loss was lowest."""
   found = [x for _, _, x in losses]
   return len(found) - 1 - int(np.argmin(found)) if found else 0
-
-
-def _at_step(state: Any, step: int) -> Any:
-  """The optimiser's first state, with its counters at a step."""
-  return jax.tree.map(lambda x: jnp.full_like(x, step) if jnp.issubdtype(x.dtype, jnp.integer) else x, state)
 
 
 def _check(examples: Any) -> None:

@@ -6,7 +6,8 @@ it, and a new one is their neighbour: `tables` has their contract, `baselines` a
 `aimed` runs towards one decision; `passes` and `variance` measure over the whole tree.
 """
 
-from ps_cfr_spiel.mccfr.aimed import AimedRuns, Situation, aimed_averages
+from ps_cfr_spiel.mccfr import aimed
+from ps_cfr_spiel.mccfr.aimed import AimedRuns
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import at, regret_matching, row_sum, sample_rows

@@ -6,48 +6,45 @@ keeps the guesses.
 """
 
 import dataclasses
-import math
-from typing import ClassVar, Protocol
+from typing import ClassVar
+
+from ps_cfr_spiel.arguments import check_number
 
 
-class Baseline(Protocol):
+class Baseline:
   """A baseline: a frozen dataclass (hashable, as part of a sampler).
 
-  Whatever a baseline guesses, the move that was taken is corrected by importance sampling, so that the
-  estimates are unbiased: a bad baseline costs variance and nothing else. One that learns has a field
-  `decay` too, the weight of the newest value, from 0 to 1; the sampler keeps its table.
+  Whatever a baseline guesses, the sampled move is corrected by importance sampling, so that the estimates are
+  unbiased: a bad baseline costs only variance.
 
   Attributes:
     name: as users write it.
     oracle: whether it reads the exact values of all nodes, rather than a table that is learned.
+    decisions: whether it applies to the moves of players.
+    outcomes: whether it applies to the moves of chance.
+    decay: weight of the newest value in a learned table, from 0 to 1.
   """
 
   name: ClassVar[str]
-  oracle: ClassVar[bool]
-
-  @property
-  def decisions(self) -> bool:
-    """Whether it applies to the moves of players."""
-    ...
+  oracle: ClassVar[bool] = False
+  decisions: ClassVar[bool] = True
+  decay: float = 0.0
 
   @property
   def outcomes(self) -> bool:
-    """Whether it applies to the moves of chance."""
-    ...
+    return self.decisions
 
 
 @dataclasses.dataclass(frozen=True)
-class ZeroBaseline:
+class ZeroBaseline(Baseline):
   """No guess: outcome sampling (Lanctot et al. 2009; Schmid 2021, Section 17.7.1)."""
 
-  name: ClassVar[str] = "zero"
-  oracle: ClassVar[bool] = False
+  name = "zero"
   decisions = False
-  outcomes = False
 
 
 @dataclasses.dataclass(frozen=True)
-class LearnedBaseline:
+class LearnedBaseline(Baseline):
   """The values that were sampled after a move, averaged with exponentially decaying weight.
 
   b(s, a) <- (1 - decay) b(s, a) + decay v(ha|z), with v the bootstrapped value of eq. 17.17: for
@@ -60,31 +57,24 @@ class LearnedBaseline:
     chance: whether chance nodes have baselines too.
   """
 
-  name: ClassVar[str] = "learned"
-  oracle: ClassVar[bool] = False
-  decisions = True
+  name = "learned"
   decay: float = 0.5
   chance: bool = True
 
   def __post_init__(self):
-    number = isinstance(self.decay, int | float) and not isinstance(self.decay, bool)
-    if not (number and not math.isnan(self.decay) and 0 <= self.decay <= 1):
-      raise ValueError(f"decay must be a number from 0 to 1, got {self.decay!r}.")
+    check_number("decay", self.decay, 0, 1)
 
   @property
   def outcomes(self) -> bool:
-    """See `Baseline`."""
     return self.chance
 
 
 @dataclasses.dataclass(frozen=True)
-class OracleBaseline:
+class OracleBaseline(Baseline):
   """The exact value of every history under the current strategies (Schmid 2021, Lemma 28).
 
-  As dear as a full traversal at each step: a bound on what a baseline can do, not a method.
+  It costs a full traversal at each step: a bound on the gain of a baseline, not a method.
   """
 
-  name: ClassVar[str] = "oracle"
-  oracle: ClassVar[bool] = True
-  decisions = True
-  outcomes = True
+  name = "oracle"
+  oracle = True

@@ -72,7 +72,7 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
     here = here[np.argsort(place[nodes.parent[here]], kind="stable")]
     order[start:stop] = here
     place[here] = np.arange(start, stop)
-  parent, kind, cell, chance, utility = (column[order] for column in nodes)
+  parent, kind, cell, chance, utility = (column[..., order] for column in nodes)
   kind = np.select([kind == CHANCE, kind == TERMINAL], [CHANCE_NODE, TERMINAL_NODE], kind)
   parent = np.where(parent >= 0, place[parent], -1)
   count = np.bincount(parent[1:], minlength=size)
@@ -117,17 +117,20 @@ def _legal(tree: PublicTree) -> np.ndarray:
 
 def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
   """Every history of a walk; the cells include the types."""
-  cells: tuple[dict[str, int], ...] = ({}, {})
+  cells: list[dict[str, int]] = [{} for _ in tree.players]
   for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
     cells[decision.player].update(
       {name: first + h for h, name in enumerate(decision.infostates) if name is not None}
     )
   cell = np.zeros(len(histories.parent), int)
-  for player in (0, 1):
+  for player in histories.players:
     by_infostate = np.array([cells[player].get(name, 0) for name in histories.names[player]])
     cell = np.where(histories.player == player, by_infostate[histories.infostate[player]], cell)
   above = np.where(histories.parent >= 0, histories.chance[histories.parent], 1.0)
-  return HistoryNodes(histories.parent, histories.player, cell, histories.chance / above, histories.utility)
+  utility = histories.utility
+  if histories.others is not None:
+    utility = np.stack([utility, *histories.others])
+  return HistoryNodes(histories.parent, histories.player, cell, histories.chance / above, utility)
 
 
 def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:

@@ -5,26 +5,24 @@ depth that a traversal reaches, is an array, and B traversals stand side by side
 many slots as the widest that any sample can lead to, filled from the first: wasted slots are
 the price of having no recursion.
 
-What is sampled has its own probability, so no weights are needed: the traverser's regrets are
+Samples come with their own probability, so no weights are needed: the traverser's regrets are
 q(h, a) - v(h), and the opponent's strategy is added to its average wherever a traversal meets it, which
 happens with probability P_c(s) pi_j(s) in sum over the histories of s. A depth has one random number for
-all of a traversal's histories: what the traverser did then makes no difference to the opponent's luck.
+all of a traversal's histories, so that the traverser's moves make no difference to the opponent's luck.
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pyspiel
 
-from ps_cfr_spiel.mccfr.build import build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import regret_matching, roots, row_sum
 from ps_cfr_spiel.mccfr.outcome import chooser, deal_types
 from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
-from ps_cfr_spiel.tree import PublicTree
 
 MOST_SLOTS = 1_000_000  # of the frontiers of all depths
 
@@ -51,28 +49,25 @@ class Frontier(NamedTuple):
 class ExternalSampling(TreeSampler):
   """External sampling, without a baseline."""
 
-  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """See `TreeSampler`: the histories, with slots for traversals; ValueError for more than `MOST_SLOTS`."""
-    return with_slots(build_sampling_tree(game, tree))
+  general_sum = True
 
-  def draws(self, tree: SamplingTree) -> int:
-    """See `TreeSampler`."""
-    return tree.depth + (2 if tree.deal is not None else 0)
+  def sampling_tree(self, game, tree):
+    """The histories, with slots for traversals; ValueError for more than `MOST_SLOTS`."""
+    return with_slots(super().sampling_tree(game, tree))
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
-    """See `TreeSampler`: B traversals."""
     types = deal_types(tree, uniforms[tree.depth :])
     frontiers = expand(tree, regrets, types, traverser, uniforms)
     return collapse(tree, frontiers, types, traverser)
 
 
 def with_slots(tree: SamplingTree) -> SamplingTree:
-  """A tree of host arrays with `slots` at each depth, enough for either traverser.
+  """A tree of host arrays with `slots` at each depth, enough for each traverser.
 
   Raises:
     ValueError: they are more than `MOST_SLOTS` together.
   """
-  each = [frontier_widths(tree, player) for player in (0, 1)]
+  each = [frontier_widths(tree, player) for player in range(tree.players)]
   slots = [max(pair) for pair in zip(*each, strict=True)]
   if sum(slots) > MOST_SLOTS:
     raise ValueError(
@@ -125,7 +120,7 @@ def expand(
     choose = chooser(tree, (first_types, second_types), spread)
     sampled = choose(d, node.ravel(), policy.reshape(tree.actions, -1))
     slot = jax.lax.broadcasted_iota(jnp.int32, (tree.depths[d + 1].slots, batch), 0)
-    parent = _parents(stops, slot)
+    parent = jnp.minimum(_first_beyond(stops, slot), len(stops) - 1)
     number = slot - jnp.take_along_axis(frontiers[-1].start, parent, 0)
     every = jnp.take_along_axis(first, parent, 0) + number
     one = jnp.take_along_axis(sampled.reshape(node.shape), parent, 0)
@@ -135,33 +130,26 @@ def expand(
   return frontiers
 
 
-def _parents(stops: jax.Array, slot: jax.Array) -> jax.Array:
-  """The first of W rows whose stop is beyond each slot: int32[W, B] and int32[V, B] to int32[V, B]."""
-  low, high = jnp.zeros_like(slot), jnp.full_like(slot, len(stops) - 1)
-  for _ in range((len(stops) - 1).bit_length()):
-    middle = (low + high) // 2
-    right = slot >= jnp.take_along_axis(stops, middle, 0)
-    low, high = jnp.where(right, jnp.minimum(middle + 1, high), low), jnp.where(right, high, middle)
-  return low
+# The first of W rows whose stop is beyond each slot: int32[W, B] and int32[V, B] to int32[V, B].
+_first_beyond = jax.vmap(functools.partial(jnp.searchsorted, side="right", method="scan_unrolled"), 1, 1)
 
 
 def collapse(tree: SamplingTree, frontiers: list[Frontier], types: Types, traverser: jax.Array) -> Updates:
   """Values and regrets of B traversals, from the end up."""
   dtype = tree.utility.dtype
-  sign = (1 - 2 * traverser).astype(dtype)
   values = jnp.zeros((1, len(types[0])), dtype)
   parts = []
   for frontier, depth in reversed(list(zip(frontiers, tree.depths, strict=True))):
     node, policy = frontier.node, frontier.policy
     actor, count = tree.actor[node], tree.count[node]
-    ended = sign * tree.end_utility(node, (types[0][None], types[1][None]))
+    ended = tree.end_utility(node, (types[0][None], types[1][None]), traverser) * tree.sign(traverser)
     number = jax.lax.broadcasted_iota(jnp.int32, policy.shape, 0)
     slots = jnp.clip(frontier.start[None] + number, 0, len(values) - 1)
     moves = jnp.take_along_axis(values[None], slots, 1)
     mean = jnp.where(actor == traverser, row_sum(policy * moves), moves[0])
     if depth.decides:
       own = (frontier.full & (actor == traverser))[None] & (number < count[None])
-      other = (frontier.full & (actor == 1 - traverser))[None]
+      other = (frontier.full & (actor == (traverser + 1) % tree.players))[None]
       part = nothing(tree.actions, dtype)._replace(
         cells=frontier.cell.ravel(),
         regrets=jnp.where(own, moves - mean[None], 0).reshape(tree.actions, -1),

@@ -25,7 +25,7 @@ class Turn(NamedTuple):
   """One player's turn in an iteration.
 
   Attributes:
-    traverser: int32[], the player whose regrets are updated, 0 or 1.
+    traverser: int32[], the player whose regrets are updated.
     iteration: int32[], from 1.
     random: its random numbers, drawn by `Sampler.draw`.
   """
@@ -53,6 +53,10 @@ class Sampler(abc.ABC):
   @abc.abstractmethod
   def turn(self, game: Any, tables: Any, turn: Turn, rule: RM, batch: int) -> Any:
     """The tables after a turn with `batch` samples; pure JAX."""
+
+  def players(self, game: Any) -> int:
+    """The number of players, each of whom has a turn in an iteration."""
+    return 2
 
   def block(self, game: Any, batch: int) -> int:
     """The number of iterations whose random numbers are drawn at once."""
@@ -115,26 +119,26 @@ def iterate(
   Args:
     game: the sampler's game, on the device.
     state: from `init` or an earlier call.
-    iterations: how many more.
-    sampler: how the game is sampled, and what is learned from the samples.
+    iterations: number of further iterations.
+    sampler: the way to sample the game and to learn from it.
     rule: regret matching, or regret matching plus; `gamma` is that of the average.
     batch: B.
 
   Returns:
     The state `iterations` later.
   """
-  length = sampler.block(game, batch)
+  length, players = sampler.block(game, batch), sampler.players(game)
   end = state.iteration + iterations
   key = jax.random.wrap_key_data(state.key, impl="threefry2x32")
 
   def block(state: SamplingState) -> SamplingState:
     done = state.iteration
     begin = done // length * length
-    draws = sampler.draw(game, jax.random.fold_in(key, done // length), 2 * length, batch)
+    draws = sampler.draw(game, jax.random.fold_in(key, done // length), players * length, batch)
 
     def turn(n: jax.Array, tables: Any) -> Any:
       n = jnp.asarray(n, jnp.int32)  # with `jax.disable_jit` the loop counts in Python
-      now = Turn(n % 2, begin + n // 2 + 1, jax.tree.map(lambda x: x[n], draws))
+      now = Turn(n % players, begin + n // players + 1, jax.tree.map(lambda x: x[n], draws))
       return sampler.turn(game, tables, now, rule, batch)
 
     stop, begins, scale = jnp.minimum(begin + length, end), done == begin, 1.0
@@ -142,9 +146,12 @@ def iterate(
       t = done + 1
       stop = jnp.minimum(stop, averages.before_doubling(t))
       begins, scale = begins | averages.doubles(t), averages.scale(t, rule.gamma)
-    tables = sampler.scaled(_folded(state.tables, begins, scale), scale)
+    # A loop of one turn or none: a table that is not folded is not touched.
+    tables = jax.lax.fori_loop(
+      0, begins.astype(jnp.int32), lambda _, x: sampler.scaled(_folded(x, scale), scale), state.tables
+    )
     # Turns are counted within the block: those of a whole run may be more than int32 holds.
-    first, last = (2 * (t - begin) for t in (done, stop))
+    first, last = (players * (t - begin) for t in (done, stop))
     tables = jax.lax.fori_loop(first, last, turn, tables)
     return SamplingState(stop, state.key, tables)
 
@@ -154,10 +161,20 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _folded(tables: Any, begins: jax.Array, scale: jax.Array | float) -> Any:
-  """The tables with all sums folded if bool[] `begins`: if a block begins, scaled."""
+def _folded(tables: Any, scale: jax.Array | float) -> Any:
+  """The tables with all sums folded and scaled; those of [A, S] row by row, so that little is kept twice."""
+
+  def whole(x: averages.Sum) -> averages.Sum:
+    return averages.fold_where(jnp.bool_(True), x, scale)
+
+  def row(n: jax.Array, x: averages.Sum) -> averages.Sum:
+    # Both rows are made before either table changes; else XLA would copy one of the tables.
+    one = jax.lax.optimization_barrier(whole(jax.tree.map(lambda y: y[n], x)))
+    return jax.tree.map(lambda y, z: y.at[n].set(z), x, one)
 
   def fold(x: Any) -> Any:
-    return averages.Sum(*averages.fold_where(begins, *x, scale)) if isinstance(x, averages.Sum) else x
+    if not isinstance(x, averages.Sum):
+      return x
+    return jax.lax.fori_loop(0, len(x.average), row, x) if x.average.ndim > 1 else whole(x)
 
   return jax.tree.map(fold, tables, is_leaf=lambda x: isinstance(x, averages.Sum))

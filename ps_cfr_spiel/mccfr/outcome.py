@@ -20,16 +20,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import pyspiel
 
-from ps_cfr_spiel.mccfr.baselines import Baseline
-from ps_cfr_spiel.mccfr.build import build_sampling_tree
+from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.columns import at, regret_matching, roots, row_sum, sample_rows, uniform
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
-from ps_cfr_spiel.tree import PublicTree
 
 
 class HistoryStep(NamedTuple):
@@ -74,7 +71,7 @@ def descend(
     tree: the histories.
     regrets: [A, S].
     types: of the trajectories.
-    traverser: int32[], who explores: xi = exploration / count + (1 - exploration) policy.
+    traverser: int32[], the player who explores: xi = exploration / count + (1 - exploration) policy.
     exploration: in [0, 1].
     choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where no player acts. With a
       focus chance's moves have their xi too.
@@ -131,7 +128,7 @@ def chooser(
 
 
 def baseline_size(tree: SamplingTree, baseline: Baseline) -> int:
-  """Entries of a learned baseline: A * S for the decisions and N for what chance leads to."""
+  """Entries of a learned baseline: A * S for the decisions and N for the nodes after chance moves."""
   if baseline.oracle:
     return 0
   return baseline.decisions * tree.actions * tree.cells + baseline.outcomes * len(tree.actor)
@@ -158,14 +155,14 @@ def ascend(
     steps: of `descend`.
     end: int32[B], the last nodes.
     types: of the trajectories.
-    traverser: int32[], who is updated.
+    traverser: int32[], the player to update.
     baseline: the kind of baseline.
     known: its values: the learned table, or those of `oracle_values`, [N] or [B, N].
 
   Returns:
     The updates; n = m' B with m' the depths with decisions.
   """
-  values = tree.end_utility(end, types)
+  values = tree.end_utility(end, types, traverser)
   # The first entry of each trajectory's own values, if an oracle has some for each.
   beside = jnp.arange(len(end)) * (len(tree.actor) if known.ndim == 2 else 0)
   guesses, parts = known.ravel(), []
@@ -193,7 +190,7 @@ def ascend(
       correction = (values - at(guess, step.action)) / step.chosen
       moves = guess + jnp.where(number == step.action[None], correction[None], 0)
       mean = row_sum(step.policy * moves)
-      parts.append(_update(step, moves, mean, traverser))
+      parts.append(_update(tree, step, moves, mean, traverser))
       before = jnp.where(acts, mean, before)
     values = before
   return join(parts, tree.actions, values.dtype)
@@ -214,12 +211,13 @@ def _chance_mean(
   return jnp.where(number < step.count[None], weighted, 0).sum(0)
 
 
-def _update(step: HistoryStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
+def _update(
+  tree: SamplingTree, step: HistoryStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array
+) -> Updates:
   """The increments of one depth's decisions, from the estimates [A, B] of their moves and their mean [B]."""
   legal = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0) < step.count[None]
-  sign = (1 - 2 * traverser).astype(moves.dtype)
-  weight = jnp.where(step.actor == traverser, sign * step.weight, 0)
-  other = jnp.where(step.actor == 1 - traverser, step.weight, 0)
+  weight = jnp.where(step.actor == traverser, tree.sign(traverser) * step.weight, 0)
+  other = jnp.where(step.actor == (traverser + 1) % tree.players, step.weight, 0)
   return nothing(len(moves), moves.dtype)._replace(
     cells=step.cell,
     regrets=jnp.where(legal, (moves - mean[None]) * weight[None], 0),
@@ -249,24 +247,13 @@ class OutcomeSampling(TreeSampler):
   focus: Focus | None = None
 
   @property
-  def decay(self) -> float:
-    """See `TreeSampler`."""
-    return getattr(self.baseline, "decay", 0.0)
-
-  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """See `TreeSampler`: the histories."""
-    return build_sampling_tree(game, tree)
-
-  def draws(self, tree: SamplingTree) -> int:
-    """See `TreeSampler`."""
-    return tree.depth + (2 if tree.deal is not None else 0)
+  def general_sum(self):
+    return isinstance(self.baseline, ZeroBaseline) and self.focus is None
 
   def entries(self, tree: SamplingTree) -> int:
-    """See `TreeSampler`."""
     return baseline_size(tree, self.baseline)
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
-    """See `TreeSampler`."""
     types = deal_types(tree, uniforms[tree.depth :])
     moves = uniforms[: tree.depth]
     choose = chooser(tree, types, moves) if self.focus is None else mixture_chooser(tree, moves)

@@ -55,15 +55,20 @@ def sweep_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
   return jnp.concatenate(found)
 
 
+def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:
+  """int32[N] and int32[N]: each node's parent, the root's 0, and the parent's actor; at the root chance."""
+  parent = jnp.maximum(tree.parent, 0)
+  return parent, jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
+
+
 def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Array:
   """Probability of the move to each node under a profile [A, S], given the types int32[]: [N]."""
-  parent = jnp.maximum(tree.parent, 0)
-  actor = tree.actor[parent]
+  parent, actor = parents(tree)
   cell = tree.cell_at(parent, types)
   rank = jnp.arange(len(parent)) - tree.first[parent]
   chosen = strategy[jnp.clip(rank, 0, strategy.shape[0] - 1), cell]
   chance = tree.chance_of(jnp.arange(len(parent)), types)
-  return jnp.where((actor < CHANCE_NODE) & (tree.parent >= 0), chosen, chance)
+  return jnp.where(actor < CHANCE_NODE, chosen, chance)
 
 
 def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.Array:

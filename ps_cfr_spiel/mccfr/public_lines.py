@@ -1,6 +1,6 @@
 """VR-MCCFR in vector form: a trajectory is a line of public moves, with all types of both players on it.
 
-This is what Schmid et al. 2019 ran for their figures (their appendix "Vector Form of CFR"; the figures are
+Schmid et al. 2019 ran this method for their figures (their appendix "Vector Form of CFR"; the figures are
 17.7 and 17.8 of Schmid 2021): public moves are sampled uniformly, every infostate on the way is
 updated, and the values that go up are counterfactual ones, a vector over the traverser's types. It needs a
 game whose private information is dealt once and whose moves are all public. For one type it is
@@ -18,15 +18,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import pyspiel
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree
 from ps_cfr_spiel.mccfr.columns import regret_matching, roots, row_sum
-from ps_cfr_spiel.mccfr.passes import sum_children, sweep_down, sweep_up
+from ps_cfr_spiel.mccfr.passes import parents, sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, Ends, SamplingTree
 from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
-from ps_cfr_spiel.tree import PublicTree
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
@@ -173,7 +171,7 @@ def ascend(
     tree: of `build_public_sampling_tree`.
     steps: of `descend`.
     values: [H, B], of the last nodes.
-    traverser: int32[], who is updated.
+    traverser: int32[], the player to update.
     baseline: the kind of baseline.
     known: its values: the learned table, or of an oracle the exact values [N, H].
   """
@@ -245,8 +243,7 @@ def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -
   types, nodes = most_types(tree), len(tree.actor)
   sizes = jnp.array([player.types for player in tree.ends.public.players])
   policy = regret_matching(regrets, tree.legal)
-  parent = jnp.maximum(tree.parent, 0)
-  actor = jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
+  parent, actor = parents(tree)
   h = jax.lax.broadcasted_iota(jnp.int32, (nodes, types), 1)
   exists = h < sizes[jnp.clip(actor, 0, 1)][:, None]
   rank = jnp.clip(jnp.arange(nodes) - tree.first[parent], 0, tree.actions - 1)
@@ -271,27 +268,16 @@ class PublicSampling(TreeSampler):
 
   baseline: Baseline
 
-  @property
-  def decay(self) -> float:
-    """See `TreeSampler`."""
-    return getattr(self.baseline, "decay", 0.0)
-
-  def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """See `TreeSampler`: the public moves; ValueError if the game has others."""
+  def sampling_tree(self, game, tree):
+    """The public moves; ValueError if the game has others."""
     return build_public_sampling_tree(tree)
 
-  def draws(self, tree: SamplingTree) -> int:
-    """See `TreeSampler`."""
-    return tree.depth
-
-  def entries(self, tree: SamplingTree) -> int:
-    """See `TreeSampler`: a value for each player, node and type."""
-    return (
-      0 if self.baseline.oracle or not self.baseline.decisions else 2 * len(tree.actor) * most_types(tree)
-    )
+  def entries(self, tree):
+    """A value for each player, node and type."""
+    learns = self.baseline.decisions and not self.baseline.oracle
+    return 2 * len(tree.actor) * most_types(tree) * learns
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
-    """See `TreeSampler`."""
     assert tree.ends is not None
     steps, end, reach = descend(tree, regrets, traverser, uniforms.shape[1], uniform_chooser(tree, uniforms))
     values = leaf_values(tree.ends, tree.ends.leaf[end], traverser, reach)

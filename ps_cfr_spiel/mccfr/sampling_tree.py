@@ -1,14 +1,14 @@
 """All histories of a game as one table, from which trajectories are sampled.
 
-The public tree keeps what the players know and folds chance into the leaves; to sample, the histories
-themselves are needed. They come from where the public tree came from: the walk over a game, or its
-Bayesian form. In the latter the nodes are the public states, and a history is a node together with the two
-types that were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal, and the 5
-billion of a turn are 4,785. Where a public card comes, a node has all cards as children, and a deal leaves
-those possible that no player holds.
+The public tree keeps the knowledge of the players and folds chance into the leaves; sampling needs the
+histories themselves. Their source is that of the public tree: the enumeration of a game, or its Bayesian
+form. With a form the nodes are the public states, and a history is a node together with the two types that
+were dealt, so that the 61 million histories of a river subgame are 57 nodes and a deal, and the 5 billion of
+a turn are 4,785. Where a public card comes, a node has all cards as children; in a deal those are possible
+that no player holds.
 
 Strategies, regrets and baselines are stored by *cell*, an infostate in which its player decides: tables have
-the shape [A, S], with S cells of both players and A the most actions of any. Infostates are
+the shape [A, S], with S cells of all players and A the most actions of any. Infostates are
 numbered so that a block of the public tree is a slice of a table (`blocks`). Under an abstraction a cell is a
 set of infostates.
 """
@@ -23,7 +23,7 @@ import numpy as np
 from ps_cfr_spiel.mccfr.columns import sample_cumulative
 from ps_cfr_spiel.tree import PublicTree, cell_starts
 
-CHANCE_NODE, TERMINAL_NODE = 2, 3  # beside the players 0 and 1
+CHANCE_NODE, TERMINAL_NODE = 1_000, 1_001  # beside the players 0, 1, ...
 Types = tuple[jax.Array, jax.Array]  # int32[B], each player's type; zeros in trees without a deal
 
 
@@ -32,7 +32,7 @@ class Depth(NamedTuple):
 
   Attributes:
     start, stop: the range.
-    actors: which of 0, 1, `CHANCE_NODE` and `TERMINAL_NODE` there are.
+    actors: which players, and whether `CHANCE_NODE` and `TERMINAL_NODE`, there are, ascending.
     outcomes: most children of a chance node here.
     width: most children of any node here.
     slots: in trees of `ExternalSampling`, most histories of this depth in one traversal; 0 in others.
@@ -97,7 +97,7 @@ class Deal:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Ends:
-  """What the ends of a tree of public moves are worth, to vectors of types.
+  """The values of the ends of a tree of public moves, to vectors of types.
 
   Attributes:
     public: the public tree, for its leaf evaluator.
@@ -123,14 +123,14 @@ class SamplingTree:
     chance: [N], probability of the chance move that leads here, for public cards if no player holds the card
       (`chance_of`); 1 after other moves.
     cumulative: [N], sum of `chance` over the siblings up to here.
-    utility: [N] to player 0; 0 before the end.
+    utility: [N] to player 0, or in a general-sum game [players, N] to each; 0 before the end.
     legal: int32[S], number of actions of each cell.
     deal: the types, or None where all chance is among the nodes.
     ends: of a tree of public moves (`public_lines`), else None; `utility` is then unused.
     sets: int32[infostates], the cell of each infostate under an abstraction (`abstracted`), else None: the
       infostates are the cells.
     depths: static; depth 0 is the root's.
-    shapes: static; `PlayerTree.block_shapes` of both players.
+    shapes: static; `PlayerTree.block_shapes` of each player.
   """
 
   actor: jax.Array
@@ -190,8 +190,20 @@ class SamplingTree:
       infostate = infostate + jnp.where(self.actor[node] == 0, *types)
     return self.cell_of(infostate)
 
-  def end_utility(self, node: jax.Array, types: Types) -> jax.Array:
-    """Utility to player 0 of histories: int32[B] nodes and types to [B]."""
+  @property
+  def players(self) -> int:
+    """The number of players."""
+    return len(self.shapes)
+
+  def sign(self, traverser: jax.Array) -> jax.Array:
+    """The factor from `end_utility` to the traverser's utility."""
+    own = 1 - 2 * traverser if self.utility.ndim == 1 else jnp.ones_like(traverser)
+    return own.astype(self.utility.dtype)
+
+  def end_utility(self, node: jax.Array, types: Types, traverser: jax.Array | int = 0) -> jax.Array:
+    """Utility of histories, int32[B] nodes and types to [B]: to player 0, in general sum to the traverser."""
+    if self.utility.ndim == 2:
+      return self.utility[traverser, node]
     value = self.utility[node]
     if self.deal is None:
       return value

@@ -1,4 +1,4 @@
-"""Tables by infostate: what samplers on a sampling tree add to them, and the strategies that they hold."""
+"""Tables by infostate: the increments of samplers on a sampling tree, and the strategies in the tables."""
 
 import abc
 import math
@@ -12,6 +12,8 @@ import pyspiel
 
 from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
 from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
+from ps_cfr_spiel.mccfr.build import build_sampling_tree
 from ps_cfr_spiel.mccfr.loop import Sampler, Turn
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.tree import PublicTree
@@ -88,19 +90,25 @@ class TreeSampler(Sampler):
   the traverser is the instantaneous counterfactual regret there, and that of its `averages` in a cell of the
   opponent is proportional to the opponent's strategy times the opponent's reach. Trajectories of a batch
   may depend on each other.
+
+  With more than two players the averages of each turn are those of the player after the traverser, as in
+  OpenSpiel's external sampling; the reach of the players in between is a factor of their weights.
+
+  Attributes:
+    baseline: of the moves not taken.
+    general_sum: whether it samples general-sum games and those of more than two players.
   """
 
-  @abc.abstractmethod
+  baseline: Baseline = ZeroBaseline()
+  general_sum: bool = False
+
   def sampling_tree(self, game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-    """The tree that is sampled, of NumPy arrays, from a game and its public tree.
+    """The tree that is sampled, of NumPy arrays: the histories; ValueError for a game that does not fit."""
+    return build_sampling_tree(game, tree)
 
-    Raises:
-      ValueError: this sampler cannot sample the game.
-    """
-
-  @abc.abstractmethod
   def draws(self, tree: SamplingTree) -> int:
-    """The number of uniform numbers that a trajectory takes."""
+    """The number of uniform numbers that a trajectory takes: by default one a depth, and two for the deal."""
+    return tree.depth + (2 if tree.deal is not None else 0)
 
   @abc.abstractmethod
   def __call__(
@@ -117,7 +125,7 @@ class TreeSampler(Sampler):
       tree: on the device.
       regrets: [A, S], cumulative; the current strategies follow from them by `columns.regret_matching`.
       learned: [entries], the table of a learned baseline.
-      traverser: int32[], whose regrets are estimated, 0 or 1.
+      traverser: int32[], whose regrets are estimated.
       uniforms: [draws, B], independent and uniform in [0, 1).
 
     Returns:
@@ -128,30 +136,25 @@ class TreeSampler(Sampler):
     """The size of the table of a learned baseline; 0 without one."""
     return 0
 
-  @property
-  def decay(self) -> float:
-    """The weight of the newest value in a learned baseline, from 0 to 1."""
-    return 0.0
+  def players(self, game: SamplingTree) -> int:
+    return game.players
 
   def init(self, game: SamplingTree, dtype: str) -> Tables:
-    """See `Sampler`."""
     zeros = np.zeros((game.actions, game.cells), dtype)
     tables: tuple = zeros, averages.Sum(zeros, zeros), np.zeros(self.entries(game), dtype)
     return Tables(*tables)
 
   def block(self, game: SamplingTree, batch: int) -> int:
-    """See `Sampler`."""
-    return max(averages.LENGTH, UNIFORMS // (2 * batch * max(self.draws(game), 1)))
+    return max(averages.LENGTH, UNIFORMS // (game.players * batch * max(self.draws(game), 1)))
 
   def draw(self, game: SamplingTree, key: jax.Array, turns: int, batch: int) -> jax.Array:
-    """See `Sampler`: [turns, draws, B]."""
+    """[turns, draws, B]."""
     return jax.random.uniform(key, (turns, self.draws(game), batch), game.utility.dtype)
 
   def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: RM, batch: int) -> Tables:
-    """See `Sampler`."""
     updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)
     regrets, average = add(tables.regrets, tables.average, updates, turn.iteration, rule, batch)
-    return Tables(regrets, average, _learn(tables.learned, updates, self.decay, batch))
+    return Tables(regrets, average, _learn(tables.learned, updates, self.baseline.decay, batch))
 
 
 def _learn(learned: jax.Array, updates: Updates, decay: float, batch: int) -> jax.Array:
@@ -176,18 +179,18 @@ def strategies(tree: SamplingTree, weights: jax.Array) -> list[Blocks]:
 
 
 def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> dict[str, int]:
-  """Estimated bytes of a run, by what they are for.
+  """Estimated bytes of a run, by purpose.
 
   Args:
-    tree: that is sampled.
-    sampler: how.
+    tree: of the sampler.
+    sampler: see `loop.iterate`.
     batch: trajectories for one update.
     dtype: of the run.
   """
   tables = 3 * tree.actions * tree.cells + sampler.entries(tree)
   types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
   steps = sum(max(depth.slots, 1) for depth in tree.depths) * types * (tree.actions + STEP)
-  numbers = 2 * sampler.block(tree, batch) * sampler.draws(tree)
+  numbers = tree.players * sampler.block(tree, batch) * sampler.draws(tree)
   size = np.dtype(dtype).itemsize
   return {
     "for regrets and averages": COPIES * tables * size,

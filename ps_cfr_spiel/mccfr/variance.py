@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling, deal_types
-from ps_cfr_spiel.mccfr.passes import history_values, move_policy, sum_children, sweep_down, sweep_up
+from ps_cfr_spiel.mccfr.passes import history_values, move_policy, parents, sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling, exact_values
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.tables import TreeSampler
@@ -90,12 +90,6 @@ def check_variance(sampler: TreeSampler) -> None:
   """Raises ValueError if the sampler's variance is not computed."""
   if not isinstance(sampler, OutcomeSampling | PublicSampling):
     raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
-
-
-def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:
-  """int32[N] and int32[N]: each node's parent, the root's 0, and who acts there; at the root chance."""
-  parent = jnp.maximum(tree.parent, 0)
-  return parent, jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
 
 
 def says(actor: jax.Array, baseline: Baseline) -> jax.Array:

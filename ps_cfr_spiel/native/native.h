@@ -15,6 +15,7 @@
 #define FOR_EACH_PROCESSOR
 #endif
 #define INLINE inline __attribute__((always_inline))  // so that what they call is compiled with them
+#define INLINE_LAMBDA __attribute__((always_inline))
 
 namespace {
 

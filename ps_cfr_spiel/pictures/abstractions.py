@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from ps_cfr_spiel.pictures.curves import dress, figure_with_panels
 from ps_cfr_spiel.pictures.style import INK, LINES
@@ -48,11 +47,6 @@ def abstraction_sizes(
     if level:
       axes.axhline(level, color=INK, linewidth=0.8, linestyle=":")
     dress(axes, x_label, "" if number % (columns or len(panels)) else y_label)
-    for axis in (axes.xaxis, axes.yaxis):
-      low, high = axis.get_view_interval()
-      axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
-      axis.set_major_formatter("{x:g}")
-      axis.set_minor_formatter(NullFormatter())
     if axes.get_legend_handles_labels()[0]:
       axes.legend(frameon=False, fontsize=9)
   return figure

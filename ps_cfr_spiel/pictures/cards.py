@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.pictures.hands import SIDE, SUITS, boxes, draw_legend, draw_titles
-from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, NEVER, action_colors
+from ps_cfr_spiel.pictures.hands import MARGIN, SUITS, draw_bars, draw_cells, draw_legend, draw_titles
+from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, chance_moves, charts, seat_of
+from ps_cfr_spiel.views import Spot, chance_moves, charts
 
 RISES = ("fold", "check", "call")  # no bet and no raise
 
@@ -32,9 +32,7 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   figure = Figure(figsize=(10.4, 4.9), dpi=DPI, facecolor="white")
   axes = figure.add_axes((0.05, 0.2, 0.93, 0.63))
   _draw_cards(axes, spots)
-  line = ", ".join(first.history[:-1])
-  who = seat_of(policy.game, first.player)
-  draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, on each card after {line}")
+  draw_titles(figure, policy, first.player, f"on each card after {', '.join(first.history[:-1])}")
   played = np.sum([spot.probability @ spot.weight for spot in spots.values()], axis=0)
   note = "each card: the share of every action over all hands, and the frequency of bets and raises"
   draw_legend(figure, first.actions, played / np.sum(played), note)
@@ -54,16 +52,13 @@ def cards_to_come(policy: TreePolicy, path: str) -> Mapping[str, Spot]:
 
 
 def _draw_cards(axes: Axes, spots: Mapping[str, Spot]) -> None:
-  margin, suits = (1 - SIDE) / 2, list(SUITS)
+  suits = list(SUITS)
   places = {card: (charts.RANKS.index(card[0]), suits.index(card[1])) for card in spots}
   columns, rows = np.array(list(places.values())).T
-  axes.add_collection(boxes(columns + margin, rows + margin, SIDE, SIDE, NEVER))
+  draw_cells(axes, (rows, columns))
   actions = next(iter(spots.values())).actions
   shares = np.array([np.nan_to_num(spot.frequencies()) for spot in spots.values()]).T
-  left, top, height = columns + margin, rows + 0.42, 1 - margin - 0.42
-  for frequency, color in zip(shares, action_colors(actions), strict=True):
-    axes.add_collection(boxes(left, top, SIDE * frequency, height, color))
-    left = left + SIDE * frequency
+  draw_bars(axes, (rows, columns), 0.58 - MARGIN, shares, action_colors(actions))
   rises = [k for k, name in enumerate(actions) if name.lower() not in RISES]
   for row, column in np.ndindex(len(suits), len(charts.RANKS)):
     card = charts.RANKS[column] + suits[row]

@@ -8,12 +8,11 @@ import numpy as np
 import pyspiel
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import Point, Runs, comparison
-from ps_cfr_spiel.pictures.style import DPI, INK, LINES, tick_text
-from ps_cfr_spiel.views import pot_of, unit_of
+from ps_cfr_spiel.pictures.style import DPI, INK, LINES, set_ticks
+from ps_cfr_spiel.views import pot_of, title_of, unit_of
 
 
 def exploitability_curve(
@@ -26,11 +25,11 @@ def exploitability_curve(
     runs: measured points by the name of each run; points at iteration 0 are left out.
     iterations: name of the axis, if it does not show the iterations of one run.
   """
-  figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
-  axes = figure.add_subplot()
+  name = title_of(game)
+  title = f"{name}, {next(iter(runs))}" if len(runs) == 1 else name
+  figure, (axes,) = figure_with_panels([title], size=(8, 5))
   for (name, points), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
     _draw(axes, points, lambda point: point.iteration, label=name, color=color, linewidth=2)
-  axes.set_title(_curve_title(game, runs), fontsize=12, color=INK, loc="left", pad=10)
   dress(axes, iterations, f"exploitability ({unit_of(game)})")
   if pot := pot_of(game):
     _add_pot_axis(axes, pot)
@@ -44,27 +43,29 @@ def iterations_and_seconds(
 ) -> Figure:
   """Exploitability by iterations, and beside it, on the same axis, by seconds of the iterations alone.
 
-  An algorithm keeps its colour; the lines of the peer are dashed.
+  An algorithm keeps its colour, and its runs with further seeds are thin lines; the lines of the peer are
+  dashed, those beyond the last colour dotted.
 
   Args:
     game: the game, for the title and the unit.
     runs: of `comparison.compare`.
     peer: prefix of the names of the peer's runs.
   """
-  figure = Figure(figsize=(11, 4.8), dpi=DPI, facecolor="white", layout="constrained")
-  left, right = figure.subplots(1, 2, sharey=True)
+  figure, (left, right) = figure_with_panels(["", ""], size=(11, 4.8), sharey=True)
   algorithms = list(dict.fromkeys(name.removeprefix(peer) for name in runs))
   for name, run in runs.items():
     theirs = name.startswith(peer)
-    color = LINES[algorithms.index(name.removeprefix(peer)) % len(LINES)]
-    style: dict[str, Any] = {"color": color, "label": name, "linewidth": 1.7}
+    again, color = divmod(algorithms.index(name.removeprefix(peer)), len(LINES))
+    style: dict[str, Any] = {"color": LINES[color], "label": name, "linewidth": 1.7}
+    style |= {"linestyle": ":"} if again else {}
     style |= {"linestyle": (0, (4, 1.5)), "marker": "s"} if theirs else {}
-    _draw(left, run.points, lambda point: point.iteration, **style)
-    _draw(right, run.points, lambda point: point.seconds, **style)
+    for points in run.by_seed:
+      _draw(left, points, lambda point: point.iteration, **style)
+      _draw(right, points, lambda point: point.seconds, **style)
+      style |= {"label": None, "linewidth": 0.7, "markersize": 1.5}  # of further seeds
   dress(left, "iterations", f"exploitability ({unit_of(game)})")
   dress(right, "seconds of the iterations alone", "")
-  left.xaxis.set_major_formatter(EngFormatter(sep=""))  # 10k, 1M: longer numbers would touch
-  figure.suptitle(game.get_type().short_name, fontsize=12, color=INK, x=0.01, ha="left")
+  figure.suptitle(title_of(game), fontsize=12, color=INK, x=0.01, ha="left")
   figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
   return figure
 
@@ -84,8 +85,9 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Runs], what: str = "exploitabil
   """
   labels = {"exploitability": f"exploitability ({unit_of(game)})", "variance": "variance of sampled values"}
   check_option("curve", what, labels)
-  figure = Figure(figsize=(8, 5), dpi=DPI, facecolor="white", layout="constrained")
-  axes = figure.add_subplot()
+  count = len(next(iter(runs.values())).exploitability)
+  title = f"{title_of(game)}: median and 5th to 95th percentile of {count} runs"
+  figure, (axes,) = figure_with_panels([title], size=(8, 5))
   for (name, many), color in zip(runs.items(), itertools.cycle(LINES), strict=False):
     values = getattr(many, what)
     if values is None:
@@ -95,9 +97,6 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Runs], what: str = "exploitabil
     low, middle, high = np.percentile(values, (5, 50, 95), axis=0)
     axes.loglog(many.iterations, middle, color=color, linewidth=2, label=name)
     axes.fill_between(many.iterations, low, high, color=color, alpha=0.18, linewidth=0)
-  count = len(next(iter(runs.values())).exploitability)
-  title = f"{game.get_type().short_name}: median and 5th to 95th percentile of {count} runs"
-  axes.set_title(title, fontsize=12, color=INK, loc="left", pad=10)
   dress(axes, "iterations", labels[what])
   if axes.lines:
     axes.legend(frameon=False)
@@ -134,18 +133,22 @@ def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style:
 
 
 def figure_with_panels(
-  titles: Sequence[str], columns: int | None = None, **shared: Any
+  titles: Sequence[str],
+  columns: int | None = None,
+  size: tuple[float, float] | None = None,
+  **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
   """A figure with a panel for each title, row by row, in one style; `dress` completes each panel.
 
   Args:
     titles: of the panels.
     columns: number of panels in a row; all by default.
+    size: of the figure in inches; by default that of the panels.
     **shared: `sharex` and `sharey`, as for matplotlib's subplots.
   """
   columns = columns or len(titles)
   rows = -(-len(titles) // columns)
-  size = (1 + 4.3 * columns, 0.6 + 3.8 * rows)
+  size = size or (1 + 4.3 * columns, 0.6 + 3.8 * rows)
   figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
   places = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
   for axes, title in zip(places, titles, strict=False):
@@ -157,24 +160,18 @@ def figure_with_panels(
 
 
 def dress(axes: Axes, x_label: str, y_label: str) -> None:
-  """Labels, grid and ticks of a logarithmic picture."""
+  """Labels, grid and ticks of a picture that is drawn."""
   axes.set_xlabel(x_label, color=INK)
   axes.set_ylabel(y_label, color=INK)
   axes.grid(which="major", color="#d9dce0", linewidth=0.8)
   axes.grid(which="minor", color="#eef0f2", linewidth=0.5)
   axes.spines[["top", "right"]].set_visible(False)
-  axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_text(x)))
-  axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
+  set_ticks(axes.xaxis)
+  set_ticks(axes.yaxis)
 
 
 def _add_pot_axis(axes: Axes, pot: float) -> None:
   scale = (lambda chips: 100 * chips / pot, lambda percent: percent * pot / 100)
   right = axes.secondary_yaxis("right", functions=scale)
   right.set_ylabel("% of the pot", color=INK)
-  right.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{tick_text(y)}%"))
   right.spines["right"].set_visible(False)
-
-
-def _curve_title(game: pyspiel.Game, runs: Mapping[str, Sequence[Point]]) -> str:
-  name = game.get_type().short_name
-  return f"{name}, {next(iter(runs))}" if len(runs) == 1 else name

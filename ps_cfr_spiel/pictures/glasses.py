@@ -1,6 +1,6 @@
 """Pictures of positions in Glasses: the graph, the stones, and the chaser's belief about the evader."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, FancyArrowPatch
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.pictures.style import INK, SOFT
@@ -29,16 +29,10 @@ def position(
   """Draw a position: nodes shaded by the chaser's belief about the evader, and the stones.
 
   Args:
-    state: of glasses.
+    state: of glasses; ValueError for another game's.
     policy: the evader's strategy; see `evader_belief`.
     show_evader: also mark the evader's node.
     belief: probability of each node in place of the policy's, such as a search's range.
-
-  Returns:
-    A figure; save it with `figure.savefig("name.png")`.
-
-  Raises:
-    ValueError: the state is of another game.
   """
   return _positions([state], policy, show_evader, None if belief is None else [belief], SINGLE)
 
@@ -49,16 +43,9 @@ def chase(
   show_evader: bool = True,
   beliefs: Sequence[Mapping[int, float]] | None = None,
 ) -> Figure:
-  """Draw all positions of a play, from the start to `state`, row by row; arguments as for `position`.
+  """Draw all positions of a play, from the start to `state`, row by row, each as by `position`.
 
-  Args:
-    state: of glasses.
-    policy: the evader's strategy; see `evader_belief`.
-    show_evader: also mark the evader's node.
-    beliefs: probability of each node, for every position, in place of the policy's.
-
-  Raises:
-    ValueError: the state is of another game, or the numbers of beliefs and positions differ.
+  `beliefs` has one for every position; ValueError for another number.
   """
   states = [state.get_game().new_initial_state()]
   for action in state.history():
@@ -73,40 +60,27 @@ def _positions(
   policy: openspiel_policy.Policy | None,
   show_evader: bool,
   beliefs: Sequence[Mapping[int, float]] | None,
-  style: "_Style",
+  style: "Style",
 ) -> Figure:
-  """A panel for each state; an inch is about the length of an edge."""
-  columns = style.columns
+  """A panel for each state."""
   beliefs = [evader_belief(state, policy) for state in states] if beliefs is None else beliefs
-  place = glasses.layout(states[0].get_game().chase.neighbours)
-  low, high = place.min(0) - 0.8, place.max(0) + 0.8
-  size = np.maximum((high - low) * 1.05, (4.5, 1.5))
-  rows, height = -(-len(states) // columns), size[1] + TITLE
-  figure = Figure(figsize=(columns * size[0], rows * height), dpi=style.dpi, facecolor="white")
-  FigureCanvasAgg(figure)
-  for number, (state, belief) in enumerate(zip(states, beliefs, strict=True)):
-    row, column = divmod(number, columns)
-    left, top = column / columns, 1 - row / rows
-    down = 1 / (rows * height)  # an inch
-    axes = figure.add_axes(
-      (left + 0.02 / columns, top - (height - 0.02) * down, 0.96 / columns, size[1] * down)
-    )
-    _draw_graph(axes, place, state.get_game().chase.neighbours, belief, style.text)
-    _draw_stones(axes, place, state)
+  neighbours = states[0].get_game().chase.neighbours
+  place = glasses.layout(neighbours)
+
+  def draw(axes: Axes, number: int) -> None:
+    state = states[number]
+    draw_ways(axes, place, neighbours)
+    _draw_nodes(axes, place, beliefs[number], style.text)
+    draw_rings(axes, place, [(stone, STONE) for stone in state.stones])
     if show_evader:
       x, y = place[state.evader]
       axes.add_patch(Circle((x, y), NEAR + 0.09, fill=False, linewidth=2, linestyle=":", edgecolor=INK))
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    axes.axis("off")
-    title = {"fontsize": 12 * style.text, "color": INK, "weight": "bold", "va": "top"}
-    note = NOTE + (EVADER_NOTE if show_evader else "")
-    left += 0.04 / columns
-    figure.text(left, top - 0.2 * down, _title(state), **title)
-    figure.text(left, top - 0.55 * down, note, fontsize=9 * style.text, color=SOFT, va="top")
-  return figure
+
+  titles = [title(state, CHASER) for state in states]
+  return panels(place, titles, NOTE + (EVADER_NOTE if show_evader else ""), draw, style)
 
 
-class _Style(NamedTuple):
+class Style(NamedTuple):
   """The arrangement of positions: panels in a row, dots an inch, size of text relative to the usual."""
 
   columns: int
@@ -114,24 +88,13 @@ class _Style(NamedTuple):
   text: float
 
 
-SINGLE, SERIES = _Style(1, 150, 1.0), _Style(2, 75, 1.45)
+SINGLE, SERIES = Style(1, 150, 1.0), Style(2, 75, 1.45)
 TITLE = 0.9  # inches above each position
 NOTE, EVADER_NOTE = "orange: the evader's probability;  blue: stones", ";  dotted: evader"
+DARK = 0.3  # least belief on which grey text is unreadable
 
 
-def _title(state: pyspiel.State) -> str:
-  """The public observation: "After 3 of 5 moves: evader to move"."""
-  _, _, moves, turn = state.observation_string(CHASER).split(" | ")
-  return f"After {moves}: {turn}"
-
-
-def _draw_graph(
-  axes: Axes, place: np.ndarray, neighbours, belief: Mapping[int, float], text: float = 1.0
-) -> None:
-  for node, near in enumerate(neighbours):
-    for other in near:
-      if node < other:
-        axes.plot(*place[[node, other]].T, color=EDGE, linewidth=2.5, zorder=1)
+def _draw_nodes(axes: Axes, place: np.ndarray, belief: Mapping[int, float], text: float) -> None:
   for node, (x, y) in enumerate(place):
     share = belief.get(node, 0.0)
     axes.add_patch(Circle((x, y), NEAR, facecolor=BELIEF(share), edgecolor=EDGE, linewidth=1.5, zorder=2))
@@ -143,14 +106,61 @@ def _draw_graph(
     axes.text(x, y + 0.19 * bool(share), str(node), fontsize=8.5 * text, color=ink, **style)
 
 
-DARK = 0.3  # least belief on which grey text is unreadable
+# --- Any positions on a graph -----------------------------------------------------------------------
 
 
-def _draw_stones(axes: Axes, place: np.ndarray, state: Any) -> None:
-  """A ring for each stone, the next stone on a node around the first."""
-  for number, node in enumerate(state.stones):
-    around = state.stones[:number].count(node)
-    radius = NEAR + 0.02 + 0.11 * around
-    axes.add_patch(
-      Circle((place[node, 0], place[node, 1]), radius, fill=False, edgecolor=STONE, linewidth=5, zorder=3)
-    )
+def panels(
+  place: np.ndarray,
+  titles: Sequence[str],
+  note: str,
+  draw: Callable[[Axes, int], object],
+  style: Style = SINGLE,
+) -> Figure:
+  """A panel for each title, with a note below it; `draw` fills the axes of a panel's number.
+
+  The nodes have their `place` there, float[nodes, 2], in inches.
+  """
+  columns, rows = style.columns, -(-len(titles) // style.columns)
+  low, high = place.min(0) - 0.8, place.max(0) + 0.8
+  width, inner = np.maximum((high - low) * 1.05, (4.5, 1.5))
+  height = inner + TITLE
+  figure = Figure(figsize=(columns * width, rows * height), dpi=style.dpi, facecolor="white")
+  FigureCanvasAgg(figure)
+  down = 1 / (rows * height)  # an inch
+  for number, name in enumerate(titles):
+    row, column = divmod(number, columns)
+    left, top = (column + 0.02) / columns, 1 - row / rows
+    axes = figure.add_axes((left, top - (height - 0.02) * down, 0.96 / columns, inner * down))
+    draw(axes, number)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.axis("off")
+    left += 0.02 / columns
+    size = 12 * style.text
+    figure.text(left, top - 0.2 * down, name, fontsize=size, color=INK, weight="bold", va="top")
+    figure.text(left, top - 0.55 * down, note, fontsize=0.75 * size, color=SOFT, va="top")
+  return figure
+
+
+def title(state: pyspiel.State, player: int) -> str:
+  """The end of a public observation: "After 3 of 5 moves: evader to move"."""
+  *_, moves, turn = state.observation_string(player).split(" | ")
+  return f"After {moves}: {turn}"
+
+
+def draw_ways(axes: Axes, place: np.ndarray, ways: Sequence[Sequence[int]], short: float = 0) -> None:
+  """Lines for the edges, which end `short` points before the nodes; a one-way edge has a head."""
+  for a, near in enumerate(ways):
+    for b in near:
+      both = a in ways[b]
+      if a == b or (both and b < a):
+        continue
+      style = {"arrowstyle": "-" if both else "-|>", "mutation_scale": 14, "shrinkA": short, "shrinkB": short}
+      ends = tuple(place[a]), tuple(place[b])
+      axes.add_patch(FancyArrowPatch(*ends, color=EDGE, linewidth=2, zorder=1, **style))
+
+
+def draw_rings(axes: Axes, place: np.ndarray, rings: Sequence[tuple[int, str]]) -> None:
+  """A ring for each (node, colour), the next one on a node around the first."""
+  for number, (node, color) in enumerate(rings):
+    radius = NEAR + 0.02 + 0.11 * [n for n, _ in rings[:number]].count(node)
+    axes.add_patch(Circle(tuple(place[node]), radius, fill=False, edgecolor=color, linewidth=5, zorder=3))

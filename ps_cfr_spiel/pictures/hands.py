@@ -1,6 +1,7 @@
 """Hand charts in the colours of poker tools."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +14,11 @@ from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views import board_of, charts, grouped, pot_of, seat_of, spot
 
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
+MARGIN = (1 - SIDE) / 2
 SUITS = dict(zip("shdc", "♠♥♦♣", strict=True))
+
+
+Cells = tuple[np.ndarray, ...]  # their rows and columns
 
 
 def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
@@ -35,22 +40,16 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
   _draw_cells(axes, chart, action_colors(here.actions))
   line = ", ".join(map(grouped, here.history))
-  who = seat_of(policy.game, here.player)
-  draw_titles(figure, policy, f"{who[0].upper()}{who[1:]}, {f'after {line}' if line else 'first to act'}")
+  draw_titles(figure, policy, here.player, f"after {line}" if line else "first to act")
   note = "suited hands above the diagonal, offsuit below; bar height: probability of the hand here"
   draw_legend(figure, here.actions, here.frequencies(), note)
   return figure
 
 
 def _draw_cells(axes: Axes, chart: charts.HandChart, colors: Sequence) -> None:
-  margin = (1 - SIDE) / 2
-  rows, columns = np.nonzero(chart.combos)
-  axes.add_collection(boxes(columns + margin, rows + margin, SIDE, SIDE, NEVER))
-  rows, columns = np.nonzero(chart.shown)
-  left, bottom, height = columns + margin, rows + 1 - margin, BAR * chart.presence[rows, columns]
-  for frequency, color in zip(chart.frequency[:, rows, columns], colors, strict=True):
-    axes.add_collection(boxes(left, bottom - height, SIDE * frequency, height, color))
-    left = left + SIDE * frequency
+  draw_cells(axes, np.nonzero(chart.combos))
+  shown = np.nonzero(chart.shown)
+  draw_bars(axes, shown, BAR * chart.presence[shown], chart.frequency[:, *shown], colors)
   for row, column in np.ndindex(13, 13):
     ink = INK if chart.shown[row, column] else SOFT if chart.combos[row, column] else FAINT
     axes.text(column + 0.1, row + 0.17, charts.cell_name(row, column), fontsize=8.5, color=ink, va="center")
@@ -65,13 +64,26 @@ def boxes(left: np.ndarray, top: np.ndarray, width, height, color) -> PolyCollec
   return PolyCollection(list(np.stack(corners, 1)), facecolors=color, linewidths=0)
 
 
-def draw_titles(figure: Figure, policy: TreePolicy, title: str) -> None:
-  """A title at the top, and below it the board and the pot."""
-  size, top, inch = (
-    min(15, 15 * 64 / len(title)),
-    1 - 0.3 / figure.get_figheight(),
-    1 / figure.get_figheight(),
-  )
+def draw_cells(axes: Axes, cells: Cells) -> None:
+  """Empty cells."""
+  rows, columns = cells
+  axes.add_collection(boxes(columns + MARGIN, rows + MARGIN, SIDE, SIDE, NEVER))
+
+
+def draw_bars(axes: Axes, cells: Cells, height: Any, frequencies: np.ndarray, colors: Sequence) -> None:
+  """Bars at the feet of N cells, of a height in cells: the actions' frequencies [A, N], in their colours."""
+  rows, columns = cells
+  left, top = columns + MARGIN, rows + 1 - MARGIN - height
+  for frequency, color in zip(frequencies, colors, strict=True):
+    axes.add_collection(boxes(left, top, SIDE * frequency, height, color))
+    left = left + SIDE * frequency
+
+
+def draw_titles(figure: Figure, policy: TreePolicy, player: int, place: str) -> None:
+  """The player and the place at the top, and below them the board and the pot."""
+  title = f"{seat_of(policy.game, player)}, {place}"
+  title, inch = title[0].upper() + title[1:], 1 / figure.get_figheight()
+  size, top = min(15, 15 * 64 / len(title)), 1 - 0.3 * inch
   figure.text(0.065, top, title, fontsize=size, color=INK, weight="bold", va="center")
   board, pot = board_of(policy.game), pot_of(policy.game)
   if board is not None and pot is not None:
@@ -88,13 +100,9 @@ def _suits(board: str) -> str:
 
 def draw_legend(figure: Figure, actions: Sequence[str], frequencies: np.ndarray, note: str) -> None:
   """The colours of the actions and their frequencies, and a note below them."""
-  entries = [
-    Patch(
-      facecolor=color,
-      label=f"{grouped(name)}  {100 * frequency:.1f}%" if np.isfinite(frequency) else grouped(name),
-    )
-    for name, frequency, color in zip(actions, frequencies, action_colors(actions), strict=True)
-  ]
+  shares = [f"  {100 * frequency:.1f}%" if np.isfinite(frequency) else "" for frequency in frequencies]
+  names = [grouped(name) + share for name, share in zip(actions, shares, strict=True)]
+  entries = [Patch(facecolor=c, label=n) for n, c in zip(names, action_colors(actions), strict=True)]
   columns = min(len(entries), 4)
   by_column = [entry for column in range(columns) for entry in entries[column::columns]]
   figure.legend(

@@ -46,15 +46,7 @@ def bucket_chart(game: DealtGame, abstraction: DealtAbstraction, board: Sequence
   """The buckets of all hands on a board: a box for each pair of cards, or each card.
 
   Boxes of one bucket have one colour; it is redder if its hands beat more hands on average over the cards to
-  come.
-
-  Args:
-    game: the game.
-    abstraction: of it.
-    board: public cards, in the order of their rounds; none before the first.
-
-  Raises:
-    ValueError: no round of betting follows a board of this size.
+  come. The board has its cards in the order of their rounds; ValueError if no betting follows.
   """
   deck, hands, taken = game.form.deck, game.hands, list(board)
   alive = ~np.isin(hands, taken).any(1)

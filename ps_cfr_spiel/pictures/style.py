@@ -1,10 +1,12 @@
-"""The colours and sizes shared by the pictures."""
+"""The colours, sizes and ticks shared by the pictures."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import LogLocator, NullFormatter
 
 DPI = 150
 INK = "#22262b"
@@ -22,10 +24,18 @@ def action_colors(actions: Sequence[str]) -> list:
   return [reds.get(name, FOLD if name.lower() == "fold" else PASSIVE) for name in actions]
 
 
-def tick_text(x: float) -> str:
-  """A tick of a logarithmic axis: 0.001 to 1,000,000 in full, else as a power of ten."""
-  if x == 0 or 1e-4 < abs(x) < 1e7:
-    return f"{x:,.7g}"
-  exponent = math.floor(math.log10(abs(x)) + 1e-9)
+def set_ticks(axis: Axis) -> None:
+  """Powers of ten on a logarithmic axis; below three of them also 2 and 5 times each."""
+  if axis.get_scale() != "log":
+    return
+  low, high = axis.get_view_interval()
+  axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+  axis.set_major_formatter(lambda x, _: power_text(x))
+  axis.set_minor_formatter(NullFormatter())
+
+
+def power_text(x: float) -> str:
+  """A positive number as a power of ten, with a factor if it needs one."""
+  exponent = math.floor(math.log10(x) + 1e-9)
   factor = x / 10**exponent
   return f"$10^{{{exponent}}}$" if abs(factor - 1) < 1e-6 else f"${factor:.3g}\\cdot10^{{{exponent}}}$"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, LINES, SOFT
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, PublicTree
-from ps_cfr_spiel.views import action_name, labels_of
+from ps_cfr_spiel.views import action_name, labels_of, title_of
 
 
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
@@ -59,7 +59,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       axes.scatter(x, -y, s=45 if named else 12, color=color, label=label, zorder=2)
   axes.set_ylim(-max(y for _, y in place.values()) - 0.35, 0.2)
   axes.legend(loc="upper left", fontsize=8, frameon=False)
-  figure.suptitle(f"Public tree of {game.get_type().short_name}: {len(place):,} public states", fontsize=11)
+  figure.suptitle(f"Public tree of {title_of(game)}: {len(place):,} public states", fontsize=11)
   return figure
 
 
@@ -67,9 +67,9 @@ def _note(labels: Labels, number: int) -> str:
   """The text under a dot."""
   player = labels.public_states[number].player
   if player >= 0:
-    count = len(labels.known(number)[player])
+    count = len(labels.source.known(number)[player])
     return f"{count:,} infostate{'s' * (count > 1)}"
-  return payoffs_text(labels.payoffs(number)) if player == TERMINAL else ""
+  return payoffs_text(labels.source.payoffs(number)) if player == TERMINAL else ""
 
 
 def payoffs_text(payoffs: Sequence[float]) -> str:

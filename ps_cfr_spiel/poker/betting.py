@@ -3,10 +3,10 @@
 It has one betting round, a *street*, or several with a public card dealt between them. The
 betting does not depend on the card, so the tree is that of the *lines* of betting.
 
-A bet abstraction lists the bets and raises that players may make, as fractions of the pot and
-all-in. It may differ between the first, the second and later bets of the round, as in the sparse
-lookahead trees of DeepStack (Schmid 2021, Search in Imperfect Information Games, Table 21.2), between the
-players and between streets.
+A bet abstraction lists the bets and raises that players may make, as fractions of the pot, as
+multiples of the bet that a raise answers, and all-in. It may differ between the first, the second and
+later bets of the round, as in the sparse lookahead trees of DeepStack (Schmid 2021, Search in Imperfect
+Information Games, Table 21.2), between the players and between streets.
 """
 
 import math
@@ -30,12 +30,14 @@ class Size(NamedTuple):
   """The size of a bet or raise.
 
   Attributes:
-    pots: Fraction of the pot after calling, or infinity.
+    amount: Fraction of the pot after calling, or multiple of the bet that it answers, or infinity.
     capped: True: all-in where the stack is less than that; False: left out there.
+    times: Whether it is such a multiple, which is left out where there is no bet.
   """
 
-  pots: Fraction | float
+  amount: Fraction | float
   capped: bool
+  times: bool = False
 
 
 ALL_IN = Size(math.inf, True)
@@ -44,8 +46,9 @@ Street = tuple[Bets, Bets]  # of player 0 and of player 1
 
 _SYNTAX = (
   "allowed are 'fcpa', or positive fractions of the pot such as 0.5, 'a' for all-in, '0.5a' for a size that "
-  "is all-in where the stack is less, separated by blanks, or 'x' for no bet; with ';' between the sizes of "
-  "the first, second and later bets, and '|' between those of player 0 and of player 1"
+  "is all-in where the stack is less, '2.5x' for a raise to 2.5 times the bet, separated by blanks, or 'x' "
+  "for no bet; with ';' between the sizes of the first, second and later bets, and '|' between those of "
+  "player 0 and of player 1"
 )
 _STREETS = ", and '/' between streets, the last of which counts for all later ones"
 _ONE_STREET = "; '/' is for boards with cards to come"
@@ -66,9 +69,9 @@ class BettingState(NamedTuple):
     ante: Chips that each player had put into the pot when the street began.
     spent: Chips that each player has put into the pot since the hand began.
     num_bets: Number of bets and raises on this street so far.
-    min_raise: The least addition of a bet or raise to the amount to call.
-    constant: Utility of player 0 after a fold, else 0.
-    stake: The winner's gain at a showdown, else 0.
+    min_raise: The least addition of a bet or raise to the amount to call, in chips.
+    constant: Utility of player 0 after a fold, else 0, in units.
+    stake: The winner's gain at a showdown, else 0, in units.
     children: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index
       where a card comes.
   """
@@ -92,7 +95,8 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
   """The bet sizes of each street and player, as `text` lists them.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks. `0.5a` is
-  half of the pot, or all-in where the stack is less. `x` alone is no bet or raise at all.
+  half of the pot, or all-in where the stack is less. `2.5x` raises to 2.5 times the bet of this street;
+  without a bet it is left out. `x` alone is no bet or raise at all.
   `;` separates the first bet of the street, the second (the first raise), ...; the last group holds
   for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
   `|` separates the sizes of player 0 from those of player 1; without it both have the same. Bets of
@@ -150,9 +154,9 @@ def _parse_player(part: str, text: str, syntax: str) -> list[set[Size]]:
 def _parse_size(token: str, text: str, syntax: str) -> Size:
   if token == "a":
     return ALL_IN
-  number = token.removesuffix("a")
-  if re.fullmatch(r"[0-9]*\.?[0-9]+", number) and Fraction(number) > 0:
-    return Size(Fraction(number), number != token)
+  size = re.fullmatch(r"([0-9]*\.?[0-9]+)(x?)(a?)", token)
+  if size and (amount := Fraction(size[1])) > 0:
+    return Size(amount, bool(size[3]), bool(size[2]))
   hint = "; ps_cfr_spiel.river() and holdem() take commas and % too" if {",", "%"} & set(token) else ""
   raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}{hint}")
 
@@ -168,17 +172,16 @@ def num_moves(line: str) -> int:
   return sum(word not in ("|", "{}") for word in line.split())
 
 
-def betting_states(pot: int, stack: int, bets: Sequence[Street]) -> tuple[BettingState, ...]:
+def betting_states(pot: int, stack: int, bets: Sequence[Street], unit: int = 1) -> tuple[BettingState, ...]:
   """All lines of betting, depth first, children by ascending action.
 
-  On every street player 0 acts first. A player who faces a bet folds, calls or raises; else checks or
-  bets. A fold ends the game; a call or two checks end the street. Then a card comes, or after the last
-  street the showdown. Once all chips are in the pot cards come one after the other, and no player acts,
-  except on the first street, where players without chips check. The sizes of bets and raises follow
-  no-limit hold'em:
+  On every street player 0 acts first. A player who faces a bet folds, calls or raises; else checks or bets. A
+  fold ends the game; a call or two checks end the street. Then a card comes, or after the last street the
+  showdown. Once all chips are in the pot cards come one after the other, and no player acts, except on the
+  first street, where players without chips check. The sizes of bets and raises follow no-limit hold'em:
 
   - A size f calls first and then adds f times the pot after that call, rounded to whole
-    chips, half up. All-in adds everything that is left.
+    chips, half up. A multiple m of a bet b raises to m b. All-in adds everything that is left.
   - A bet adds at least one chip, a raise at least as much as the bet or raise before it on this
     street; only all-in may add less.
   - A size that comes to less than that or to more than the stack is left out; one that is capped comes to
@@ -188,11 +191,14 @@ def betting_states(pot: int, stack: int, bets: Sequence[Street]) -> tuple[Bettin
     pot: Chips in the pot, half from each player.
     stack: Chips that each player began the hand with, those in the pot included.
     bets: Bet sizes of each street and player, as `parse_bets` returns them.
+    unit: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5".
 
   Raises:
-    ValueError: `pot` is not positive and even, `stack` is less than half of it, or there are more
-      than `MAX_PUBLIC_STATES` public states.
+    ValueError: `unit` is less than 1, `pot` is not positive and even, `stack` is less than half of it, or
+      there are more than `MAX_PUBLIC_STATES` public states.
   """
+  if unit < 1:
+    raise ValueError(f"unit={unit}: must be at least 1, the chips in a unit of what is printed")
   if pot <= 0 or pot % 2:
     raise ValueError(f"pot={pot}: must be a positive even number, half of it from each player")
   if 2 * stack < pot:
@@ -214,16 +220,16 @@ def betting_states(pot: int, stack: int, bets: Sequence[Street]) -> tuple[Bettin
     if state.parent >= 0:
       states[state.parent].children[state.action] = index
     if state.player != TERMINAL:
-      pending.extend(reversed(list(_successors(state, index, stack, bets))))
+      pending.extend(reversed(list(_successors(state, index, stack, bets, unit))))
   return tuple(states)
 
 
 def _successors(
-  state: BettingState, index: int, stack: int, bets: Sequence[Street]
+  state: BettingState, index: int, stack: int, bets: Sequence[Street], unit: int
 ) -> Iterator[BettingState]:
   """Yields the public states after each action at `state`, which has index `index`."""
   if state.player == CHANCE:
-    yield _after_card(state, index, stack, len(bets))
+    yield _after_card(state, index, stack, len(bets), unit)
     return
   player, opponent = state.player, 1 - state.player
   mine, to_call = state.spent[player], state.spent[opponent]
@@ -240,28 +246,33 @@ def _successors(
     )
 
   if mine < to_call:
-    won = float(mine if player == 1 else -mine)  # by player 0
+    won = (mine if player == 1 else -mine) / unit  # by player 0
     yield after(FOLD, "Fold", "f", mine)._replace(player=TERMINAL, constant=won)
-    yield _closed(after(CALL, "Call", "c", to_call), len(bets))
+    yield _closed(after(CALL, "Call", "c", to_call), len(bets), unit)
     verb, code = "Raise to", "r"
   else:
     check = after(CALL, "Check", "x", to_call)
-    yield _closed(check, len(bets)) if player == 1 else check
+    yield _closed(check, len(bets), unit) if player == 1 else check
     verb, code = "Bet", "b"
   for action, chips in _raises(state, to_call, stack, bets[state.street][player]).items():
-    amount = chips - state.ante
+    amount = amount_text(chips - state.ante, unit)
     bet = after(action, f"{'All-in' if chips == stack else verb} {amount}", f"{code}{amount}", chips)
     yield bet._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
 
 
-def _closed(state: BettingState, streets: int) -> BettingState:
+def amount_text(chips: int, unit: int) -> str:
+  """Chips in units, as a decimal number: 150 of 100 as 1.5."""
+  return str(chips) if unit == 1 else f"{chips / unit:.10f}".rstrip("0").rstrip(".")
+
+
+def _closed(state: BettingState, streets: int, unit: int) -> BettingState:
   """The end of a street without a fold: a card comes, or the showdown."""
   if state.street < streets - 1:
     return state._replace(player=CHANCE)
-  return state._replace(player=TERMINAL, stake=float(state.spent[0]))
+  return state._replace(player=TERMINAL, stake=state.spent[0] / unit)
 
 
-def _after_card(state: BettingState, index: int, stack: int, streets: int) -> BettingState:
+def _after_card(state: BettingState, index: int, stack: int, streets: int, unit: int) -> BettingState:
   """The public state after a card: the next street begins, or all chips are in and it is over already."""
   spent = state.spent[0]
   begun = state._replace(
@@ -276,7 +287,7 @@ def _after_card(state: BettingState, index: int, stack: int, streets: int) -> Be
     min_raise=1,
     children={},
   )
-  return _closed(begun, streets) if spent == stack else begun
+  return _closed(begun, streets, unit) if spent == stack else begun
 
 
 def _raises(state: BettingState, to_call: int, stack: int, bets: Bets) -> dict[int, int]:
@@ -284,10 +295,12 @@ def _raises(state: BettingState, to_call: int, stack: int, bets: Bets) -> dict[i
   chips_of: dict[int, int] = {}
   for action, size in bets[min(state.num_bets, len(bets) - 1)].items():
     chips = stack
-    if isinstance(size.pots, Fraction):
-      pot_after_call = 2 * to_call
-      num, den = size.pots.as_integer_ratio()
-      chips = to_call + (2 * num * pot_after_call + den) // (2 * den)  # exact, half up
+    if isinstance(size.amount, Fraction):
+      base, of = (state.ante, to_call - state.ante) if size.times else (to_call, 2 * to_call)
+      if not of:  # no bet that a multiple could answer
+        continue
+      num, den = size.amount.as_integer_ratio()
+      chips = base + (2 * num * of + den) // (2 * den)  # exact, half up
     chips = min(chips, stack) if size.capped else chips
     legal = chips - to_call >= state.min_raise or chips == stack > to_call
     if legal and chips <= stack and chips not in chips_of.values():

@@ -3,36 +3,33 @@
 A card is an integer `4 * rank + suit` in 0..51, ranks and suits in the order of `RANKS` and
 `SUITS`, in small decks too. A hand is two different cards, kept and written with the higher one
 first ("AsKd"). Hands are listed by ascending cards, also where a range names them in another order.
-The notation of ranges and the ranking of hands come from eval7.
+The notation of ranges and the ranking of hands come from eval7, which takes long to import.
 """
 
+import functools
+import importlib
 import itertools
 import math
 import re
 import warnings
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-with warnings.catch_warnings():
-  # eval7 calls pyparsing by names that pyparsing 3.3 deprecates; users cannot change that.
-  warnings.simplefilter("ignore", DeprecationWarning)
-  import eval7
-  from eval7.rangestring import RangeStringError
-
-RANKS = "".join(eval7.ranks)
-SUITS = "".join(eval7.suits)
+RANKS = "23456789TJQKA"
+SUITS = "cdhs"
 BOARD_SIZE = 5  # when all public cards are out
 HAND_SIZE = 2
 MIN_WEIGHT, MAX_WEIGHT = 1e-9, 1e9  # keeps products of two weights far from under- and overflow
 
-_DECK = tuple(eval7.Deck().cards)  # in the order of our cards
+_NAMES = tuple(rank + suit for rank in RANKS for suit in SUITS)
 _CARD = f"[{RANKS}][{SUITS}]"
 _KIND = f"[{RANKS}]{{2}}[os]?"
 _HANDS = re.compile(rf"{_CARD}{_CARD}|{_KIND}|{_KIND}\+|{_KIND}-{_KIND}")
 
-WHOLE_DECK = tuple(range(len(_DECK)))
+WHOLE_DECK = tuple(range(len(_NAMES)))
 # int32[1326, 2], in the order in which hands are listed everywhere; `hand_numbers` is the inverse.
 ALL_HANDS = np.array([(high, low) for high in WHOLE_DECK for low in range(high)], np.int32)
 
@@ -58,9 +55,18 @@ class Range(NamedTuple):
     return Range(names, self.cards[mask], self.weights[mask])
 
 
+@functools.cache
+def eval7() -> ModuleType:
+  """The library of that name."""
+  with warnings.catch_warnings():
+    # It calls pyparsing by names that pyparsing 3.3 deprecates; users cannot change that.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    return importlib.import_module("eval7")
+
+
 def card_names(cards: Iterable[int]) -> str:
   """Cards as letters, "AsKd"."""
-  return "".join(str(_DECK[card]) for card in cards)
+  return "".join(_NAMES[card] for card in cards)
 
 
 def hand_numbers(hands: np.ndarray) -> np.ndarray:
@@ -74,13 +80,14 @@ def parse_cards(text: str) -> Board:
   names = [text[start : start + 2] for start in range(0, len(text), 2)]
   if not all(re.fullmatch(_CARD, name) for name in names):
     raise ValueError(f"{text!r}: not cards")
-  return tuple(_card(eval7.Card(name)) for name in names)
+  return tuple(map(_NAMES.index, names))
 
 
 def strength(board: Board, hands: Iterable[Iterable[int]]) -> np.ndarray:
   """int32[H]: the strength of hands on a board of five cards; the larger wins at showdown, equal ones tie."""
-  on_board = [_DECK[card] for card in board]
-  return np.array([eval7.evaluate([*on_board, *(_DECK[card] for card in hand)]) for hand in hands], np.int32)
+  deck = eval7().Deck().cards  # in the order of our cards
+  on_board = [deck[card] for card in board]
+  return np.array([eval7().evaluate([*on_board, *(deck[card] for card in hand)]) for hand in hands], np.int32)
 
 
 def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray:
@@ -143,19 +150,15 @@ def parse_board(
         f"board={text!r}: {name!r} is not a card; a card is a rank of {RANKS} followed by a suit of {SUITS}"
       )
   if len(names) not in sizes or len(set(names)) < len(names):
-    allowed = "a river board has 5" if tuple(sizes) == (BOARD_SIZE,) else f"a board has {_one_of(sizes)}"
+    *first, last = map(str, sizes)
+    allowed = f"a board has {', '.join(first)} or {last}" if first else f"a river board has {last}"
     raise ValueError(
       f"board={text!r}: {len(names)} cards, {len(set(names))} of them different; {allowed} different cards"
     )
-  board = tuple(_card(eval7.Card(name)) for name in names)
+  board = tuple(map(_NAMES.index, names))
   if not set(board) <= set(deck):
     raise ValueError(f"board={text!r}: not all in the deck, {card_names(deck)}")
   return board
-
-
-def _one_of(sizes: Collection[int]) -> str:
-  *first, last = map(str, sizes)
-  return f"{', '.join(first)} or {last}"
 
 
 def parse_ranges(
@@ -163,13 +166,11 @@ def parse_ranges(
 ) -> tuple[tuple[Range, Range], np.ndarray]:
   """Both players' ranges and bool[H0, H1], true where two hands share no card.
 
-  `text` is player 0's range, `;`, player 1's, each in the notation of `parse_range`; "uniform"
-  means all hands for both. Hands that cannot be dealt together with any hand of the other range
-  are left out.
+  `text` is player 0's range, `;`, player 1's, each in the notation of `parse_range`; "uniform" means all
+  hands for both. Hands that cannot be dealt together with any hand of the other range are left out.
 
   Raises:
-    ValueError: Not two ranges, one that `parse_range` rejects, or no two hands that can be dealt
-      together.
+    ValueError: Not two ranges, one that `parse_range` rejects, or no two hands that can be dealt together.
   """
   sides = (";" if text.strip() in ("", "uniform") else text).split(";")
   if len(sides) != 2:
@@ -178,7 +179,8 @@ def parse_ranges(
       "empty one means all hands"
     )
   first, second = (parse_range(side, board, deck) for side in sides)
-  disjoint = _disjoint(first, second)
+  bits = [(np.int64(1) << hands.cards.astype(np.int64)).sum(axis=1) for hands in (first, second)]
+  disjoint = (bits[0][:, None] & bits[1][None, :]) == 0
   if not disjoint.any():
     raise ValueError(
       f"ranges={text!r}: cannot both be dealt, every hand of player 0 shares a card with every hand "
@@ -208,7 +210,7 @@ def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK) -> 
     weights.update(dict.fromkeys(_expand(kind), _parse_weight(token, weight) if colon else 1.0))
   hands = sorted(hand for hand in weights if set(hand) <= set(deck).difference(board))
   if not hands:
-    where = "of the board" if len(deck) == len(_DECK) else "of the board or outside the deck"
+    where = "of the board" if len(deck) == len(_NAMES) else "of the board or outside the deck"
     raise ValueError(
       f"range {text!r}: empty on the board {card_names(board)}, each of its hands has a card {where}"
     )
@@ -227,9 +229,9 @@ def _expand(kind: str) -> list[tuple[int, int]]:
     try:
       with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pyparsing's, as at the import
-        hands = [sorted(map(_card, hand), reverse=True) for hand, _ in eval7.HandRange(kind).hands]
+        hands = [sorted(map(_card, hand), reverse=True) for hand, _ in eval7().HandRange(kind).hands]
       return [(high, low) for high, low in hands]
-    except RangeStringError as error:
+    except eval7().rangestring.RangeStringError as error:
       reason = str(error)
   hint = "; ps_cfr_spiel.river() and holdem() take commas too" if "," in kind else ""
   raise ValueError(
@@ -250,10 +252,6 @@ def _parse_weight(token: str, text: str) -> float:
   return weight
 
 
-def _card(card: eval7.Card) -> int:
+def _card(card: Any) -> int:
+  """The number of eval7's card."""
   return 4 * card.rank + card.suit
-
-
-def _disjoint(first: Range, second: Range) -> np.ndarray:
-  bits = [(np.int64(1) << hands.cards.astype(np.int64)).sum(axis=1) for hands in (first, second)]
-  return (bits[0][:, None] & bits[1][None, :]) == 0

@@ -13,7 +13,6 @@ import pyspiel
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.suits import Deck, card_sets
 
-TERMINAL, CHANCE = int(pyspiel.PlayerId.TERMINAL), int(pyspiel.PlayerId.CHANCE)
 PLAYERS = 2
 MAX_LINES = 100_000
 HOLES = (1, 2)  # cards of a hand

@@ -1,22 +1,30 @@
-"""Subgames of hold'em from what poker players write: commas in ranges, sizes in percent.
+"""Subgames of hold'em from what poker players write: stacks behind, commas in ranges, sizes in percent.
 
 OpenSpiel's game strings separate parameters by commas, so ranges and sizes have blanks there.
 """
 
+import itertools
+import os
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.poker.situations import whole
+from ps_cfr_spiel.poker.situations import MOST, range_text, whole
+
+LIBRATUS = {1: ("7s9h9cTc", 500), 2: ("Ts6hAh7c", 4780), 3: ("4s8hTc9h2s", 500), 4: ("JsKs5cQs7d", 3750)}
+MOST_DIGITS = 4  # after the point, of a pot or a stack
+Amount = int | float | str | Decimal
 
 
 def river(
   board: str = "9s7c5s4h3c",
-  pot: int = 200,
-  stack: int = 20000,
+  pot: Amount = 200,
+  stack: Amount = 19900,
   bets: str | Iterable[str] = "fcpa",
   ranges: str | tuple[str, str] = "uniform",
 ) -> pyspiel.Game:
@@ -24,12 +32,13 @@ def river(
 
   Args:
     board: five cards, "Ks7d2c5h9s" or "Ks, 7d, 2c, 5h, 9s".
-    pot: chips in the pot.
-    stack: chips that each player began the hand with, half of the pot included.
+    pot: in the pot, in chips, big blinds or money, with decimals, such as 5.5.
+    stack: behind, for each player; a game's own string counts half of the pot too. Bets are rounded to the
+      last decimal of both, or of half of the pot; "6.00" makes them finer than 6.
     bets: sizes of the pot, "50%, 100%, a" or "0.5 1 a" ("a" is all-in, "50%a" all-in where the stack is less
-      than that, "x" no bet), with ";" between those of the first, the second and all later bets, or such a
-      text for each of these. In one text "|" separates the sizes of player 0 (out of position) from those of
-      player 1, "50%, a; a | 33%".
+      than that, "2.5x" a raise to 2.5 times the bet, "x" no bet), with ";" between those of the first, the
+      second and all later bets, or such a text for each of these. In one text "|" separates the sizes of
+      player 0 (out of position) from those of player 1, "50%, a; a | 33%".
     ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"; ""
       means all hands.
 
@@ -44,34 +53,67 @@ def river(
 
 def holdem(
   board: str = "9s7c5s4h",
-  pot: int = 200,
-  stack: int = 20000,
+  pot: Amount = 200,
+  stack: Amount = 19900,
   bets: str | Iterable[str] = "fcpa",
   ranges: str | tuple[str, str] = "uniform",
 ) -> pyspiel.Game:
   """The `holdem_subgame` of a spot, from a flop or a turn on; of five cards the `river_subgame`.
 
-  Args:
-    board: three, four or five cards.
-    pot: chips in the pot.
-    stack: as for `river`.
-    bets: as for `river`; in one text "/" separates the sizes of one street from those of the next, and the
-      last ones count for all later streets, "33%, 75% / 66%, a".
-    ranges: as for `river`.
-
-  Returns:
-    The game; its string has blanks in place of commas.
-
-  Raises:
-    ValueError: as for `river`.
+  Arguments, result and errors are those of `river`, but for three, four or five cards, and "/" in the bets:
+  it separates the sizes of one street from those of the next, and the last ones count for all later streets,
+  "33%, 75% / 66%, a".
   """
   letters = _blanks(str(board)).replace(" ", "")
   is_river = len(letters) == 2 * cards.BOARD_SIZE
   return _load("river_subgame" if is_river else "holdem_subgame", board, pot, stack, bets, ranges)
 
 
+def libratus(
+  number: int, file: str | os.PathLike, bets: str | Iterable[str] = "50%, 100%, a"
+) -> pyspiel.Game:
+  """A subgame of Libratus's match, the usual spots for comparing regret rules (Brown and Sandholm 2019).
+
+  Numbers 1 and 2 begin on the turn with pots of 500 and 4,780 chips, 3 and 4 on the river with 500 and 3,750;
+  each player began the hand with 20,000.
+
+  Args:
+    number: 1 to 4.
+    file: its ranges, such as `subgame3.txt` from `open_spiel/games/universal_poker/endgames` of OpenSpiel's
+      repository (its wheels leave them out): weights of player 0's 1,326 hands, then of player 1's, in the
+      order 2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc.
+    bets: sizes as for `holdem`; the files say none, so the default is this project's.
+
+  Raises:
+    ValueError: there is no such subgame, or the file does not hold 2,652 weights.
+    OSError: the file cannot be read.
+  """
+  if number not in LIBRATUS:
+    raise ValueError(f"Subgames of Libratus are {', '.join(map(str, LIBRATUS))}, got {number!r}.")
+  board, pot = LIBRATUS[number]
+  with open(file) as text:
+    words = text.read().split()
+  try:
+    weights = np.array(words, float).reshape(2, len(cards.ALL_HANDS))
+  except ValueError:
+    weights = np.full(2, np.nan)
+  if not ((weights >= 0) & np.isfinite(weights)).all():
+    raise ValueError(
+      f"{os.fspath(file)} must hold {2 * len(cards.ALL_HANDS):,} weights, got {len(words):,} words; give one "
+      "of OpenSpiel's files, subgame1.txt to subgame4.txt."
+    )
+  # OpenSpiel lists hands by ascending cards, too, but suits in the order "shdc", ours reversed.
+  hands = np.array(list(itertools.combinations(cards.WHOLE_DECK, cards.HAND_SIZE)))
+  hands += len(cards.SUITS) - 1 - 2 * (hands % len(cards.SUITS))
+  ranges = np.zeros_like(weights)
+  ranges[:, cards.hand_numbers(-np.sort(-hands))] = weights
+  ranges[:, np.isin(cards.ALL_HANDS, cards.parse_cards(board)).any(1)] = 0
+  ranges[ranges < cards.MIN_WEIGHT * ranges.max(1, keepdims=True)] = 0
+  return holdem(board, pot, 20000 - pot // 2, bets, (range_text(ranges[0]), range_text(ranges[1])))
+
+
 def _load(
-  name: str, board: str, pot: int, stack: int, bets: str | Iterable[str], ranges: str | tuple[str, str]
+  name: str, board: str, pot: Amount, stack: Amount, bets: str | Iterable[str], ranges: str | tuple[str, str]
 ) -> pyspiel.Game:
   """The game of this name; see `river`."""
   if not isinstance(board, str):
@@ -82,11 +124,41 @@ def _load(
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
   texts = {"board": board, "bets": ";".join(sizes), "ranges": ";".join(map(_blanks, both))}
-  parameters = {**plain(texts), "pot": whole("pot", pot), "stack": whole("stack", stack)}
+  parameters = {**plain(texts), **_chips(pot, stack)}
   try:
     return pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:
     raise ValueError(str(error)) from error
+
+
+def _chips(pot: Any, stack: Any) -> dict[str, int]:
+  """The parameters of a subgame by a pot and a stack behind, both as people write them."""
+  amounts = [_decimal("pot", pot), _decimal("stack", stack)]
+  digits = max(0, *(-int(x.as_tuple().exponent) for x in (*amounts, (amounts[0] / 2).normalize())))
+  unit = 10**digits
+  chips, behind = (int(x * unit) for x in amounts)
+  return {
+    "pot": whole("pot", chips),
+    "stack": whole("stack", behind + chips // 2),
+    **({"unit": unit} if digits else {}),
+  }
+
+
+def _decimal(name: str, value: Any) -> Decimal:
+  """An amount as written; ValueError unless it is a number from 0 with at most `MOST_DIGITS` decimals."""
+  number = isinstance(value, int | float | str | Decimal | np.number) and not isinstance(value, bool)
+  if isinstance(value, float | np.floating) and float(value).is_integer():
+    value = int(value)
+  try:
+    amount = Decimal(str(value)) if number else Decimal("nan")
+  except InvalidOperation:
+    amount = Decimal("nan")
+  decimals = -int(amount.as_tuple().exponent) if amount.is_finite() else 0
+  if not (amount.is_finite() and 0 <= amount <= MOST and decimals <= MOST_DIGITS):
+    raise ValueError(
+      f"{name}={value!r}: must be a number from 0 to {MOST} with at most {MOST_DIGITS} decimals, such as 5.5"
+    )
+  return amount
 
 
 def _texts(name: str, given: Any) -> list[str]:

@@ -69,6 +69,22 @@ def strengths(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
   return best.astype(np.int32)
 
 
+def orders(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
+  """int[..., H]: 0 high card, 1 pair, ..., 4 straight, 5 flush, 6 full house, 7 four, 8 straight flush.
+
+  Arguments as for `strengths`, but a board may have three to five cards.
+  """
+  return strengths(boards, hands) >> 2 * _ROOM
+
+
+def completing_ranks(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
+  """int[H]: the number of ranks whose cards would complete a straight that a hand, [H, 2], has a part in."""
+  shared = np.bitwise_or.reduce([_mask(board, suit) for suit in range(len(SUITS))])
+  own = np.bitwise_or.reduce([_mask(hands, suit) for suit in range(len(SUITS))])
+  more = 1 << np.arange(len(RANKS))
+  return (_STRAIGHT[shared | own[:, None] | more] > _STRAIGHT[shared | more]).sum(1)
+
+
 def _mask(cards: np.ndarray, suit: int) -> np.ndarray:
   """Ranks of the cards of a suit: int[..., n] to int[...]."""
   rank, of = np.divmod(cards, len(SUITS))

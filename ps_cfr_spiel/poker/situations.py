@@ -146,8 +146,10 @@ _HOLDS = (cards.ALL_HANDS[:, :, None] == np.array(cards.WHOLE_DECK)).any(1).asty
 
 
 def of_game(game: pyspiel.Game) -> Situation:
-  """The situation of a `river_subgame`."""
+  """The situation of a `river_subgame`; ValueError for one with a unit of several chips."""
   parameters = game.get_parameters()
+  if parameters["unit"] != 1:
+    raise ValueError(f"unit={parameters['unit']}: rivers in bulk count whole chips; multiply pot and stack")
   return situation(**{name: parameters[name] for name in FIELDS})
 
 
@@ -310,7 +312,7 @@ class RandomRivers(Sequence):
 
 
 def from_words(given: Mapping[str, Any]) -> Situation:
-  """A situation from a table's row or a JSON object, whose numbers may be texts.
+  """A situation from a table's row or a JSON object, whose numbers may be texts, and whose stack is behind.
 
   Raises:
     ValueError: A field is unknown or missing, or not as it should be.
@@ -324,4 +326,6 @@ def from_words(given: Mapping[str, Any]) -> Situation:
     if isinstance(text := fields.get(name), str):
       with contextlib.suppress(ValueError):  # `situation` refuses other texts
         fields[name] = int(text)
+  if "stack" in fields:
+    fields["stack"] = whole("stack", fields["stack"]) + whole("pot", fields.get("pot", 200)) // 2
   return situation(**fields)

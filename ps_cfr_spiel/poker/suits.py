@@ -170,21 +170,21 @@ def count_classes(deck: Deck, groups: Sequence[int]) -> int:
   Burnside's lemma: the mean over all renamings of the number of deals that each does not change. These
   are the deals in which all cards of a rank whose suits change places are in one group or out.
   """
+
+  def later(ways: np.ndarray, axis: int, by: int) -> np.ndarray:
+    """The table moved on along an axis, zeros coming in."""
+    padding = [(by * (k == axis), 0) for k in range(ways.ndim)]
+    return np.pad(ways, padding)[tuple(slice(0, n) for n in ways.shape)]
+
   total = 0
   for order in itertools.permutations(range(deck.suits)):
     ways = np.zeros([size + 1 for size in groups], int)
     ways[(0,) * len(groups)] = 1
     for length in _cycles(order):
       for _ in range(deck.ranks):
-        ways = ways + sum(_later(ways, group, length) for group in range(len(groups)))
+        ways = ways + sum(later(ways, group, length) for group in range(len(groups)))
     total += ways[tuple(groups)]
   return int(total) // math.factorial(deck.suits)
-
-
-def _later(ways: np.ndarray, axis: int, by: int) -> np.ndarray:
-  """The table moved on along an axis, zeros coming in."""
-  padding = [(by, 0) if k == axis else (0, 0) for k in range(ways.ndim)]
-  return np.pad(ways, padding)[tuple(slice(0, n) for n in ways.shape)]
 
 
 def _cycles(order: Sequence[int]) -> list[int]:

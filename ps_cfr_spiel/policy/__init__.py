@@ -14,8 +14,8 @@ from ps_cfr_spiel.policy.action_translation import (
   bet_sizes,
   translate,
 )
-from ps_cfr_spiel.policy.convert import strategies_of
-from ps_cfr_spiel.policy.naming import action_name, action_names, line_to, make_state, move_name
+from ps_cfr_spiel.policy.convert import check_policy_of, strategies_of
+from ps_cfr_spiel.policy.naming import action_name, action_names, line_to, make_state, move_name, state_after
 from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, lines_states
 from ps_cfr_spiel.policy.paths import find_public_state, play_moves
@@ -29,7 +29,7 @@ from ps_cfr_spiel.policy.post_processing import (
   thresholding,
 )
 from ps_cfr_spiel.policy.reach import Reach, choice_probabilities, reaches
-from ps_cfr_spiel.policy.read_locks import locks_from_file, read_locks
+from ps_cfr_spiel.policy.read_locks import ALL, locks_from_file, read_locks
 from ps_cfr_spiel.policy.rows import write_rows
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
 from ps_cfr_spiel.policy.worth import Worth, Worths

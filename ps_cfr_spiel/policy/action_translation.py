@@ -58,18 +58,9 @@ MAPPINGS: dict[str, Split] = {
 
 
 def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmonic) -> np.ndarray:
-  """The probabilities with which a size is understood as each of some others.
+  """The probabilities, float64[N], with which a size is understood as each of N different ones, all in pots.
 
-  Args:
-    size: in pots.
-    sizes: at least one, in any order, all different. Sizes outside their range count as the nearest.
-    mapping: (size, the next size below, the next above) -> probability of the one below.
-
-  Returns:
-    float64[N].
-
-  Raises:
-    ValueError: the mapping gives no probability.
+  `mapping` has the probability of the next size below; a size beyond all counts as the nearest.
   """
   ascending = np.argsort(sizes)
   result = np.zeros(len(sizes))
@@ -88,11 +79,7 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 
 
 def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
-  """The size of each legal action but a fold, from the state's own method of this name.
-
-  Raises:
-    ValueError: the game has no such method.
-  """
+  """The size of each legal action but a fold, from the state's own method of this name, or ValueError."""
   if not hasattr(state, "bet_sizes"):
     raise ValueError(
       f"{state.get_game().get_type().short_name} has no sizes of bets: its states have no method bet_sizes; "

@@ -1,5 +1,6 @@
 """The conversion of any OpenSpiel policy to strategies of a public tree."""
 
+import contextlib
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -7,25 +8,19 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.policy.naming import make_state
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, are_strangers
-from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+from ps_cfr_spiel.tree import Decision, Labels, PublicTree, information_state_string
 
 
 def strategies_of(
   tree: PublicTree, game: pyspiel.Game, policy: Any, decisions: Collection[Decision] | None = None
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-  """Any OpenSpiel policy as strategies of the tree.
+  """Any OpenSpiel policy as strategies of the tree: for each player float64 [A, rows, H] for each block.
 
-  Args:
-    tree: the compiled game.
-    game: the game, to make states for policies that need them.
-    policy: a `TreePolicy`, `pyspiel.Policy`, Python `TabularPolicy` or any Python `Policy`.
-    decisions: the rows to ask the policy for; all by default.
-
-  Returns:
-    For each player float64 [A, rows, H] for each block, zeros in the other rows.
+  Only these decisions are asked for, all by default; other rows are zero.
 
   Raises:
     ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
@@ -101,11 +96,15 @@ def check_policy_of(game: Any, policy: Any) -> None:
 def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
   """A function (row, type, infostate string) -> {action: probability}, by the policy's kind."""
   if isinstance(policy, pyspiel.Policy):
+    strings = labels.infostate is information_state_string
 
     def by_string(decision, h, name):
-      try:
-        found = dict(policy.action_probabilities(name))
-      except RuntimeError:  # some of OpenSpiel's policies know states only
+      found = None
+      if strings:
+        # Some of OpenSpiel's policies know states only.
+        with contextlib.suppress(RuntimeError), quiet_stderr():
+          found = dict(policy.action_probabilities(name))
+      if found is None:
         found = dict(policy.action_probabilities(make_state(labels, game, decision, h)))
       if not found:
         raise ValueError(f"The policy has no entry for information state {name!r}.")

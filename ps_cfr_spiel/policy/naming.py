@@ -1,16 +1,23 @@
 """The names of actions and public states, in the game's own words; and states for asking it."""
 
+from collections.abc import Iterable
+
 import pyspiel
 
 from ps_cfr_spiel.tree import Decision, Labels
 
 
-def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
-  """A state where the player of `decision` has the given type."""
+def state_after(game: pyspiel.Game, history: Iterable[int]) -> pyspiel.State:
+  """The state after some actions from the start."""
   state = game.new_initial_state()
-  for action in labels.path(decision, type_index):
+  for action in history:
     state.apply_action(action)
   return state
+
+
+def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_index: int) -> pyspiel.State:
+  """A state where the player of `decision` has the given type."""
+  return state_after(game, labels.source.path(decision, type_index))
 
 
 def move_name(state: pyspiel.State, action: int) -> str:
@@ -40,10 +47,7 @@ def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
     return "root"
   if state.action < 0:
     return "..."
-  above = game.new_initial_state()
-  for action in labels.history(state.parent):
-    above.apply_action(action)
-  return move_name(above, state.action)
+  return move_name(state_after(game, labels.source.history(state.parent)), state.action)
 
 
 def line_to(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:

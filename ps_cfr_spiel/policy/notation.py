@@ -15,17 +15,7 @@ def grouped(name: str) -> str:
 
 
 def find_one_action(text: str, names: Sequence[str], ids: Sequence[int], history: Sequence[str] = ()) -> int:
-  """The action meant by a name, abbreviation or number: its index.
-
-  Args:
-    text: as typed.
-    names: of the legal actions.
-    ids: their OpenSpiel numbers.
-    history: the moves so far, for messages.
-
-  Raises:
-    ValueError: no action fits, several do, or the text has more than one.
-  """
+  """The index of the action meant by a text, which must be one action; as `find_action`."""
   words = split_words(text)
   choice, used = find_action(words, names, ids, history)
   if used < len(words):
@@ -49,19 +39,9 @@ def letters(actions: Sequence[str]) -> tuple[str, ...]:
 def find_action(
   words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
 ) -> tuple[int, int]:
-  """Read one action off the front of some words.
+  """Read one action, by its name, an abbreviation or its number in `ids`, off the front of some words.
 
-  Args:
-    words: of `split_words`.
-    names: of the legal actions.
-    ids: their OpenSpiel numbers.
-    history: the moves so far, for messages.
-
-  Returns:
-    The index in `names`, and the number of its words.
-
-  Raises:
-    ValueError: no action fits, or several do.
+  Returns its index in `names` and the number of its words; ValueError if no action fits, or several do.
   """
 
   def unknown(text: str) -> ValueError:
@@ -74,8 +54,8 @@ def find_action(
     found = [k for k, name in enumerate(names) if split_words(name.lower()) == text]
     if found:
       return found[0], used
-  amounts = [re.fullmatch(r"(?:bet|raise to|all-in) (\d+)", name.lower()) for name in names]
-  said = re.match(r"(?:bet|raise(?: to)?) (\d+)(?!\S)", " ".join(words).lower())
+  amounts = [re.fullmatch(r"(?:bet|raise to|all-in) ([\d.]+)", name.lower()) for name in names]
+  said = re.match(r"(?:bet|raise(?: to)?) ([\d.]+)(?!\S)", " ".join(words).lower())
   if said and any(amounts):  # "raise 800" for Raise to 800; but "bet 1" is not "bet" (200) and "1" (call)
     found = [k for k, amount in enumerate(amounts) if amount and amount[1] == said[1]]
     if not found:

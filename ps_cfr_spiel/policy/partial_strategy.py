@@ -48,17 +48,7 @@ class PartialStrategy(NamedTuple):
 def partial_strategy(
   game: pyspiel.Game, labels: Labels, lines: Sequence[str], table: Callable[[Decision], np.ndarray]
 ) -> PartialStrategy:
-  """The strategy on the way to some lines and at them.
-
-  Args:
-    game: the game.
-    labels: of its tree.
-    lines: see `TreePolicy.save`.
-    table: the strategy of a row, [A, H].
-
-  Raises:
-    ValueError: a line does not exist, or the list is empty.
-  """
+  """The strategy on the way to some lines and at them, from that of each row, [A, H]."""
   states = labels.public_states
   numbers = [s for s in lines_states(game, labels, lines) if states[s].decisions]
   flat = [table(labels.decisions[n]).ravel() for s in numbers for n in states[s].decisions]
@@ -66,7 +56,7 @@ def partial_strategy(
 
 
 def lines_states(game: pyspiel.Game, labels: Labels, lines: Sequence[str]) -> list[int]:
-  """The public states on the way to some lines and at them, ascending; see `partial_strategy`."""
+  """The public states on the way to some lines and at them, ascending, as for `TreePolicy.save`."""
   if isinstance(lines, str) or not lines:
     raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
   states, found = labels.public_states, set()

@@ -25,11 +25,8 @@ Classes = Callable[[pyspiel.State, int], Hashable]  # (a state, a legal action) 
 def round_off(probabilities: np.ndarray, least: float) -> np.ndarray:
   """Set probabilities below `least` to zero, and scale the others to the same sum.
 
-  The largest ones always stay; with `least=1` only they do, with equal shares: purification.
-
-  Args:
-    probabilities: [N, ...], each column not all zero.
-    least: minimum probability, as a share of the column's sum.
+  The columns of [N, ...] are not all zero, and `least` is a share of their sums. The largest always stay;
+  with `least=1` only they do, with equal shares: purification.
   """
   total = probabilities.sum(0)
   largest = probabilities.max(0)
@@ -46,10 +43,8 @@ def betting_class(state: pyspiel.State, action: int) -> str:
     ValueError: the game's name of the action is unknown.
   """
   name = state.action_to_string(state.current_player(), action)
-  words = {
-    "fold": "fold", "call": "call", "check": "call", "bet": "bet", "raise": "bet", "allin": "bet",
-    "halfpot": "bet",
-  }  # fmt: skip
+  words = {"fold": "fold", **dict.fromkeys(("call", "check"), "call")}
+  words |= dict.fromkeys(("bet", "raise", "allin", "halfpot"), "bet")
   # universal_poker writes "player=0 move=Bet"; river_subgame "All-in 900".
   match = re.match(r"[a-z]+", name.lower().rpartition("move=")[2].replace("-", ""))
   if not match or match[0] not in words:
@@ -91,12 +86,7 @@ class PostProcessing:
       raise ValueError(f"classes must be a function of a state and an action, got {self.classes!r}.")
 
   def __call__(self, probabilities: np.ndarray, classes: Sequence[Hashable]) -> np.ndarray:
-    """Round a strategy at one or more infostates with the same actions.
-
-    Args:
-      probabilities: [A, ...], summing to one over A.
-      classes: of each action.
-    """
+    """Round a strategy [A, ...] at one or more infostates with the same actions, of these classes."""
     kinds = list(dict.fromkeys(classes))
     members = [np.flatnonzero([kind == own for own in classes]) for kind in kinds]
     mass = np.stack([probabilities[actions].sum(0) for actions in members])  # [K, ...]
@@ -144,11 +134,7 @@ NAMES = {"threshold": thresholding, "purify": purification, "cautious": cautious
 
 
 def parse_post_processing(text: str) -> PostProcessing:
-  """Read "purify", "threshold", "threshold=0.1", "cautious" or "cautious=0.3".
-
-  Raises:
-    ValueError: it is another text.
-  """
+  """Read "purify", "threshold", "threshold=0.1", "cautious" or "cautious=0.3"; ValueError for others."""
   name, equals, number = text.strip().partition("=")
   try:
     return NAMES[name](*([float(number)] if equals else []))

@@ -17,8 +17,8 @@ class Reach(NamedTuple):
 
   Attributes:
     own: float64[H], product of the acting player's own probabilities.
-    others: float64[H], probability that chance and the opponent play to it; `own * others` is the probability
-      of the infostate.
+    others: float64[H], probability that chance and the opponents play to it; `own * others` is the
+      probability of the infostate.
     dealt: float64[H], the same for chance alone, in games that deal types; elsewhere `others`.
     equity: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's
       range here, ties counted half; nan for an empty range. None without showdowns.
@@ -74,7 +74,7 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
 def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:
   """float64[N]: the player's probability of the action that leads to each history; 1 after chance's."""
   probability = np.ones(len(histories.parent))
-  for player in (0, 1):
+  for player in histories.players:
     tables = np.zeros((len(histories.names[player]), max(map(len, histories.legal_sets))))
     for decision in labels.decisions:
       if decision.player == player:
@@ -91,18 +91,18 @@ def choice_probabilities(labels: Labels, histories: Histories, strategies: Strat
 def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
   """The reach in a walked game: down its histories, then summed over those of each infostate."""
   histories, probability = source.histories, choice_probabilities(labels, source.histories, strategies)
-  own = np.ones((2, len(histories.parent)))
+  own = np.ones((len(histories.players), len(histories.parent)))
   for here in layers(histories.depth)[1:]:
     above = histories.parent[here]
-    for player in (0, 1):
+    for player in histories.players:
       mine = histories.player[above] == player
       own[player][here] = own[player][above] * np.where(mine, probability[here], 1.0)
   has_types = max(map(len, labels.types)) > 1
   totals = []
-  for player in (0, 1):
+  for player in histories.players:
     acts = np.flatnonzero(histories.player == player)
     number, size = histories.infostate[player][acts], len(histories.names[player])
-    others = np.bincount(number, (histories.chance * own[1 - player])[acts], size)
+    others = np.bincount(number, (histories.chance * np.delete(own, player, 0).prod(0))[acts], size)
     dealt = np.bincount(number, histories.chance[acts], size) if has_types else others
     totals.append((others, dealt))
   found = []

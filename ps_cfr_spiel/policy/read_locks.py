@@ -1,11 +1,12 @@
 """Locks, from the notation of users to the rows of a tree: fixed strategies after chosen lines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy.convert import row_strategies
 from ps_cfr_spiel.policy.naming import action_names, line_to
 from ps_cfr_spiel.policy.notation import find_one_action
@@ -13,6 +14,8 @@ from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
 from ps_cfr_spiel.policy.paths import find_public_state
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PublicTree
+
+ALL = "*"  # all hands that a lock does not name
 
 
 def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> PartialStrategy:
@@ -23,7 +26,8 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
     game: the game.
     locks: for each line of public moves, written as for `views.spot`, the strategy of the player who acts
       after it: an OpenSpiel policy, or the probabilities of actions, by name or number, for every infostate
-      there; actions that are not named have probability zero.
+      there; actions that are not named have probability zero. Or a mapping of hands ("AKs, QQ+"; in other
+      games names of types) to such strategies, with "*" for all other hands; later hands replace earlier.
 
   Raises:
     ValueError: a line does not exist or no player acts after it, two are the same, or probabilities are
@@ -55,10 +59,34 @@ def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tup
   if not decisions:
     raise ValueError(f"no player acts after it in {labels.game}; choose a line where one does.")
   types = tree.players[decisions[0].player].types
-  if not isinstance(how, Mapping):
-    return state, [row_strategies(labels, game, how, d, types) for d in decisions]
   history = line_to(game, labels, state)
-  return state, [_by_actions(game, tree, d, how, types, history) for d in decisions]
+
+  def strategy(decision: Decision, given: Any) -> np.ndarray:
+    if not isinstance(given, Mapping):
+      return row_strategies(labels, game, given, decision, types)
+    if ALL not in given:
+      return _by_actions(game, tree, decision, given, types, history)
+    found = strategy(decision, given[ALL])
+    for hands, own in given.items():
+      if hands != ALL:
+        held = _held(labels.types[decision.player], str(hands))
+        found[:, : len(held)][:, held] = strategy(decision, own)[:, : len(held)][:, held]
+    return found
+
+  if isinstance(how, Mapping) and ALL not in how and any(isinstance(own, Mapping) for own in how.values()):
+    raise ValueError(f"a lock of single hands must say what all others do; add {ALL!r}.")
+  return state, [strategy(d, how) for d in decisions]
+
+
+def _held(names: Sequence[str], hands: str) -> np.ndarray:
+  """bool[H]: the types that a text names, each by its own name or, in hold'em, in the notation of ranges."""
+  wanted: set[str] = set()
+  for word in hands.replace(",", " ").split():
+    wanted |= {word} if word in names else set(cards.parse_range(word, ()).names)
+  held = np.isin(np.array(names), list(wanted))
+  if not held.any():
+    raise ValueError(f"the player never holds {hands!r}; name hands of the range, such as {names[0]!r}.")
+  return held
 
 
 def locks_from_file(file: Stored) -> PartialStrategy:

@@ -4,58 +4,26 @@ import csv
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyspiel
-
 from ps_cfr_spiel.policy.naming import action_names, line_to
-from ps_cfr_spiel.policy.reach import Reach
-from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.storage import replacing
-from ps_cfr_spiel.tree import Decision, Labels
 
 COLUMNS: tuple[str, ...] = (
-  "player",
-  "public_state",
-  "line",
-  "type",
-  "infostate",
-  "action",
-  "action_name",
-  "probability",
-  "value",
-  "best_response_value",
-  "reach",
-  "others_reach",
-  "equity",
+  *("player", "public_state", "line", "type", "infostate", "action", "action_name", "probability"),
+  *("value", "best_response_value", "ev", "reach", "others_reach", "equity"),
 )
 SEPARATOR = ", "  # between the moves of a line
 
 Row = dict[str, Any]
 
 
-def rows(
-  game: pyspiel.Game,
-  labels: Labels,
-  table: Callable[[Decision], np.ndarray],
-  reach: Callable[[Decision], Reach],
-  worths: Worths,
-  public_states: Collection[int] | None = None,
-) -> Iterator[Row]:
-  """A dictionary with the keys `COLUMNS` for every action of every infostate; see `TreePolicy.to_rows`.
-
-  Args:
-    game: the game, to name actions.
-    labels: of its tree.
-    table: the strategy of a row, [A, H].
-    reach: the reach of a row.
-    worths: the values of a row's actions.
-    public_states: include only these.
-  """
+def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[Row]:
+  """A dictionary with the keys `COLUMNS` for every action of every infostate; see `TreePolicy.to_rows`."""
+  game, labels = policy.game, policy.labels
   lines: dict[int, str] = {}
   for decision in progress_bar(None, iterable=labels.decisions, desc="Rows", unit=" decisions"):
     number = decision.public_state
@@ -69,12 +37,14 @@ def rows(
     place = (decision.player, number, lines[number]) if number >= 0 else (decision.player, None, None)
     actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
     types = labels.types[decision.player]
-    strategy, worth, often = table(decision), worths.at(decision), reach(decision)
+    strategy, worth, often = policy.table(decision), policy.worths.at(decision), policy.reach(decision)
+    spent = labels.source.spent(number, decision.player)
     for h in alive:
       infostate, type_ = decision.infostates[h], types[h] or None
       equity = None if often.equity is None else _number(often.equity[h])
       for a, action in enumerate(actions):
         values = float(strategy[a, h]), _number(worth.value[a, h]), _number(worth.best[a, h])
+        values += (_number(worth.value[a, h] + spent),)
         ends = float(often.own[h]), float(often.others[h]), equity
         yield dict(zip(COLUMNS, (*place, type_, infostate, *action, *values, *ends), strict=True))
 

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import build_tree, load_game
+from ps_cfr_spiel.histories import sequential_state
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
 from ps_cfr_spiel.policy.reach import Reach, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
@@ -43,7 +44,7 @@ class TreePolicy(openspiel_policy.Policy):
     Raises:
       ValueError: a probability is negative or not finite, or all probabilities of an infostate are zero.
     """
-    super().__init__(game, [0, 1])
+    super().__init__(game, list(range(game.num_players())))
     self.labels = labels
     self.strategies = tuple(
       tuple(_normalised(block, _block_name(i, k)) for k, block in enumerate(blocks))
@@ -65,7 +66,8 @@ class TreePolicy(openspiel_policy.Policy):
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state; see `probabilities_at`."""
-    return probabilities_at(state, player_id, self.game, self.at)
+    name = self.labels.infostate
+    return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
     """Probability of every legal action at an information state string; ValueError for an unknown string."""
@@ -92,8 +94,8 @@ class TreePolicy(openspiel_policy.Policy):
     no infostates there; the table then plays uniformly at unknown infostates.
 
     Raises:
-      ValueError: two infostates have one string (phantom_ttt's players share theirs), and the table has no
-        other key.
+      ValueError: two infostates have one string (phantom_ttt's players share theirs, other games' strings
+        forget), and the table has no other key.
     """
     self._check_names()
     kind = pyspiel.PartialTabularPolicy if self.labels.source.pruned else pyspiel.TabularPolicy
@@ -102,13 +104,17 @@ class TreePolicy(openspiel_policy.Policy):
     )
 
   def _check_names(self) -> None:
-    """ValueError if a name belongs to two infostates."""
+    """ValueError if a name belongs to two infostates, or is none of the game's strings."""
+    if "infostates" in self.labels.remarks:
+      raise ValueError(
+        f"{self.labels.game}: its strings, a table's only keys, forget the past; use the lazy policy."
+      )
     seen: set[str] = set()
     for _, _, name in self.labels.infostates():
       if name in seen:
         raise ValueError(
-          f"{self.labels.game}: both players have infostates called {name!r}, and a table has no other key; "
-          f"use the lazy policy."
+          f"{self.labels.game}: several players have infostates called {name!r}, and a table has no other "
+          f"key; use the lazy policy."
         )
       seen.add(name)
 
@@ -154,6 +160,8 @@ class TreePolicy(openspiel_policy.Policy):
         value: expected utility to the player (poker's EV) if it is played here and both players then follow
           the policy, given that chance and the opponent come here; None if they never do.
         best_response_value: the same if the player continues by a best response.
+        ev: in hold'em `value` counted from now, without the chips put in before: folding is worth 0; in other
+          games `value`.
         reach: product of the player's own probabilities on the way.
         others_reach: probability that chance and the opponent come here; `reach * others_reach` is the
           probability of the infostate.
@@ -165,26 +173,20 @@ class TreePolicy(openspiel_policy.Policy):
     Raises:
       ValueError: all are requested, and they are too many for a list.
     """
-    if public_states is None and self._cells > MOST_ROWS:
+    cells = sum(block.size for blocks in self.strategies for block in blocks)
+    if public_states is None and cells > MOST_ROWS:
       raise ValueError(
-        f"{self.labels.game} has {self._cells:,} actions of infostates, more than the {MOST_ROWS:,} that fit "
+        f"{self.labels.game} has {cells:,} actions of infostates, more than the {MOST_ROWS:,} that fit "
         f"into a list; name public states, or write a file with to_csv (show --csv)."
       )
-    return list(self._rows(public_states))
-
-  def _rows(self, public_states: Collection[int] | None) -> Iterator[dict[str, Any]]:
-    return rows(self.game, self.labels, self.table, self.reach, self.worths, public_states)
-
-  @property
-  def _cells(self) -> int:
-    return sum(block.size for blocks in self.strategies for block in blocks)
+    return list(rows(self, public_states))
 
   def to_csv(self, path: str | os.PathLike, public_states: Collection[int] | None = None) -> int:
     """Write `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot.
 
     Rows are written one by one, in little memory; returns their number.
     """
-    return write_rows(path, self._rows(public_states))
+    return write_rows(path, rows(self, public_states))
 
   def save(self, path: str | os.PathLike, lines: Sequence[str] | None = None) -> None:
     """Save the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
@@ -217,7 +219,7 @@ class TreePolicy(openspiel_policy.Policy):
     """
     header = file.header
     if header["kind"] != "policy":
-      raise ValueError(f"{file.path} holds {header['kind']}, not a policy or a run.")
+      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run.")
     options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
     options["limit"] = min(options.get("limit", limit), limit)
     game = game_of(file)
@@ -232,10 +234,8 @@ class TreePolicy(openspiel_policy.Policy):
       for k, shape in enumerate(player.block_shapes)
     }
     arrays = file.arrays(shapes)
-    strategies = [
-      [arrays[_block_name(i, k)] for k in range(len(player.block_shapes))]
-      for i, player in enumerate(tree.players)
-    ]
+    blocks = [range(len(player.block_shapes)) for player in tree.players]
+    strategies = [[arrays[_block_name(i, k)] for k in own] for i, own in enumerate(blocks)]
     try:
       return cls(game, tree.names, strategies, info)
     except ValueError as error:
@@ -254,27 +254,23 @@ def probabilities_at(
   state: pyspiel.State,
   player_id: int | None,
   game: pyspiel.Game,
-  at: Callable[[int, str], dict[int, float]],
+  at: Callable[[pyspiel.State, int], dict[int, float]],
 ) -> dict[int, float]:
-  """The answer of every policy of this package to OpenSpiel's question about a state.
+  """The answer of every policy of this package to OpenSpiel's question about a state of its `game`.
 
-  OpenSpiel's tools also visit states behind chance outcomes of probability zero. No solver comes there, and
-  play is uniform.
-
-  Args:
-    state: the state.
-    player_id: the player; the acting one if None.
-    game: the policy's.
-    at: (player, information state string) -> the policy's answer, ValueError for an unknown string.
+  `at` has the answers by state and player, ValueError for an unknown infostate. A state of a simultaneous
+  game counts as the player's turn in its turn-based version. OpenSpiel's tools also visit states behind
+  chance outcomes of probability zero. No solver comes there, and play is uniform.
 
   Raises:
     TypeError: `state` is not a state.
     ValueError: the state is of another game, or no player acts there.
   """
   player = acting_player(state, player_id)
+  state = sequential_state(state, player)
   played, actions = state.get_game(), state.legal_actions(player)
   try:
-    found = {} if are_strangers(played, game) else at(player, state.information_state_string(player))
+    found = {} if are_strangers(played, game) else at(state, player)
   except ValueError:
     if not actions or _is_possible(state):
       raise
@@ -285,10 +281,7 @@ def probabilities_at(
 
 
 def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
-  """True if two games have different names.
-
-  One game may be written in several ways, with or without parameters at their defaults.
-  """
+  """True if two games have different names; one may be written with or without default parameters."""
   return one != other and one.get_type().short_name != other.get_type().short_name
 
 
@@ -303,16 +296,13 @@ def _is_possible(state: pyspiel.State) -> bool:
 
 
 def acting_player(state: pyspiel.State, player_id: int | None) -> int:
-  """The player for whom an OpenSpiel policy is asked.
-
-  Raises:
-    TypeError: `state` is not a state.
-    ValueError: no player acts at the state.
-  """
+  """The player for whom an OpenSpiel policy is asked; TypeError or ValueError if no player acts there."""
   _check_state(state)
   player = state.current_player() if player_id is None else player_id
-  if player not in (0, 1):
-    raise ValueError(f"No player acts at this state (current player {player}); expected 0 or 1.")
+  players = range(state.num_players())
+  if player not in players:
+    own = " or ".join(map(str, players))
+    raise ValueError(f"No player acts at this state (current player {player}); expected {own}.")
   return player
 
 

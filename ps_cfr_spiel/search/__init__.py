@@ -1,9 +1,11 @@
 """Searches one after the other: their questions, their solutions, and their promises to the next.
 
-May use: subgames and the rooms below it. `searcher` runs the searches; `value_functions` evaluate the
-frontier of their lookahead, and a new value function goes there or into your own code.
+May use: subgames and the rooms below it. `searcher` runs the searches, `knowledge` those without public
+states; `value_functions` evaluate the frontier of their lookahead, and a new value function goes there or
+into your own code.
 """
 
+from ps_cfr_spiel.search.knowledge import KnowledgeSearcher
 from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Search
 from ps_cfr_spiel.search.searcher import Searcher, SearchSettings

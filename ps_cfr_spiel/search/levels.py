@@ -1,12 +1,9 @@
 """The public states where a player's searches begin and end, by the player's decisions above them."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.subgames import PadTo, Subgames
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 Lookahead = int | str | None
@@ -132,52 +129,3 @@ def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarra
     if d.player == player:
       found[d.block][d.row] = numbers[d.public_state]
   return found
-
-
-class LevelPadding(NamedTuple):
-  """The shapes to which a search's subgames are padded.
-
-  Attributes:
-    search: of the subgame to solve.
-    promises: of the subgames in which the last search's promises are computed.
-    beyond: of the subgame below the frontier, for a value function that solves it.
-  """
-
-  search: PadTo
-  promises: PadTo
-  beyond: PadTo
-
-
-def own_shape(own):
-  """No padding: a `PadTo`."""
-  return own
-
-
-OWN = LevelPadding(own_shape, own_shape, own_shape)
-
-
-def level_padding(
-  subgames: Subgames,
-  levels: Levels,
-  states: Sequence[int],
-  asked: Sequence[Sequence[int]],
-  actions,
-) -> LevelPadding:
-  """Count the shapes that hold every subgame of the searches from one of some public states of one kind.
-
-  Args:
-    subgames: of the game.
-    levels: of the searching player.
-    states: the roots; see `Levels.kinds`.
-    asked: groups of public states that do not overlap: where these searches need promises.
-    actions: OpenSpiel actions that searches consider; all if None.
-  """
-  frontier = levels.frontier(levels.horizon(states[0]))
-  search = subgames.shape([[s] for s in states], frontier, actions)
-  promises = subgames.shape([], (), actions)
-  for horizon in {levels.horizon_before(s) for s in states}:
-    seen = levels.frontier(horizon)
-    for group in asked:
-      promises = promises.union(subgames.shape([[s] for s in group], seen, actions))
-  below: Sequence[Collection[int]] = list(subgames.reached(states, frontier, actions).values())
-  return LevelPadding(search.pad_to, promises.pad_to, subgames.shape(below).pad_to)

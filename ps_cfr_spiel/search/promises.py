@@ -9,7 +9,15 @@ from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.search.levels import Levels
 from ps_cfr_spiel.search.value_functions import FrozenValues
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgame, Subgames, unsafe
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, best_response_values, sequence_reach
+from ps_cfr_spiel.tree import (
+  CHANCE,
+  TERMINAL,
+  Labels,
+  PlayerTree,
+  PublicTree,
+  best_response_values,
+  sequence_reach,
+)
 
 NEVER = 1e-30  # reach that counts as none: values divided by less leave the range of float32
 
@@ -73,9 +81,7 @@ class Promises:
     """
     ranges = []
     for i, infostates in enumerate(subgame.roots):
-      with precision(self.dtype):
-        reach = _reach(self._players[i], to_device(search.tables[i], self.dtype))
-        range_ = np.concatenate([np.asarray(part, float) for part in reach])[infostates.sequence]
+      range_ = reach_of(self._players[i], search.tables[i], self.dtype)[infostates.sequence]
       range_[len(infostates.public) :] = 0  # padding
       for s in np.unique(infostates.public):
         here = np.flatnonzero(infostates.public == s)
@@ -84,7 +90,7 @@ class Promises:
       ranges.append(range_)
     return ranges[0], ranges[1]
 
-  def values(self, search: Search, subgame: Subgame, pad_to: PadTo) -> np.ndarray:
+  def values(self, search: Search, subgame: Subgame, pad_to: PadTo | None) -> np.ndarray:
     """The opponent's promised values at the roots, by the last search: [roots, H].
 
     These are counterfactual best response values. After an opponent's action that the search left out, or did
@@ -111,17 +117,14 @@ class Promises:
       groups.setdefault(int(self._depth[self.anchors[s]]) if s in self.anchors else -1, []).append(s)
     return [(sorted({self.anchors.get(s, s) for s in states}), states) for states in groups.values()]
 
-  def _responses(self, search: Search, public_states: Sequence[int], pad_to: PadTo):
+  def _responses(self, search: Search, public_states: Sequence[int], pad_to: PadTo | None):
     """The opponent's infostates at public states, and their best response values there, [R, H]."""
     player, opponent = search.player, 1 - search.player
     subgame = self.subgames.cut(public_states, search.frontier, self.actions, pad_to)
     frontier = self._frozen(search, subgame) if subgame.limited else None
     tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier)
     strategy = subgame.there(player, search.tables[player])
-    with precision(self.dtype):
-      tree, strategy = to_device((tree, strategy), self.dtype)
-      values = np.asarray(_best_response(tree, strategy, player=opponent), float)
-    return subgame.roots[opponent], values
+    return subgame.roots[opponent], best_responses(tree, strategy, opponent, self.dtype)
 
   def _frozen(self, search: Search, subgame: Subgame) -> FrozenValues:
     """The opponent's values where the last search's lookahead ended; the player's are not needed."""
@@ -134,6 +137,18 @@ class Promises:
         values[opponent][n] = search.promised[k]
       # Other infostates follow an own action that searches leave out, which the player never takes.
     return FrozenValues(values)
+
+
+def reach_of(forest: PlayerTree, table: Table, dtype: str) -> np.ndarray:
+  """The reach of all sequences of a player's forest, on the device, [S, H]."""
+  with precision(dtype):
+    return np.concatenate([np.asarray(part, float) for part in _reach(forest, to_device(table, dtype))])
+
+
+def best_responses(tree: PublicTree, strategy: Table, player: int, dtype: str) -> np.ndarray:
+  """A player's best response values at the roots, [roots, H], against a strategy of the opponent there."""
+  with precision(dtype):
+    return np.asarray(_best_response(*to_device((tree, strategy), dtype), player=player), float)
 
 
 def _depths(labels: Labels) -> np.ndarray:

@@ -38,7 +38,7 @@ class ValueFunction(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class CFRValues:
+class CFRValues(ValueFunction):
   """Values of a few iterations of CFR below the frontier, solved anew each time.
 
   The thesis uses 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
@@ -63,7 +63,6 @@ class CFRValues:
     object.__setattr__(self, "rule", make_rule(self.rule))
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> "BoundCFR":
-    """See `ValueFunction`."""
     subgame = subgames.cut(public_states, pad_to=pad_to)
     rule, iterations = make_rule(self.rule), np.int32(self.iterations)
     return BoundCFR(subgame.tree, subgame.leaf_roots, iterations, rule, self.values)
@@ -71,7 +70,7 @@ class CFRValues:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BoundCFR:
+class BoundCFR(BoundValues):
   """`CFRValues` at certain public states.
 
   Attributes:
@@ -89,7 +88,6 @@ class BoundCFR:
   values: str = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """See `BoundValues`."""
     return self._of(player, *self._solve(ranges))
 
   def both(self, ranges: Ranges) -> tuple[Array, Array]:
@@ -114,7 +112,7 @@ class BoundCFR:
 
 
 @dataclasses.dataclass(frozen=True)
-class SolvedValues:
+class SolvedValues(ValueFunction):
   """Values looked up in a strategy of the whole game: best responses to it below the frontier.
 
   At the ranges of a Nash equilibrium these values are perfect. At other ranges the equilibrium would go on
@@ -144,7 +142,6 @@ class SolvedValues:
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> "BoundStrategies":
-    """See `ValueFunction`; ValueError if the strategies do not fit this game's tree."""
     shapes = [player.block_shapes for player in subgames.tree.players]
     given = [[np.shape(block) for block in blocks] for blocks in self.strategies]
     if given != shapes:
@@ -156,7 +153,7 @@ class SolvedValues:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BoundStrategies:
+class BoundStrategies(BoundValues):
   """`SolvedValues` at certain public states.
 
   Attributes:
@@ -169,7 +166,6 @@ class BoundStrategies:
   strategies: tuple[Sequence[Array], Sequence[Array]]
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """See `BoundValues`."""
     leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
     tree = dataclasses.replace(self.tree, leaves=leaves)
     return best_response_values(tree, player, self.strategies[1 - player])[1]
@@ -177,7 +173,7 @@ class BoundStrategies:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class FrozenValues:
+class FrozenValues(BoundValues):
   """The same values for all ranges: the results of a search at its frontier.
 
   Attributes:
@@ -187,5 +183,4 @@ class FrozenValues:
   values: tuple[Array, Array]
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """See `BoundValues`."""
     return self.values[player]

@@ -48,7 +48,7 @@ class MoveEstimate(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Corrected:
+class Corrected(MoveEstimate):
   """The estimates of VR-MCCFR, unbiased whatever has been learned (Schmid et al. 2019, eqs. 8 and 9).
 
   The sampled move is corrected by (value - learned) / probability. In long games with many moves
@@ -58,7 +58,6 @@ class Corrected:
   most_weight: ClassVar[float] = math.inf  # weights are not cut
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """See `MoveEstimate`."""
     sampled = jnp.arange(node.policy.shape[1])[None] == node.move[:, None]
     known = jnp.where(sampled, node.learned, 0).sum(1)
     values = node.learned + jnp.where(sampled, ((node.value - known) / node.chosen)[:, None], 0)
@@ -66,7 +65,7 @@ class Corrected:
 
 
 @dataclasses.dataclass(frozen=True)
-class Learned:
+class Learned(MoveEstimate):
   """The learned values alone, which follow the trajectories' ends: biased, of little variance.
 
   For long games with many moves. No bound holds: learned values lag behind the strategies and contain the
@@ -82,5 +81,4 @@ class Learned:
     check_number("most_weight", self.most_weight, 1, 1e30)
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """See `MoveEstimate`."""
     return node.learned, node.value, jnp.minimum(node.weight, float(self.most_weight))

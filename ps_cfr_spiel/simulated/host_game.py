@@ -1,7 +1,7 @@
-"""Any OpenSpiel game as one that is played: its own states, on the host, many at once.
+"""Any OpenSpiel game as a simulated one: its own states, on the host, a batch at once.
 
-The device calls back for every move of a batch, so a play costs what OpenSpiel's states cost. Keys get their
-cells as they are met, until the tables are full; what is kept of a key is a digest of 16 bytes.
+The device calls back for every move of a batch, so a play is as slow as OpenSpiel's states. Keys get their
+cells at their first visit, until the tables are full; the table keeps a digest of 16 bytes of each key.
 """
 
 import functools
@@ -17,7 +17,7 @@ from jax.experimental import io_callback
 
 from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.histories import check_is_game, scale_fault
-from ps_cfr_spiel.simulated.simulated_game import CHANCE, TERMINAL
+from ps_cfr_spiel.simulated.simulated_game import CHANCE, TERMINAL, SimulatedGame
 
 KEYS = ("infostate", "observation")
 DIGEST = 16  # bytes of a key
@@ -25,10 +25,10 @@ CELLS = 1_000_000
 
 
 class Plays(NamedTuple):
-  """Where B plays stand; the states themselves are the host's.
+  """The positions of B plays; the states themselves are the host's.
 
   Attributes:
-    moves: int32[], how many were made, which says whether the host's states are these.
+    moves: int32[], the number of moves so far, which identifies the host's states.
     actor, first, count: int32[B], see `SimulatedGame`.
     utility: [B], to player 0, in the dtype of the run.
     full: bool[], whether a key found no place.
@@ -62,8 +62,8 @@ class KeyTable:
   """The cells of keys, in the order in which they were met.
 
   Attributes:
-    cells: how many there may be.
-    used: how many there are.
+    cells: the most cells.
+    used: the number of cells in use.
     known: player, first cell and number of moves of each key, by digest.
   """
 
@@ -87,7 +87,7 @@ class KeyTable:
     if self.used + count > self.cells:
       raise OverflowError(
         f"The tables are full: {len(self.known):,} keys have {self.used:,} of {self.cells:,} cells, and one "
-        f"with {count} moves came. The run is as it was before; cells= makes room in a new one."
+        f"with {count} moves came. The run is unchanged; start a new one with a larger cells=."
       )
     entry = self.known[digest] = player, self.used, count
     self.used += count
@@ -101,14 +101,14 @@ class KeyTable:
 
 
 @jax.tree_util.register_static
-class HostGame:
-  """See `SimulatedGame`; plays go one way, so a state is stepped once.
+class HostGame(SimulatedGame):
+  """A game of OpenSpiel as a simulated one; plays go one way, so a state is stepped once.
 
   Attributes:
     game: the game.
-    key: "infostate", or "observation" for what forgets the past where observations do.
+    key: "infostate", or "observation", which forgets the past where observations do.
     table: the keys' cells.
-    error: why no more plays can be had, if so; it stays until whoever tells it takes it away.
+    error: the reason for which no play goes on, or None; the solver reports and clears it.
   """
 
   def __init__(
@@ -122,7 +122,7 @@ class HostGame:
 
     Raises:
       ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys, or
-        utilities out of range; or what is saved are no keys, or too many.
+        utilities out of range; or `saved` holds no keys, or too many.
       TypeError: `game` is not a game.
     """
     check_is_game(game)
@@ -149,7 +149,6 @@ class HostGame:
 
   @property
   def cells(self) -> int:
-    """See `SimulatedGame`."""
     return self.table.cells
 
   @property
@@ -159,7 +158,7 @@ class HostGame:
 
   @property
   def longest(self) -> int:
-    """See `SimulatedGame`."""
+    """Nodes of players and of chance."""
     return self.game.max_game_length() + self.game.max_chance_nodes_in_history()
 
   def deal(self, key: jax.Array, batch: int) -> Plays:
@@ -167,31 +166,25 @@ class HostGame:
     return self._called(self._begin, batch, jnp.zeros(batch, jnp.int32))
 
   def actor(self, state: Plays) -> jax.Array:
-    """See `SimulatedGame`."""
     return state.actor
 
   def decision(self, state: Plays) -> tuple[jax.Array, jax.Array]:
-    """See `SimulatedGame`."""
     return state.first, state.count
 
   def chance(self, state: Plays, uniform: jax.Array) -> jax.Array:
-    """See `SimulatedGame`."""
     return io_callback(self._chance, jax.ShapeDtypeStruct(uniform.shape, jnp.int32), state.moves, uniform)
 
   def step(self, state: Plays, move: jax.Array) -> Plays:
-    """See `SimulatedGame`."""
     return self._called(self._step, len(move), state.moves, move)
 
   def utility(self, state: Plays) -> jax.Array:
-    """See `SimulatedGame`."""
     return state.utility
 
   def full(self, state: Plays) -> jax.Array:
-    """See `SimulatedGame`."""
     return state.full
 
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:
-    """See `SimulatedGame`; a key that was never met has its cells behind all others, where nothing is."""
+    """The first cell and the actions; a key that was never met has its cells behind all others."""
     known = self.table.known.get(self._digest(state))
     return (self.cells if known is None else known[1]), state.legal_actions()
 
@@ -232,7 +225,7 @@ class HostGame:
       )
 
   def _described(self, dtype: np.dtype) -> Plays:
-    """What the device is told of the states."""
+    """The states as arrays."""
     actor, first, count = (np.zeros(len(self._states), np.int32) for _ in range(3))
     utility = np.zeros(len(self._states))
     for column, state in enumerate(self._states):
@@ -245,7 +238,7 @@ class HostGame:
         actor[column] = state.current_player()
         try:
           _, first[column], count[column] = self._met(state)
-        except (OverflowError, ValueError) as error:  # told by the solver, which goes back to before
+        except (OverflowError, ValueError) as error:  # the solver reports it and restores its state
           self.error, actor[column] = error, TERMINAL
     full, own = np.bool_(self.error is not None), utility.astype(dtype)
     return Plays(np.int32(self._moves), actor, first, count, own, full)  # pyright: ignore

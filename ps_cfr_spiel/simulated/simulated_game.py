@@ -23,13 +23,13 @@ class SimulatedGame(Protocol):
   """
 
   @property
-  def cells(self) -> int: ...  # noqa: D102
+  def cells(self) -> int: ...
 
   @property
-  def widths(self) -> tuple[int, ...]: ...  # noqa: D102
+  def widths(self) -> tuple[int, ...]: ...
 
   @property
-  def longest(self) -> int: ...  # noqa: D102
+  def longest(self) -> int: ...
 
   def deal(self, key: jax.Array, batch: int) -> Any:
     """The first state of `batch` plays, a pytree of arrays [..., B], with random numbers from a JAX key."""

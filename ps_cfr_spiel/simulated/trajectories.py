@@ -1,4 +1,4 @@
-"""Trajectories of a simulated game: B plays down to their ends, and what they teach on the way back.
+"""Trajectories of a simulated game: B plays down to their ends, and their lessons on the way back.
 
 As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
 a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
@@ -72,7 +72,6 @@ class Trajectories(Sampler):
   decay_power: float = 0.0
 
   def init(self, game: Simulation, dtype: str) -> KeyTables:
-    """See `Sampler`."""
     return KeyTables.empty(game.game, dtype, counted=False)
 
   def decay_at(self, t: jax.Array, dtype: Any) -> jax.Array:
@@ -80,7 +79,6 @@ class Trajectories(Sampler):
     return self.decay * t.astype(dtype) ** -self.decay_power
 
   def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
-    """See `Sampler`."""
     deal, plays = jax.random.split(turn.random)
     own, fixed = game
     start = own.deal(deal, batch)

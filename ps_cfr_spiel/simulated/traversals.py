@@ -87,7 +87,7 @@ class NativePlays(Trajectories):
   """
 
   def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
-    """See `Sampler`; policies change from one play to the next, also within a turn."""
+    """Policies change from one play to the next, also within a turn."""
     assert isinstance(self.estimate, Learned | Corrected)
     options = {
       "estimate": ESTIMATES.index(type(self.estimate)),
@@ -123,15 +123,13 @@ class Traversals(Sampler):
   decisions: int = MOST
 
   def init(self, game: Simulation, dtype: str) -> KeyTables:
-    """See `Sampler`."""
     return KeyTables.empty(game.game, dtype, counted=True)
 
   def scaled(self, tables: KeyTables, scale: jax.Array | float) -> KeyTables:
-    """See `Sampler`."""
     return tables._replace(regrets=tables.regrets * scale, skipped=tables.skipped * scale)
 
   def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
-    """See `Sampler`; policies change from one traversal to the next, also within a turn."""
+    """Policies change from one traversal to the next, also within a turn."""
     options = {name: getattr(self, name) for name in ("most_nodes", "depth", "decisions")}
     options["pruning"] = PRUNINGS.index(self.pruning)
     decay = jnp.asarray(self.decay, tables.regrets.dtype)

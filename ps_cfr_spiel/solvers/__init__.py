@@ -2,24 +2,23 @@
 
 May use: hierarchical, search, abstraction, simulated, policy, mccfr and what is below them. `solver` and
 `files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
-that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `played`,
-`played_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot; `presets` are published settings.
+that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `simulated`,
+`simulated_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
+policies that search, each with its bot; `rollout_bot` searches in games that are played; `presets` are
+published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
-from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving, ResolvingBot, ResolvingPolicy
+from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
-from ps_cfr_spiel.solvers.played import UPDATES, LimitReachedError, PlayedExternalSolver, PlayedSolver
-from ps_cfr_spiel.solvers.played_mccfr import ESTIMATES, PlayedMCCFRSolver
-from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+from ps_cfr_spiel.solvers.rollout_bot import RolloutBot
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,
   ExternalSamplingSolver,
@@ -27,4 +26,12 @@ from ps_cfr_spiel.solvers.sampling import (
   SamplingSolver,
   VRMCCFRSolver,
 )
-from ps_cfr_spiel.solvers.solver import CHUNK_SECONDS, Solver, load_policy, load_solver
+from ps_cfr_spiel.solvers.simulated import (
+  UPDATES,
+  LimitReachedError,
+  SimulatedExternalSolver,
+  SimulatedSolver,
+)
+from ps_cfr_spiel.solvers.simulated_mccfr import ESTIMATES, SimulatedMCCFRSolver
+from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
+from ps_cfr_spiel.solvers.solver import CHUNK_SECONDS, SAVING_SHARE, Solver, load_policy, load_solver

@@ -1,7 +1,7 @@
 """An OpenSpiel bot that solves at its turn, and draws its action from the strategy found."""
 
 import time
-from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -10,26 +10,26 @@ from ps_cfr_spiel.policy import check_turn
 
 
 class SolvingBot(pyspiel.Bot):
-  """The base class of this package's bots; a subclass gives the probabilities of actions.
+  """A bot that plays a policy, the base class of this package's bots.
 
   Attributes:
     player: its seat.
+    policy: the policy; None for a subclass that overrides `probabilities`.
     seconds: duration of each of its decisions so far.
   """
 
-  def __init__(self, player: int, seed: int | None):
+  def __init__(self, player: int, seed: int | None, policy: Any = None):
     """See the class; `seed` is that of the choice among actions, None for one of its own."""
     super().__init__()
-    self.player = player
+    self.player, self.policy = player, policy
     self.seconds: list[float] = []
     self._random = np.random.default_rng(seed)
 
-  @abstractmethod
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """Probability of every legal action at a state in which it is the player's turn."""
+    return self.policy.action_probabilities(state, self.player)
 
   def provides_policy(self) -> bool:
-    """Always: a solver knows its probabilities."""
     return True
 
   def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
@@ -38,7 +38,6 @@ class SolvingBot(pyspiel.Bot):
     return list(self.probabilities(state).items())
 
   def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """Solves; the probabilities, and an action drawn by them."""
     began = time.perf_counter()
     policy = self.get_policy(state)
     self.seconds.append(time.perf_counter() - began)
@@ -46,7 +45,6 @@ class SolvingBot(pyspiel.Bot):
     return policy, int(self._random.choice(actions, p=np.array(probabilities) / sum(probabilities)))
 
   def step(self, state: pyspiel.State) -> int:
-    """Solves; an action."""
     return self.step_with_policy(state)[1]
 
   def restart(self) -> None:

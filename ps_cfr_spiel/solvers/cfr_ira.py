@@ -1,6 +1,7 @@
 """CFR+IRA as a solver in OpenSpiel's shape: it finds an abstraction that is as good as the game."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -8,27 +9,22 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, cfr_ira
 from ps_cfr_spiel.arguments import check_count, check_integer
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import check_dtype, precision, to_device
-from ps_cfr_spiel.histories import LIMIT
+from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
 
 
 class CFRPlusIRASolver(SplittingSolver):
-  """Solves a game with few regrets: CFR+ on an abstraction that is split where its members disagree.
+  """CFR+ with few regrets, on an abstraction that is split where the members of a set disagree.
 
   Čermák, Lisý and Bošanský (2020); see `abstraction.cfr_ira`. The policies are of the whole game, and so is
   their exploitability, the only guarantee: the paper's bound is empty before every set is split.
 
+  An iteration is a turn of both players; the paper counts turns.
+
   Attributes:
-    game: the game.
-    tree: its public tree, on the host.
+    game, dtype, skip, seed: as given.
+    tree: the game's public tree, on the host.
     refinement: how sets are split.
-    dtype: "float32" or "float64".
-    skip: iterations left out of the average at the start.
-    seed: of the samples; the same seed gives the same run.
-    leaves, public_states, limit: how the tree was built.
-    iteration: iterations done, each a turn of both players (the paper counts turns).
   """
 
   _apart = ("bound", "heuristic", "tolerance", "relative")  # of `refinement`
@@ -44,13 +40,9 @@ class CFRPlusIRASolver(SplittingSolver):
     seed: int = 0,
     skip: int = 100,
     dtype: str = "float32",
-    leaves: str = "auto",
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    progress: bool | None = None,
-    memory: float | None = None,
+    **options: Any,
   ):
-    """Builds the tree; nothing is compiled yet.
+    """Build the tree; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
@@ -59,24 +51,14 @@ class CFRPlusIRASolver(SplittingSolver):
       tolerance: see `abstraction.cfr_ira.Refinement`.
       relative: likewise.
       abstraction: to begin with, or a key of `abstractions.abstract`; "initial" by default.
-      seed: see the class.
-      skip: see the class.
-      dtype: see the class.
-      leaves: leaf evaluator; see `build_tree`.
-      public_states: see `build_tree`.
-      limit: most histories to walk.
-      progress: show a progress bar while walking; see `build_tree`.
-      memory: most bytes to take; see `build_tree`.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+      seed: of the samples; the same seed gives the same run.
+      skip: iterations left out of the average at the start.
+      dtype: "float32" or "float64".
+      **options: of `build_tree`.
     """
-    self.game = game
     self.refinement = cfr_ira.Refinement(bound, heuristic, tolerance, relative)
-    self.dtype, self.skip = check_dtype(dtype), check_count("skip", skip, 0)
-    self.seed = check_integer("seed", seed, 0)
-    self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit, progress, memory)
+    self.skip, self.seed = check_count("skip", skip, 0), check_integer("seed", seed, 0)
+    self._build(game, dtype, options)
     self._start = abstract_tree(self.tree, game, "initial" if abstraction is None else abstraction)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
@@ -90,7 +72,6 @@ class CFRPlusIRASolver(SplittingSolver):
 
   @property
   def name(self):
-    """See `Solver`."""
     return f"CFR+IRA B{self.refinement.bound}H{self.refinement.heuristic}"
 
   def _step(self, state, iterations):

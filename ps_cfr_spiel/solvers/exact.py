@@ -1,15 +1,20 @@
 """Solvers whose policies are evaluated exactly: `ExactSolver`, and `TreeSolver` on a public tree."""
 
 import abc
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.device import check_finite, precision
+from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import check_dtype, check_finite, precision
+from ps_cfr_spiel.histories import LIMIT, NoPublicStatesError, sequential
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
@@ -26,16 +31,12 @@ class ExactSolver(Solver[Policy]):
 
   @abc.abstractmethod
   def _evaluate(self, progress: bool | None) -> Evaluation:
-    """Evaluates the average policy."""
+    """Evaluate the average policy."""
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
     """Value, best responses and exploitability of the average policy, in the game's utility, as floats.
 
-    Args:
-      progress: see `compile`.
-
-    Raises:
-      FloatingPointError: they are beyond the range of the solver's dtype.
+    FloatingPointError if they are beyond the range of the solver's dtype.
     """
     if self._evaluation is None or self._evaluation[0] != self.iteration:
       result = self._evaluate(progress)
@@ -58,10 +59,37 @@ class TreeSolver(ExactSolver[TreePolicy]):
   Attributes:
     tree: the game's public tree, on the host.
     _tree: the tree on the device.
+    tree_options: the options of `build_tree` that built the tree.
+    _start: the abstraction to begin with; None if every infostate plays for itself.
   """
 
+  _apart = ("abstraction",)
   tree: PublicTree
   _tree: PublicTree
+  tree_options: Mapping[str, Any]
+  _start: Abstraction | None = None
+  _remark: str = ""  # on the tree
+
+  def _build(self, game: pyspiel.Game, dtype: str, options: Mapping[str, Any], **fixed: Any) -> None:
+    """Set `game`, `dtype` and `tree`, built with `options` of the user and `fixed` ones of the solver.
+
+    A game without public states is solved without them.
+    """
+    self.game, self.dtype = sequential(game), check_dtype(dtype)
+    try:
+      self.tree = build_tree(self.game, **options, **fixed)
+    except NoPublicStatesError:
+      if options.get("public_states", "closure") != "closure":
+        raise
+      self._remark = "without public states: time or the acting player is not common knowledge"
+      options = {**options, "public_states": "none"}
+      self.tree = build_tree(self.game, **options, **fixed)
+    standard = {"leaves": "auto", "public_states": "closure", "limit": LIMIT}
+    self.tree_options = {name: options.get(name, standard[name]) for name in standard if name not in fixed}
+
+  def _options(self):
+    options = {**super()._options(), **self.tree_options}
+    return options if self._start is None else {**options, "abstraction": self._start.key}
 
   @abc.abstractmethod
   def _strategies(self, average: bool) -> list[cfr.Blocks]:
@@ -71,12 +99,23 @@ class TreeSolver(ExactSolver[TreePolicy]):
     """A player's tables, [n, rows, H] for each block of the host's `tree`, from those of the device's."""
     return [np.asarray(block)[..., : self.tree.players[player].types] for block in tables]
 
+  @property
+  def abstraction(self) -> Abstraction | None:
+    """The sets of infostates that play alike; None if every infostate plays for itself."""
+    return self._start
+
+  def _arrays(self):
+    return {} if self._start is None else to_arrays(self._start)
+
+  @classmethod
+  def _arguments(cls, file):
+    options = super()._arguments(file)
+    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
+
   def summary(self):
-    """The size of the tree, as lines of text."""
-    return self.tree.summary()
+    return "\n".join([self.tree.summary(), *([report({"solved": self._remark})] if self._remark else [])])
 
   def compile(self, progress=None):
-    """Compiles the programs of a run and of an evaluation; see `Solver.compile`."""
     super().compile(progress)
     self.evaluation(progress)
 

@@ -7,6 +7,7 @@ A file holds the constructor's arguments and all arrays of the state. `Resumable
 import abc
 import inspect
 import os
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import jax
@@ -15,7 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
-from ps_cfr_spiel.cfr import rule_header
+from ps_cfr_spiel.cfr import probabilities, rule_header
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import game_of
@@ -26,34 +27,35 @@ ROUNDING = 1e-5  # by how much these may be off in a file, relative to the large
 
 
 class Resumable(abc.ABC):
-  """A solver whose runs can be saved and gone on with.
+  """A solver whose runs can be saved and continued.
 
   Attributes:
     game: the game.
     dtype: "float32" or "float64".
     _state: pytree of arrays, the whole state of a run, with a field `iteration`.
-    _apart: arguments of the constructor that are not among `_options`: those that change no result, and those
-      that `_arrays` holds. A subclass names its own.
+    _apart: arguments of the constructor that are not among `_options`, such as those that `_arrays` holds. A
+      subclass names its own.
   """
 
   game: pyspiel.Game
   dtype: str
   _state: Any
-  _apart: ClassVar[tuple[str, ...]] = ("progress", "memory")
+  _apart: ClassVar[tuple[str, ...]] = ()
 
   @property
   def iteration(self) -> int:
-    """Iterations done so far."""
+    """The number of iterations done."""
     return int(self._state.iteration)
 
   def _options(self) -> dict[str, Any]:
-    """The constructor's arguments after the game, as JSON values; saved in files.
+    """The arguments of the constructors after the game, as JSON values; saved in files.
 
     By default each is the attribute of its name; None, the value of an argument that is not given, is left
     out.
     """
-    apart = {name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ())}
-    parameters = list(inspect.signature(type(self)).parameters.values())[1:]
+    apart = {"self", "game", *(name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ()))}
+    makers = [vars(kind)["__init__"] for kind in type(self).__mro__[:-1] if "__init__" in vars(kind)]
+    parameters = [p for maker in makers for p in inspect.signature(maker).parameters.values()]
     names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in apart]
     options = {name: value for name in names if (value := getattr(self, name)) is not None}
     return options if "rule" not in options else {**options, "rule": rule_header(options["rule"])}
@@ -86,19 +88,26 @@ class Resumable(abc.ABC):
       "iteration": self.iteration,
     }
 
-  def save(self, path: str | os.PathLike) -> None:
-    """Save the whole run to a file, from which `load` goes on as if it had never stopped.
+  def is_saved_in(self, path: Path) -> bool:
+    """Whether a file has a run of this game and these options; ValueError if it has anything else."""
+    header = {"kind": "solver", **self._header()}
+    del header["iteration"]
+    header.pop("limit", None)  # it changes no result
+    return storage.made_alike(path, header)
 
-    Raises:
-      OSError: the file cannot be written; an earlier one is left as it was.
-    """
+  def save(self, path: str | os.PathLike) -> None:
+    """Save the whole run, for `load`; OSError if the file cannot be written, and an earlier one stays."""
+    self._write(path)
+
+  def _write(self, path: str | os.PathLike, **more: Any) -> None:
+    """Write the file of the run, with more fields in its header."""
     leaves = jax.tree.leaves(self._kept())
     state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
-    storage.write(path, "solver", self._header(), {**state, **self._arrays()})
+    storage.write(path, "solver", {**self._header(), **more}, {**state, **self._arrays()})
 
   @classmethod
   def load(cls, path: str | os.PathLike, **options: Any) -> Self:
-    """Read a file of `save`.
+    """Read a file of `save`, of a solver of this class or one below it.
 
     Args:
       path: the file.
@@ -115,15 +124,12 @@ class Resumable(abc.ABC):
   @classmethod
   def from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
     """The same as `load`, from a file that has been read."""
-    found = held_in(file)
-    if found != cls.__name__:
-      raise ValueError(f"{file.path} holds a {found}, not a {cls.__name__}.")
+    kind = kind_in(file, cls)
     try:
-      saved = cls._arguments(file)
+      saved = kind._arguments(file)
       if "limit" in saved:
         saved["limit"] = min(saved["limit"], LIMIT)
-      make: Any = cls  # a subclass, which takes a game and its own options
-      solver = make(game_of(file), **{**saved, **options})
+      solver = kind(game_of(file), **{**saved, **options})
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
     solver._restore(file)
@@ -139,6 +145,8 @@ class Resumable(abc.ABC):
     for name, (path, _) in zip(names, expected, strict=True):
       field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
       array = arrays[name]
+      if array.dtype == np.uint16:  # in 16 bits
+        array = probabilities(array)
       if field in SUMS and array.min(initial=0) < -ROUNDING * array.max(initial=0):
         raise ValueError(f"{file.path} is damaged: {name} holds negative probabilities.")
       if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
@@ -163,6 +171,15 @@ class Resumable(abc.ABC):
     return self._kept()
 
 
-def held_in(file: storage.Stored) -> str:
-  """The name of the solver whose run a file holds, else its kind."""
-  return file.header["solver"] if file.header["kind"] == "solver" else file.header["kind"]
+def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:
+  """The class of the solver in a file, `base` or one below it; ValueError for any other file."""
+  kinds: dict[str, Any] = {kind.__name__: kind for kind in _with_subclasses(base)}
+  kind = kinds.get(file.header["solver"]) if file.header["kind"] == "solver" else None
+  if kind is None:
+    raise ValueError(f"{file.path} holds {file.content}, not a {base.__name__}.")
+  return kind
+
+
+def _with_subclasses(kind: type) -> list[type]:
+  """The class and all classes below it."""
+  return [kind, *(k for below in kind.__subclasses__() for k in _with_subclasses(below))]

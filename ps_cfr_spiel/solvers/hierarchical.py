@@ -1,6 +1,7 @@
 """Monte Carlo CFR on games of dealt cards, in public clusters on all devices, in OpenSpiel's shape."""
 
-from collections.abc import Callable
+import functools
+import secrets
 from typing import Any
 
 import jax
@@ -12,18 +13,19 @@ from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import (
+  barrier,
   broadcast,
   check_dtype,
   check_finite,
   is_first_process,
   precision,
-  process_count,
-  sum_over_processes,
 )
 from ps_cfr_spiel.hierarchical import (
+  ByCluster,
   ClusterSampling,
   DealtAbstraction,
   DealtGame,
+  PartTables,
   Strategy,
   StrategyTables,
   evaluate_strategies,
@@ -31,10 +33,13 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
+from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import ExactSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 
+OPEN = 8  # clusters of a policy in a file that are kept in memory
+HEAD = ("state3", "state4")  # in files: the sum of strategies of the head, see `_kept`
 ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards at a time take less"
 
 
@@ -45,14 +50,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   solver included; their number changes no result. The game is not enumerated. No bound holds where hands
   share buckets; exploitability is measured in the whole game.
 
-  Attributes:
-    game: `universal_poker` for two with public cards, or `leduc_poker`.
-    abstraction: of the game.
-    rule: regret matching (`RM`) or regret matching plus (`RMPlus`).
-    batch: pairs of hands dealt for one update.
-    boards: boards that each cluster draws for a pair of hands, and averages.
-    seed: of the random numbers.
-    dtype: "float32" or "float64".
+  Attributes: the arguments but `clusters` and `buckets`.
   """
 
   _apart = ("clusters", "buckets", "abstraction")
@@ -74,14 +72,14 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     """Makes the abstraction and the tables; nothing is compiled yet.
 
     Args:
-      game: see the class.
+      game: `universal_poker` for two with public cards, or `leduc_poker`.
       clusters: see `hierarchical.make_abstraction`.
       buckets: see `hierarchical.make_abstraction`.
       rule: see `SamplingSolver`.
-      batch: at least 1.
-      boards: at least 1.
-      seed: also of the abstraction's.
-      dtype: see the class.
+      batch: pairs of hands dealt for one update, at least 1.
+      boards: boards that each cluster draws for a pair of hands, and averages, at least 1.
+      seed: of the random numbers, also of the abstraction's.
+      dtype: "float32" or "float64".
       abstraction: an existing one, instead of `clusters` and `buckets`.
 
     Raises:
@@ -115,8 +113,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       self._sampler = ClusterSampling(self.abstraction.count, self.boards)
       self._state = hierarchical.init(tree, self._sampler, self.seed, self.dtype, self._mesh)
 
-  def summary(self) -> str:
-    """The size of the game, its abstraction and the tables, as lines of text."""
+  def summary(self):
     sizes = hierarchical.measure(self._dealt.form)
     whole = sum(x.nbytes for x in jax.tree.leaves(self._state.tables))
     lines = {
@@ -128,56 +125,92 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return report(lines)
 
   def _evaluate(self, progress):
-    own = Strategy(self.abstraction, self._tables(average=True))
-    return evaluate_strategies(self._dealt, (own, own), self.dtype, progress)
+    own = Strategy(self.abstraction, self._tables(average=True, copied=False))
+    boards = np.flatnonzero(np.isin(self.abstraction.clusters, list(self._here())))
+    return evaluate_strategies(self._dealt, (own, own), self.dtype, progress, boards)
 
-  def _tables(self, average: bool) -> StrategyTables:
-    """The strategies on the host, as sums."""
-    parts = self._kept().tables
-    return StrategyTables(*(part.average.total if average else part.regrets for part in parts))
+  def _here(self) -> dict[int, PartTables]:
+    """The tables of this process's clusters: views of the run's own."""
+    return hierarchical.clusters_here(self._tree, self._state, self.abstraction.count)
+
+  def _tables(self, average: bool, copied: bool) -> StrategyTables:
+    """The strategies as sums; of clusters that other processes hold, reading raises ValueError."""
+
+    def sums(part: PartTables) -> np.ndarray:
+      return np.asarray(part.average.total if average else part.regrets)
+
+    own: dict[int, Any] = self._here()
+    if copied:  # views would keep the run's tables alive
+      own = {cluster: np.array(sums(part)) for cluster, part in own.items()}
+
+    def read(cluster: int) -> np.ndarray:
+      if cluster not in own:
+        raise ValueError(f"Another process holds cluster {cluster}: save the run, and load_policy its file.")
+      return own[cluster] if copied else sums(own[cluster])
+
+    child = self._tree.child
+    shape = (self.abstraction.count, child.actions, child.cells)
+    return StrategyTables(sums(self._state.tables.head), ByCluster(shape, read))
 
   def _step(self, state, iterations):
     method = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch, "mesh": self._mesh}
     return hierarchical.run(self._tree, state, iterations, **method)
 
   def _policy(self, average):
-    info = self._policy_info(average)
-    return HierarchicalPolicy(self.game, self._dealt, self.abstraction, self._tables(average), info)
+    tables = self._tables(average, copied=True)
+    return HierarchicalPolicy(self.game, self._dealt, self.abstraction, tables, self._policy_info(average))
 
-  def _kept(self) -> SamplingState:
-    """The state on the host, without the clusters that only fill up devices."""
-    return _of_clusters(hierarchical.gathered(self._state), lambda x: x[: self.abstraction.count])
+  @classmethod
+  def _policy_in(cls, file, options):
+    """The average policy of a run's file, whose clusters are opened when they are asked for."""
+    found, game = cls._arguments(file), game_of(file)
+    dealt, dtype, own = DealtGame.of(game), check_dtype(found["dtype"]), found["abstraction"]
+    abstraction = DealtAbstraction.of(dealt, own.clusters, own.buckets)
+    of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
+    shape = (child.actions, child.cells)
+    part = hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)
 
-  def _here(self):
-    own = [shard.data for array in jax.tree.leaves(self._state) for shard in array.addressable_shards]
-    if process_count() == 1:
-      return own
-    try:
-      check_finite("", own, self.dtype)
-      lost = 0.0
-    except FloatingPointError:
-      lost = np.nan
-    return sum_over_processes(np.array([lost], np.float32))  # so that all processes raise, or none
+    @functools.lru_cache(maxsize=OPEN)
+    def read(cluster: int) -> np.ndarray:
+      return np.asarray(part(cluster).average.total)
+
+    shapes = {name: ((of_head.actions, of_head.cells), np.dtype(dtype)) for name in HEAD}
+    average, excess = (file.arrays({**file.shapes, **shapes})[name] for name in HEAD)
+    tables = StrategyTables(average - excess, ByCluster((abstraction.count, *shape), read))
+    info = {**file.header, "policy": "average"}
+    return HierarchicalPolicy(game, dealt, abstraction, tables, info)
+
+  def _checked(self, sound):
+    # Values of lines meet in the head, which all processes have, so a number that is not finite shows there.
+    check_finite(
+      f"{self.name} within iterations up to {self.iteration:,}", self._state.tables.head, self.dtype
+    )
 
   def clock(self):
-    """See `Solver`: that of the first process."""
     return broadcast(super().clock())
 
-  def save(self, path):
-    """See `Solver`; all processes must call it, and the first writes the file."""
-    if is_first_process():
-      super().save(path)
-    else:
-      self._kept()  # all processes take part in gathering
+  def _kept(self) -> SamplingState:
+    return self._state._replace(tables=self._state.tables._replace(clusters=None))
 
-  def _taken_up(self, kept: SamplingState) -> SamplingState:
-    empty = ((0, len(self._tree.boards) - self.abstraction.count), (0, 0), (0, 0))
-    return _of_clusters(kept, lambda x: np.pad(x, empty))
+  def save(self, path):
+    """See `Solver`; all processes must call it: the first writes the file, each its clusters beside it."""
+    stamp = f"{int(broadcast(secrets.randbits(31))):08x}"
+    hierarchical.write_shards(path, stamp, self._here())
+    barrier("written")
+    if is_first_process():
+      self._write(path, shards=stamp)
+      hierarchical.forget_shards(path, stamp)
 
   def _restore(self, file):
     super()._restore(file)
     with precision(self.dtype):
-      self._state = hierarchical.on_mesh(self._mesh, hierarchical.STATE, self._state)
+      clusters = self._sampler.init(self._tree, self.dtype).clusters
+      state, child = self._state, self._tree.child
+      state = state._replace(tables=state.tables._replace(clusters=clusters))
+      shape = (child.actions, child.cells)
+      part = hierarchical.read_shards(file.path, file.header["shards"], shape, self.dtype)
+      count = self.abstraction.count
+      self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
 
   def _arrays(self):
     return hierarchical.to_arrays(self.abstraction)
@@ -185,9 +218,3 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   @classmethod
   def _arguments(cls, file):
     return {**super()._arguments(file), "abstraction": hierarchical.from_file(file)}
-
-
-def _of_clusters(state: SamplingState, how: Callable[[Any], Any]) -> SamplingState:
-  """The state with the tables of the clusters, [C', A, S], mapped."""
-  tables = state.tables
-  return state._replace(tables=tables._replace(clusters=jax.tree.map(how, tables.clusters)))

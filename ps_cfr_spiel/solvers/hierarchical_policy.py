@@ -1,5 +1,6 @@
 """A strategy in an abstraction of a game of dealt cards, as an OpenSpiel policy of the whole game."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.hierarchical import (
   SPECIAL,
+  ByCluster,
   DealtAbstraction,
   DealtGame,
   Strategy,
@@ -24,9 +26,9 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game.
 
   Attributes:
-    tables: the strategies, [A, cells], as sums; the actions of a cell without any are equally likely.
-    abstraction: by whose cells they are.
-    info: what is known of its making.
+    tables: the strategies as sums; the actions of a cell without weights are equally likely.
+    abstraction: of the tables' cells.
+    info: its origin.
   """
 
   def __init__(
@@ -39,29 +41,24 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   ):
     """`dealt` is the form of `game`; negative weights count as 0."""
     super().__init__(game, [0, 1])
-    self.abstraction, self.info = abstraction, dict(info)
-    self.tables = StrategyTables(*(np.maximum(table, 0) for table in tables))
+    self.abstraction, self.info, self.tables = abstraction, dict(info), tables
     self._dealt = dealt
     self._cells = line_cells(dealt, abstraction.sizes)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; see `policy.probabilities_at`."""
-    return probabilities_at(state, player_id, self.game, lambda *_: self._at(state))
+    """Probability of every legal action at a state."""
+    return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
     """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
     return self.abstraction.find(self._dealt.place(state)[1])
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
-    """What the policy is worth in the whole game, exactly; see `hierarchical.evaluate_strategies`."""
+    """The exact evaluation of the policy in the whole game; see `hierarchical.evaluate_strategies`."""
     return self._evaluated((self, self), progress)
 
   def value_against(self, other: "HierarchicalPolicy", progress: bool | None = None) -> float:
-    """What the policy wins against another on average, in both seats, exactly and in the whole game.
-
-    Raises:
-      ValueError: the other one is a policy for another game.
-    """
+    """The exact mean win against another policy, in both seats; ValueError for a policy of another game."""
     if str(other.game) != str(self.game):
       raise ValueError(f"This policy is for {self.game}; the other one is for {other.game}.")
     first, second = (self._evaluated(seats, progress).value for seats in ((self, other), (other, self)))
@@ -70,17 +67,25 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def rounded(self, how: PostProcessing | str) -> "HierarchicalPolicy":
     """The same policy, rounded before it is played; see `policy.post_process`."""
     how = parse_post_processing(how) if isinstance(how, str) else how
-    tables = StrategyTables(*(np.array(table) for table in self.tables))
-    form, sizes = self._dealt.form, self.abstraction.sizes
-    for line, state in enumerate(self._states()):
-      if (player := int(form.player[line])) < 0:
-        continue
-      number, first, count = form.round[line], self._cells[line], len(state.legal_actions())
-      table = tables.head if number < SPECIAL else tables.child
-      cells = slice(first, first + sizes[number])
-      probabilities = np.moveaxis(_normalised(table[..., :count, cells]), -2, 0)  # [A, ..., buckets]
-      table[..., :count, cells] = np.moveaxis(how.at(state, player, probabilities), 0, -2)
+    states, child = self._states(), self.tables.child
+
+    def of(head: bool, table: np.ndarray) -> np.ndarray:
+      """The tables of one part, rounded."""
+      form, sizes, table = self._dealt.form, self.abstraction.sizes, np.array(table)
+      for line, state in enumerate(states):
+        player, number, first = int(form.player[line]), int(form.round[line]), self._cells[line]
+        if player < 0 or (number < SPECIAL) != head:
+          continue
+        place = slice(len(state.legal_actions())), slice(first, first + sizes[number])
+        table[place] = how.at(state, player, _normalised(table[place]))
+      return table
+
+    @functools.lru_cache(maxsize=1)
+    def read(cluster: int) -> np.ndarray:
+      return of(False, child[cluster])
+
     info = {**self.info, "policy": f"rounded {self.info.get('policy', 'average')}"}
+    tables = StrategyTables(of(True, self.tables.head), ByCluster(child.shape, read))  # pyright: ignore
     return HierarchicalPolicy(self.game, self._dealt, self.abstraction, tables, info)
 
   def _evaluated(
@@ -113,5 +118,8 @@ class HierarchicalPolicy(openspiel_policy.Policy):
 
 def _normalised(sums: np.ndarray) -> np.ndarray:
   """float64[..., A, n]: probabilities, from sums that need not be normalised."""
+  if not np.isfinite(sums).all():
+    raise ValueError("The strategy holds numbers that are not finite: its file is damaged.")
+  sums = np.maximum(sums, 0)
   total = sums.sum(-2, dtype=np.float64, keepdims=True)
   return np.where(total > 0, sums / np.where(total > 0, total, 1), 1 / sums.shape[-2])

@@ -1,9 +1,9 @@
-"""Online outcome sampling (OOS): the whole game is solved anew for every decision, with an eye on it.
+"""Online outcome sampling (OOS): the whole game is solved anew for every decision, aimed at that decision.
 
 Lisý et al. 2015; Schmid 2021, Section 19.4.1. Outcome-sampling MCCFR runs on the whole game with trajectories
 aimed at the decision at hand (`targeting`), and the average strategy found there is played.
 
-Every run converges to an equilibrium, but each to its own, for each is aimed elsewhere. What is played at
+Every run converges to an equilibrium, but each to its own, for each is aimed elsewhere. The strategies at
 different infostates then need not fit together: OOS is locally, not globally consistent, and its
 exploitability need not vanish. `OnlineOutcomeSampling.tabularise` is the policy that it plays, for exact
 evaluation; `online_runs` measures both.
@@ -29,40 +29,39 @@ from ps_cfr_spiel.arguments import (
 )
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.histories import LIMIT
+from ps_cfr_spiel.histories import LIMIT, sequential
 from ps_cfr_spiel.mccfr import (
   AimedRuns,
   OutcomeSampling,
   SamplingTree,
-  Situation,
   ZeroBaseline,
+  aimed,
   build_sampling_tree,
 )
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.bots import SolvingBot
-from ps_cfr_spiel.tree import Decision, first_cells
+from ps_cfr_spiel.tree import Decision, check_zero_sum, first_cells
 
 TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited
 
 
 class OnlineOutcomeSampling(openspiel_policy.Policy):
-  """Online outcome sampling, as a policy that solves when it is asked.
+  """Online outcome sampling, as a policy that solves at every query.
 
-  As a policy it has no memory: at every infostate it plays what a run of its own, from nothing, says. `bot`
+  As a policy it has no memory: at every infostate it plays the result of a run from empty tables. `bot`
   keeps its tables through a match, as the published algorithm does.
 
   Unlike there, the game is walked before the first run and tables are complete from the start, rather than
   grown by a history an iteration.
 
   Attributes:
-    game: the game.
-    tree: its public tree, in which every infostate is a row.
-    runs: what all runs share; a bot makes its own on it, and `online_runs` many side by side.
+    tree: the game's public tree, in which every infostate is a row.
+    runs: the common ground of all runs; a bot makes its own on it, and `online_runs` many side by side.
     decisions: {cell: decision}, by the number of the infostate.
     cells: {(player, information state string): cell}.
-    iterations, target, delta, exploration, seed, dtype, public_states, limit: see `__init__`.
+    iterations, target, delta, exploration, seed, dtype: as given.
   """
 
   def __init__(
@@ -76,16 +75,14 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     dtype: str = "float32",
     favoured: Mapping[tuple[int, str], Any] | None = None,
     favour: float = 1000.0,
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    memory: float | None = None,
+    **options: Any,
   ):
-    """Walks the game; nothing is compiled yet.
+    """Walks the game; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
       iterations: of a run; each is a trajectory for either player.
-      target: what runs are aimed at. "infostate": histories through the infostate at hand (information set
+      target: the target of runs. "infostate": histories through the infostate at hand (information set
         targeting); "public": those through its public state (public subgame targeting).
       delta: probability that an iteration is targeted, from 0 to below 1; 0 is plain outcome sampling.
       exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
@@ -95,17 +92,12 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
         that infostate begins with cumulative regrets `favour` times this policy rather than with zeros, and
         so tends to equilibria near it. It converges all the same: a bounded start is forgotten on average.
       favour: see `favoured`; in the game's utility.
-      public_states: see `build_tree`.
-      limit: most histories to walk; a game's Bayesian form does not help here.
-      memory: most bytes to take; see `build_tree`.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+      **options: of `build_tree`, but `leaves`; a game's Bayesian form does not help here.
     """
-    super().__init__(game, [0, 1])
+    super().__init__(sequential(game), [0, 1])
     self.iterations = check_count("iterations", iterations, 1)
     check_option("target", target, TARGETS)
-    if target == "public" and public_states == "none":
+    if target == "public" and options.get("public_states") == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
     if not (is_number(delta) and 0 <= delta < 1):
       raise ValueError(f"delta must be a number from 0 to below 1, got {delta!r}.")
@@ -116,16 +108,17 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     self.target, self.delta, self.favour = target, delta, favour
     self.exploration = check_exploration(exploration)
     self.seed, self.dtype = check_integer("seed", seed, 0), check_dtype(dtype)
-    self.public_states, self.limit = public_states, limit
-    self.tree = build_tree(game, "sparse", public_states, limit, memory=memory)
+    self.tree = build_tree(game, "sparse", **options)
+    check_zero_sum(self.tree, "samplers")
+    self.tree_options = {"leaves": "sparse", "public_states": "closure", "limit": LIMIT, **options}
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
     host_tree = build_sampling_tree(game, self.tree)
     starts, start = self._starts(host_tree, dict(favoured or {}))
-    situation: Any = (host_tree, self._groups(), np.array(delta, float), starts, start)
+    arrays: Any = (host_tree, self._groups(), np.array(delta, float), starts, start)
+    sampler = OutcomeSampling(ZeroBaseline(), exploration)
     with precision(self.dtype):
-      situation = to_device(Situation(*situation), self.dtype)
-    self.runs = AimedRuns(situation, OutcomeSampling(ZeroBaseline(), exploration), self.dtype)
+      self.runs = to_device(AimedRuns(*arrays, sampler=sampler), self.dtype)
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
@@ -160,7 +153,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return np.stack(starts), start
 
   def cell(self, player: int, infostate: str) -> int:
-    """The number of an infostate, its column in tables; ValueError if there is none."""
+    """The number of an infostate, its column in tables; ValueError for an unknown infostate."""
     try:
       return self.cells[player, infostate]
     except KeyError:
@@ -174,70 +167,60 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """What a run aimed at this infostate would play there, from nothing; see `probabilities_at`."""
-    return probabilities_at(state, player_id, self.game, self.at)
+    """Probability of every legal action at a state."""
+    name = self.tree.names.infostate
+    return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
-    """The same by information state string; asked again, it is remembered.
-
-    Raises:
-      ValueError: the player has no such information state.
-    """
+    """The same by information state string, remembered; ValueError for an unknown string."""
     cell = self.cell(player, infostate)
     if cell not in self._known:
       with precision(self.dtype), waiting("Searching"):
-        column = self.runs.single(cell, self.seed, self.iterations)[:, cell]
-      self._known[cell] = self.by_action(cell, column)
+        table = aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+      self._known[cell] = self.by_action(cell, table[:, cell])
     return dict(self._known[cell])
 
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
-    """All that the run aimed at an infostate found: the policy with which OOS is consistent there.
-
-    Raises:
-      ValueError: there is no such infostate.
-    """
+    """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
     cell = self.cell(player, infostate)
     with precision(self.dtype), waiting("Searching"):
-      return self._policy(self.runs.single(cell, self.seed, self.iterations), target=infostate)
+      table = aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+      return self._policy(table, target=infostate)
 
   def tabularise(self) -> TreePolicy:
-    """What is played at each infostate, by a run for each: the policy that OOS follows (Schmid 2021, 19.4.1).
+    """The policy that OOS follows, by a run for each infostate (Schmid 2021, 19.4.1).
 
     The runs go side by side in one jitted program, to which targets are arguments.
     """
     count = len(self.decisions)
-    size = max(min(count, AT_ONCE), 1)  # nobody may decide
+    size = max(min(count, AT_ONCE), 1)  # a game may have no decisions
     cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
     with precision(self.dtype), waiting("Searching"):
+      empty = self.runs.empty(self.seed)
       columns = [
-        np.asarray(self.runs.each(jnp.array(some, jnp.int32), self.seed, self.iterations)) for some in cells
+        np.asarray(aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.iterations))
+        for some in cells
       ]
-      nothing = np.zeros((0, self.runs.situation.tree.actions), self.dtype)
+      nothing = np.zeros((0, self.runs.tree.actions), self.dtype)
       table = np.concatenate([nothing, *columns])[:count].T
       return self._policy(jnp.asarray(table), target="each")
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
     """A table [A, S] as a policy."""
-    names = ("iterations", "delta", "exploration", "seed", "dtype", "public_states", "limit")
-    header = {
-      "solver": type(self).__name__,
-      "targeting": self.target,
-      "leaves": "sparse",
-    }
+    names = ("iterations", "delta", "exploration", "seed", "dtype")
+    header = {"solver": type(self).__name__, "targeting": self.target}
     header |= {name: getattr(self, name) for name in names}
-    return TreePolicy(self.game, self.tree.names, self.runs.situation.tree.blocks(table), header | info)
+    header |= {name: self.tree_options[name] for name in ("leaves", "public_states", "limit")}
+    return TreePolicy(self.game, self.tree.names, self.runs.tree.blocks(table), header | info)
 
   def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
-    """A player of matches.
+    """A player of matches; ValueError for a wrong argument.
 
     Args:
       player: whom it plays for, 0 or 1.
       seed: of its moves and of its runs.
       keep_tables: whether the tables of earlier decisions are kept through a match, as in Lisý et al. 2015;
         else every decision begins from nothing.
-
-    Raises:
-      ValueError: an argument is not one of the allowed.
     """
     player, keep_tables = check_player(player), check_flag("keep_tables", keep_tables)
     return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
@@ -253,13 +236,12 @@ class OnlineOutcomeSamplingBot(SolvingBot):
     self._match, self._tables = 0, None
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
-    """Runs at the player's infostate; what it then plays there. Tables that are kept are run on."""
     method, runs = self._method, self._method.runs
-    cell = method.cell(self.player, state.information_state_string(self.player))
+    cell = method.cell(self.player, method.tree.names.infostate(state, self.player))
     with precision(method.dtype):
       if self._tables is None or not self._keep:
-        self._tables = runs.begin(cell, self._seed, self._match)
-      self._tables, column = runs.advance(self._tables, cell, method.iterations)
+        self._tables = aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
+      self._tables, column = aimed.advance(runs, self._tables, jnp.int32(cell), method.iterations)
     return method.by_action(cell, column)
 
   def restart(self) -> None:

@@ -24,9 +24,5 @@ DEEPSTACK_BETS = {"flop": "0.5 1 a;1 a", "turn": "0.5 1 a;1 a", "river": "0.5 1 
 
 
 def preset(name: str, **changes: Any) -> dict[str, Any]:
-  """Arguments of `ContinualResolving`: those of a preset, with changes.
-
-  Raises:
-    ValueError: there is no such preset.
-  """
+  """Arguments of `ContinualResolving`: a preset's, with changes; ValueError for an unknown preset."""
   return {**PRESETS[check_option("preset", name, PRESETS)], **changes}

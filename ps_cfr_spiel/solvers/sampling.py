@@ -6,12 +6,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind, from_file, to_arrays
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer, check_option
 from ps_cfr_spiel.cfr import RM
-from ps_cfr_spiel.compiler import build_tree, check_needs
-from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
-from ps_cfr_spiel.histories import LIMIT
+from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.mccfr import (
   Baseline,
   ExternalSampling,
@@ -25,7 +24,7 @@ from ps_cfr_spiel.mccfr import (
 )
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import PublicTree, check_zero_sum
 
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
@@ -36,19 +35,10 @@ class SamplingSolver(TreeSolver):
   """Monte Carlo CFR with any sampler on a sampling tree; the other solvers of this file name published ones.
 
   Attributes:
-    game, tree, dtype: as of every solver.
-    sampler: how trajectories are sampled.
-    rule: regret matching (`RM`) or regret matching plus (`RMPlus`).
-    batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
-      thus samples 2 x batch trajectories.
-    seed: of the random numbers.
-    abstraction: as arrays, or None.
-    leaves, public_states, limit: how the tree was built.
-    iteration: iterations done.
+    game, sampler, rule, batch, seed, dtype: as given.
+    tree: the game's public tree, on the host.
     sampling_tree: the tree that is sampled, on the device.
   """
-
-  _apart = ("abstraction",)
 
   def __init__(
     self,
@@ -58,45 +48,37 @@ class SamplingSolver(TreeSolver):
     batch: int = 1,
     seed: int = 0,
     dtype: str = "float32",
-    leaves: str = "auto",
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    memory: float | None = None,
     abstraction: Key | str | Abstraction | None = None,
+    **options: Any,
   ):
-    """Builds the trees; nothing is compiled yet.
+    """Builds the trees; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
       sampler: a frozen dataclass; see `mccfr.TreeSampler`. Files hold only its name: `load` needs it again.
       rule: "rm", with uniform averaging; "rm+", with linear averaging; or `RM` or `RMPlus` with any gamma.
-      batch: see the class.
-      seed: see the class.
+      batch: trajectories under one strategy for each player's turn, whose mean is one update; an iteration
+        thus samples 2 x batch trajectories.
+      seed: of the random numbers.
       dtype: "float32" or "float64".
-      leaves: see `build_tree`.
-      public_states: see `build_tree`.
-      limit: see `build_tree`.
-      memory: see `build_tree`.
       abstraction: infostates that share a strategy, as `PSCFRSolver` takes it. Policies and exploitability
         are those of the whole game.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+      **options: of `build_tree`.
     """
     if isinstance(sampler, type) or not hasattr(sampler, "sampling_tree"):
       raise ValueError(f"Expected a sampler such as OutcomeSampling(ZeroBaseline()), got {sampler!r}.")
-    self.game, self.sampler = game, sampler
-    self.dtype, self.rule = check_dtype(dtype), mccfr.check_rule(rule)
+    self.sampler, self.rule = sampler, mccfr.check_rule(rule)
     self.batch, self.seed = check_integer("batch", batch, 1), check_integer("seed", seed, 0)
-    self.leaves, self.public_states, self.limit = leaves, public_states, limit
-    self.tree = build_tree(game, leaves, public_states, limit, memory=memory)
-    self.abstraction = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
+    self._build(game, dtype, options)
+    if not sampler.general_sum:
+      check_zero_sum(self.tree, "baselines, targets and lines of public moves")
+    self._start = None if abstraction is None else abstract_tree(self.tree, game, abstraction)
     with waiting("Building the tree to sample from"):
       sampling_tree = sampler.sampling_tree(game, self.tree)
-      if self.abstraction is not None:
-        sampling_tree = mccfr.abstracted(sampling_tree, _set_of_each(self.tree, self.abstraction))
+      if self._start is not None:
+        sampling_tree = mccfr.abstracted(sampling_tree, set_of_each(self.tree, self._start))
     needs = mccfr.memory_needs(sampling_tree, sampler, self.batch, self.dtype)
-    check_needs(f"{self.name} on {game} with batch={self.batch:,}", needs, memory, ADVICE)
+    check_needs(f"{self.name} on {game} with batch={self.batch:,}", needs, options.get("memory"), ADVICE)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
       self.sampling_tree = to_device(sampling_tree, self.dtype)
@@ -108,11 +90,8 @@ class SamplingSolver(TreeSolver):
     return {"sampler": self.sampler, "rule": self.rule, "batch": self.batch}
 
   def variance(self) -> float:
-    """Mean variance of the sampled counterfactual values at present; see `mccfr.variance`.
-
-    Raises:
-      ValueError: the variance of this sampler is not computed.
-    """
+    """Mean variance of the values sampled now, see `mccfr.variance`; ValueError for samplers without it."""
+    check_zero_sum(self.tree, "variances")
     with precision(self.dtype):
       return float(_variance(self.sampling_tree, self._state.tables, sampler=self.sampler))
 
@@ -125,128 +104,67 @@ class SamplingSolver(TreeSolver):
 
   def _options(self):
     options = super()._options()
-    if "sampler" in options:
-      options["sampler"] = repr(self.sampler)
-    return options if self.abstraction is None else {**options, "abstraction": self.abstraction.key}
-
-  def _arrays(self):
-    return {} if self.abstraction is None else to_arrays(self.abstraction)
-
-  @classmethod
-  def _arguments(cls, file):
-    options = super()._arguments(file)
-    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
+    return {**options, "sampler": repr(self.sampler)} if "sampler" in options else options
 
 
 class VRMCCFRSolver(SamplingSolver):
-  """Variance-reduced Monte Carlo CFR (Schmid et al. 2019; Schmid 2021, Section 17.8).
+  """Variance-reduced Monte Carlo CFR (Schmid et al. 2019; Schmid 2021, Section 17.8)."""
 
-  Attributes: see `SamplingSolver`.
-  """
+  _apart = ("sampler",)
 
   def __init__(
     self,
     game: pyspiel.Game,
     baseline: str = "learned",
-    rule: str | RM = "rm",
     exploration: float = 0.6,
     decay: float = 0.5,
-    batch: int = 1,
-    seed: int = 0,
-    dtype: str = "float32",
     trajectories: str = "histories",
     chance_baseline: bool = True,
-    leaves: str = "auto",
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    memory: float | None = None,
-    abstraction: Key | str | Abstraction | None = None,
+    **options: Any,
   ):
-    """Builds the trees; nothing is compiled yet.
+    """Builds the trees; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
       baseline: "learned", "zero" or "oracle"; see `baselines`.
-      rule: see `SamplingSolver`.
       exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
       decay: weight of the newest value in a learned baseline.
-      batch: see `SamplingSolver`.
-      seed: see `SamplingSolver`.
-      dtype: "float32" or "float64".
       trajectories: "histories": single histories, in any game; "public": lines of public
         moves, uniformly, all types on them being updated (the form in which the method was published), in
         games whose private information is dealt once and whose moves are all public.
       chance_baseline: whether a learned baseline covers chance nodes too.
-      leaves: see `build_tree`.
-      public_states: see `build_tree`.
-      limit: see `build_tree`.
-      memory: see `build_tree`.
-      abstraction: see `SamplingSolver`.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be compiled.
+      **options: of `SamplingSolver`.
     """
     self.baseline = _make_baseline(baseline, decay, chance_baseline)
     self.exploration, self.decay = check_exploration(exploration), decay
     self.trajectories, self.chance_baseline = trajectories, chance_baseline
-    sampler = _make_sampler(trajectories, self.baseline, exploration)
-    trees = leaves, public_states, limit, memory, abstraction
-    super().__init__(game, sampler, rule, batch, seed, dtype, *trees)
+    super().__init__(game, _make_sampler(trajectories, self.baseline, exploration), **options)
 
   def _options(self):
     return {**super()._options(), "baseline": self.baseline.name}
 
 
 class OutcomeSamplingSolver(SamplingSolver):
-  """Outcome-sampling MCCFR (Lanctot et al. 2009): VR-MCCFR with the zero baseline.
+  """Outcome-sampling MCCFR (Lanctot et al. 2009): VR-MCCFR with the zero baseline."""
 
-  Attributes: see `SamplingSolver`.
-  """
+  _apart = ("sampler",)
 
   def __init__(
-    self,
-    game: pyspiel.Game,
-    rule: str | RM = "rm",
-    exploration: float = 0.6,
-    batch: int = 1,
-    seed: int = 0,
-    dtype: str = "float32",
-    trajectories: str = "histories",
-    leaves: str = "auto",
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    memory: float | None = None,
-    abstraction: Key | str | Abstraction | None = None,
+    self, game: pyspiel.Game, exploration: float = 0.6, trajectories: str = "histories", **options: Any
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
     self.exploration, self.trajectories = check_exploration(exploration), trajectories
-    sampler = _make_sampler(trajectories, ZeroBaseline(), exploration)
-    trees = leaves, public_states, limit, memory, abstraction
-    super().__init__(game, sampler, rule, batch, seed, dtype, *trees)
+    super().__init__(game, _make_sampler(trajectories, ZeroBaseline(), exploration), **options)
 
 
 class ExternalSamplingSolver(SamplingSolver):
-  """External-sampling MCCFR (Lanctot et al. 2009): see `mccfr.ExternalSampling`.
+  """External-sampling MCCFR (Lanctot et al. 2009), by traversals; see `mccfr.ExternalSampling`."""
 
-  Attributes: see `SamplingSolver`; a "trajectory" is a traversal.
-  """
+  _apart = ("sampler",)
 
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    rule: str | RM = "rm",
-    batch: int = 1,
-    seed: int = 0,
-    dtype: str = "float32",
-    leaves: str = "auto",
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    memory: float | None = None,
-    abstraction: Key | str | Abstraction | None = None,
-  ):
+  def __init__(self, game: pyspiel.Game, **options: Any):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
-    trees = leaves, public_states, limit, memory, abstraction
-    super().__init__(game, ExternalSampling(), rule, batch, seed, dtype, *trees)
+    super().__init__(game, ExternalSampling(), **options)
 
 
 @jit(static_argnames=("sampler",))
@@ -254,11 +172,11 @@ def _variance(tree, tables, *, sampler):
   return variance(tree, sampler, tables.regrets, tables.learned)
 
 
-def _set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
+def set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
   """int[infostates]: the set of each infostate, in the order of a sampling tree and without gaps."""
   numbers, first = [np.zeros(0, int)], 0
   for own, parts in zip(tree.players, bind(tree, abstraction), strict=True):
-    sets, tables = as_sets(own, parts, parts.columns(len(own.buckets)).tolist()), []
+    sets, tables = as_sets(own, parts), []
     for cells, (_, columns, _) in zip(sets.cells, sets.shapes, strict=True):
       tables.append(first + cells[None])
       first += columns

@@ -16,9 +16,10 @@ from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.device import check_finite, precision, trim_heap
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.reports import progress_bar, waiting
-from ps_cfr_spiel.solvers.files import Resumable, held_in
+from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
+from ps_cfr_spiel.solvers.files import Resumable, kind_in
 
+SAVING_SHARE = 0.05  # of the time, at most for checkpoints
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C works
 LOOK_SECONDS = 0.05  # least time between two checks that numbers are finite
 LEAST_CHUNK = 4  # iterations of all calls but the first: copying and checking large tables takes long
@@ -40,6 +41,7 @@ class Solver(Resumable, Generic[Policy]):
 
   shared: ClassVar[bool] = False
   _compiled: bool = False
+  _chunk: int = 1  # iterations of the next device call; kept between runs, which then begin at their pace
 
   @abc.abstractmethod
   def summary(self) -> str:
@@ -61,13 +63,14 @@ class Solver(Resumable, Generic[Policy]):
     """The current policy, a copy."""
     return self._policy(average=False)
 
+  @classmethod
+  def _policy_in(cls, file: storage.Stored, options: dict[str, Any]) -> Any:
+    """The average policy of a run in a file; `options` as of `load`."""
+    return cls.from_file(file, options).average_policy()
+
   def _policy_info(self, average: bool) -> dict[str, Any]:
     """The description of a policy's origin that the policy carries."""
     return {**self._header(), "policy": "average" if average else "current"}
-
-  def _here(self) -> Any:
-    """The part of the state that this process holds."""
-    return self._state
 
   def clock(self) -> float:
     """The time in seconds, by which `run` schedules; processes that share a run must agree on it."""
@@ -89,15 +92,7 @@ class Solver(Resumable, Generic[Policy]):
     return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
 
   def compile(self, progress: bool | None = None) -> None:
-    """Compile the solver's programs, so that later times are those of the work alone.
-
-    Args:
-      progress: None shows progress after two seconds on a terminal; False never.
-    """
-    self._compile_run(progress)
-
-  def _compile_run(self, progress: bool | None) -> None:
-    """Compile the programs of a run, once."""
+    """Compile the solver's programs, so that later times are those of the work alone."""
     if not self._compiled:
       with waiting(f"Compiling {self.name}", progress):
         self._compile_step()
@@ -145,7 +140,7 @@ class Solver(Resumable, Generic[Policy]):
         default.
       callback: called with the solver; if it returns True, the run ends there.
       checkpoint: file to save to, regularly and at the end.
-      checkpoint_seconds: least time between two saves.
+      checkpoint_seconds: least time between two saves; slow ones wait until they take at most 5% of it.
 
     Raises:
       FloatingPointError: numbers leave the range of the solver's dtype. The solver and the checkpoint keep
@@ -158,34 +153,36 @@ class Solver(Resumable, Generic[Policy]):
     if callback is not None and not callable(callback):
       raise ValueError(f"callback must be a function of the solver, got {callback!r}.")
     every = max(iterations // 20, 1) if every is None else check_count("every", every, 1)
+    saving = Stopwatch(self.clock)
     if checkpoint is not None:
-      self.save(checkpoint)  # fails now rather than after a long run
-    self._compile_run(progress)
+      with saving:
+        self.save(checkpoint)  # fails now rather than after a long run
+    Solver.compile(self, progress)  # no evaluation
     next_call, saved_at, looked = self.iteration + every, self.clock(), self.clock()
     progress = False if progress is None and callback else progress
     sound = self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
-    chunk = 1
     try:
       while self.iteration < target:
         started, before = self.clock(), self.iteration
         goal = min(target, next_call) if callback else target
-        self._advance(min(chunk, goal - before))
+        self._advance(min(self._chunk, goal - before))
         now, stop = self.clock(), self.iteration in (next_call if callback else target, target)
-        due = checkpoint is not None and now - saved_at >= checkpoint_seconds
+        due = checkpoint is not None and now - saved_at >= max(checkpoint_seconds, saving.last / SAVING_SHARE)
         # With large tables every part takes longer than LOOK_SECONDS, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
           sound, looked = self._checked(sound), now
         if now - started > 2 * CHUNK_SECONDS:
           trim_heap()  # large tables: the memory of their old copies goes back to the system
         bar.update(self.iteration - before)
-        chunk = _next_chunk(chunk, self.iteration - before, now - started)
+        self._chunk = _next_chunk(self._chunk, self.iteration - before, now - started)
         if callback and stop:
           next_call += every
           if callback(self):
             break
         if due and checkpoint is not None:
-          self.save(checkpoint)
+          with saving:
+            self.save(checkpoint)
           saved_at = self.clock()
     finally:
       bar.close()
@@ -201,7 +198,7 @@ class Solver(Resumable, Generic[Policy]):
   def _checked(self, sound: Any) -> Any:
     """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise."""
     try:
-      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._here(), self.dtype)
+      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
     except FloatingPointError:
       self._state = sound
       raise
@@ -211,43 +208,25 @@ class Solver(Resumable, Generic[Policy]):
 def _next_chunk(chunk: int, done: int, seconds: float) -> int:
   """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call.
 
-  `done` may be below `chunk`, when a callback was due: the chunk then does not grow.
+  Where a run ends or a callback was due, `done` is below `chunk`, which then stays unless the call was slow.
   """
+  if done < chunk and seconds <= CHUNK_SECONDS:
+    return chunk
   return max(LEAST_CHUNK, min(2 * chunk, int(done * CHUNK_SECONDS / max(seconds, 1e-9))))
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> Solver:
   """Read a solver of any class from its file; see `Solver.load`."""
-  return _solver_from(storage.read(path), options)
-
-
-def _solver_from(file: storage.Stored, options: dict[str, Any]) -> Solver:
-  """See `load_solver`."""
-  solvers = {kind.__name__: kind for kind in _subclasses(Solver)}
-  found = held_in(file)
-  if found not in solvers:
-    raise ValueError(f"{file.path} holds a {found}, not a solver's run.")
-  return solvers[found].from_file(file, options)
+  return Solver.load(path, **options)
 
 
 def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
-  """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file.
+  """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file; errors as of `load`.
 
-  Args:
-    path: the file.
-    limit: most histories to enumerate of the game that the file names.
-
-  Raises:
-    OSError: no such file.
-    ValueError: the file is truncated, damaged or foreign.
+  `limit` is the maximum number of histories of the game that the file names.
   """
   file = storage.read(path)
   if file.header["kind"] == "solver":
     options = {"limit": limit} if "limit" in file.header["options"] else {}
-    return _solver_from(file, options).average_policy()
+    return kind_in(file, Solver)._policy_in(file, options)
   return TreePolicy.from_file(file, limit)
-
-
-def _subclasses(kind: type) -> list[type]:
-  """All classes below `kind`."""
-  return [k for below in kind.__subclasses__() for k in (below, *_subclasses(below))]

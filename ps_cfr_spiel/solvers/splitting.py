@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, from_file, to_arrays, unbind
+from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, unbind
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.solvers.exact import TreeSolver
 
@@ -15,11 +15,9 @@ class SplittingSolver(TreeSolver):
   """A solver that begins with an abstraction and splits it.
 
   Attributes:
-    _start: the abstraction to begin with.
     _state: has a field `parts`, both players' sets as they are now.
   """
 
-  _apart = ("abstraction",)
   _start: Abstraction
 
   @abc.abstractmethod
@@ -40,16 +38,6 @@ class SplittingSolver(TreeSolver):
     """One iteration, whose result is dropped: splits happen on the host, and grown tables compile again."""
     with precision(self.dtype):
       jax.block_until_ready(self._step(self._state, 1))
-
-  def _options(self):
-    return {**super()._options(), "abstraction": self._start.key}
-
-  def _arrays(self):
-    return to_arrays(self._start)
-
-  @classmethod
-  def _arguments(cls, file):
-    return {**super()._arguments(file), "abstraction": from_file(file)}
 
   def _template(self, file):
     arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)

@@ -45,7 +45,7 @@ def assemble(
   ends: np.ndarray,
   pad_to: PadTo | None,
 ) -> Subgame:
-  """Lay out the subgame of two cuts.
+  """Lay out the subgame of two cuts; ValueError if the shape of `pad_to` is too small.
 
   Args:
     game: tree of the whole game.
@@ -54,9 +54,6 @@ def assemble(
     public_states: the roots.
     ends: int[E], indices of the ends inside, in `nodes.ends`.
     pad_to: see `Subgames.cut`.
-
-  Raises:
-    ValueError: the shape of `pad_to` is too small.
   """
   # Leaves: one of the ends represents each.
   order, leaves = _leaves(game, nodes, cuts, ends)
@@ -120,11 +117,7 @@ def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerT
 
 
 def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, PlayerCut], ends: np.ndarray):
-  """The leaves of the inner evaluator.
-
-  Returns:
-    int[L]: one of `ends` for each leaf; and a function that makes the evaluator from `_slots`.
-  """
+  """int[L]: one of `ends` for each inner leaf; and a function that makes the evaluator from `_slots`."""
   if not nodes.histories:
     number = nodes.places.number[ends]
     return np.arange(len(ends)), lambda slots: game.leaves.take([_in_slots(number, s, -1) for s in slots])
@@ -139,13 +132,7 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, Player
 
 
 def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]:
-  """The leaf of the subgame in each slot, for each part int[boards, n]; -1 for none.
-
-  Args:
-    places: of the game's leaves.
-    leaves: int[L], their numbers.
-    shape: of the subgame.
-  """
+  """The leaf, of the game's int[L], in each slot of a subgame, for each part int[boards, n]; -1 for none."""
   part, board = places.part[leaves], places.board[leaves]
   slots = []
   for k, (boards, each) in enumerate(shape.leaves):

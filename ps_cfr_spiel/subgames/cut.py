@@ -7,8 +7,9 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_list, is_integer
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.subgames.assemble import PlayerCut, assemble
-from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes, find_nodes, tree_and_nodes
+from ps_cfr_spiel.subgames.nodes import RootInfostates, find_nodes
 from ps_cfr_spiel.subgames.shapes import PadTo, Scope, Shape, least_shape, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
@@ -18,28 +19,23 @@ class Subgames:
   """A compiled game from which subgames are cut.
 
   Attributes:
-    tree: the game, on the host.
-    nodes: see `SubgameNodes`.
-    options: of `build_tree`, if `of` built the tree.
+    tree, nodes: see `find_nodes`; on the host.
+    options: of `build_tree`, which give this tree on any machine.
   """
 
   @classmethod
-  def of(cls, game: pyspiel.Game, **options) -> "Subgames":
-    """Compile a game into a tree for cutting subgames; see `tree_and_nodes`."""
-    return cls(*tree_and_nodes(game, **options))
+  def of(cls, game: pyspiel.Game, memory: float | None = None, **options: Any) -> "Subgames":
+    """Compile a game, walked only once, for cutting subgames; `memory` and `options` are of `build_tree`."""
+    return cls(build_tree(game, memory=memory, **options), game, options)
 
   def __init__(
-    self, tree: PublicTree, nodes: SubgameNodes | None = None, options: Mapping[str, Any] | None = None
+    self, tree: PublicTree, game: pyspiel.Game | None = None, options: Mapping[str, Any] | None = None
   ):
-    """Find the nodes of the tree, unless they are given, in time linear in their number.
-
-    Raises:
-      ValueError: the tree has no public states, or unsuitable types; see `find_nodes`.
-    """
-    self.tree, self.nodes = tree, find_nodes(tree) if nodes is None else nodes
-    self.options = dict(options or {})
-    self.labels = tree.names
-    self._sequences = decision_sequences(tree)
+    """Find the nodes of the tree in time linear in their number; arguments and errors as of `find_nodes`."""
+    self.tree, self.nodes = find_nodes(tree, game)
+    self.options = dict(options or {}) | ({} if self.tree is tree else {"leaves": "sparse"})
+    self.labels = self.tree.names
+    self._sequences = decision_sequences(self.tree)
     self._depths = own_depths(self.nodes)
 
   def cut(
@@ -79,15 +75,9 @@ class Subgames:
     frontier: Collection[int] = (),
     actions: Collection[int] | None = None,
   ) -> Shape:
-    """The least shape that holds the subgames of some groups of public states, without cutting any.
+    """The least shape that holds the cuts at some groups of public states, without cutting any.
 
-    Args:
-      groups: public states of each cut; no public state may lie below another, of any group.
-      frontier: see `cut`.
-      actions: see `cut`.
-
-    Raises:
-      ValueError: see `cut`.
+    No public state may lie below another, of any group; other arguments as for `cut`.
     """
     begins = self._flags("public_states", [s for group in groups for s in group])
     stops = self._flags("frontier", frontier)
@@ -152,7 +142,7 @@ class Subgames:
     """bool: True for nodes reached by chance or by one of the actions."""
     n, kept = self.nodes, np.ones(len(here), bool)
     for player in (0, 1):
-      moved = np.flatnonzero((n.player[above] == player) & (above >= 0))
+      moved = np.flatnonzero(n.player[above] == player)
       kept[moved] = [
         self.labels.decisions[d].legal_actions[a] in actions for d, a in n.last[player][here[moved]].tolist()
       ]

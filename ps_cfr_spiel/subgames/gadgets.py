@@ -1,13 +1,24 @@
 """The gadgets for solving a subgame again: unsafe, CFR-D, max-margin; each makes a tree for the solver.
 
   unsafe      both players come to the subgame by their ranges. The opponent's values are then right on
-  average,
-              but may be far too large in some infostates (Schmid 2021, Section 20.1).
+              average, but may be far too large in some infostates (Schmid 2021, Section 20.1).
   cfr-d       in each infostate the opponent may take a promised value instead of playing on. The player must
               keep these promises, or the opponent gains (Burch et al. 2014; Schmid 2021, Section 20.2.2).
   max-margin  the opponent chooses the infostate to begin in, and pays the value promised there. So the player
               maximises the smallest margin by which the promises are undercut (Moravčík et al. 2016; Schmid
               2021, Section 20.4.3).
+
+Where a promise is slack (the new value is less) the opponent of a safe gadget does not play on, and anything
+will do: a gadget has many equilibria, of which some are poor in the game (Kubíček, Lisý and Sandholm 2026).
+With `refine` the opponent trembles and plays on a little in each infostate, so the player answers there too.
+From values v, promises p and weights w, as above, the player then minimises, of n infostates,
+
+  cfr-d       sum of max(v, p) + TREMBLE sum of v / n
+  max-margin  largest (v - p) / w + TREMBLE sum of v / sum of w
+
+If the promises can be kept, these are at most their values at v = p. So the opponent gains at most TREMBLE
+times the mean slack above the promises, and nothing if TREMBLE is small enough: it is an exact penalty, since
+the least of a linear program is taken at one of finitely many vertices.
 
 Promises are unnormalised counterfactual values, like those of `tree.best_response_values` at roots: they
 count chance and the player's range, in the same units.
@@ -24,6 +35,7 @@ from ps_cfr_spiel.subgames.ranged_leaves import (
   GadgetLeaves,
   RangedLeaves,
   Ranges,
+  RefinedLeaves,
   with_ranges,
 )
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -61,6 +73,8 @@ class Gadget(Protocol):
       promises: [roots, H of the opponent], the opponent's promised values.
       frontier: a value function bound to the subgame's frontier, if there is a frontier.
 
+    The safe gadgets have `refine` (False) too; see above.
+
     Raises:
       ValueError: an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
     """
@@ -74,14 +88,14 @@ def unsafe(subgame, player, ranges, promises=None, frontier=None) -> PublicTree:
   return dataclasses.replace(subgame.tree, leaves=leaves)
 
 
-def cfr_d(subgame, player, ranges, promises, frontier=None) -> PublicTree:
+def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> PublicTree:
   """The gadget of CFR-D; see `Gadget`.
 
   A level goes on top of the opponent's decisions, with a row for each root and two actions: follow leads on
   as the root did, terminate ends in a leaf worth the promise.
   """
   chooser = 1 - player
-  promises = _check_promises(subgame, chooser, promises)
+  promises = _check_array(subgame, chooser, promises, "promised values")
   ranged = _own_range(subgame, player, ranges, frontier)
   forest = subgame.tree.players[chooser]
   roots = np.arange(forest.roots)
@@ -89,10 +103,15 @@ def cfr_d(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   follow, terminate = (sequence_numbers(level.shapes, 0, roots, action, roots=0) for action in (0, 1))
   scale = _at_leaves(subgame, chooser, np.ones(promises.shape))
   leaves = GadgetLeaves(ranged, scale, promises, chooser, _types(subgame))
-  return _choosing(subgame, leaves, forest, level, follow, terminate)
+  if not refine:
+    return _choosing(subgame, leaves, forest, level, follow, terminate)
+  possible = subgame.prior.weight(chooser, np.asarray(ranges[player], float)) > 0
+  tremble = _tremble(_owner(subgame, chooser), possible)
+  leaves = dataclasses.replace(leaves, terminate=np.concatenate([0 * promises, promises]))
+  return _refined(subgame, leaves, forest, level, np.append(follow, terminate), tremble)
 
 
-def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
+def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -> PublicTree:
   """The max-margin gadget; see `Gadget`.
 
   A row goes on top of the opponent's decisions for each public state, with its infostates as actions. The
@@ -101,11 +120,10 @@ def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   promise too large to be ever chosen.
   """
   chooser = 1 - player
-  promises = _check_promises(subgame, chooser, promises)
+  promises = _check_array(subgame, chooser, promises, "promised values")
   ranged = _own_range(subgame, player, ranges, frontier)
   weight = subgame.prior.weight(chooser, _check_range(subgame, player, ranges[player]))
-  owner = np.unique(subgame.roots[chooser].public, return_inverse=True)[1].reshape(-1)
-  owner = np.append(owner, np.zeros(len(promises) - len(owner), int))  # padding goes to the first
+  owner = _owner(subgame, chooser)
   visited = weight > 1e-12 * _largest(weight, owner)
   scale = np.where(visited, 1 / np.where(visited, weight, 1), 0)
   worst = -2 * (_largest(np.abs(promises * scale), owner) + subgame.prior.largest_utility)
@@ -114,8 +132,12 @@ def max_margin(subgame, player, ranges, promises, frontier=None) -> PublicTree:
   level, choice = _choice_of_root(np.repeat(owner, subgame.tree.players[chooser].types))
   columns = _pair(chooser, forest.types, subgame.tree.players[player].types)
   leaves = GadgetLeaves(ranged, _at_leaves(subgame, chooser, scale), fee, chooser, columns)
+  if refine:
+    return _refined(subgame, leaves, forest, level, choice, _tremble(owner, np.where(visited, weight, 0)))
   return _choosing(subgame, leaves, forest, level, choice, choice)
 
+
+TREMBLE = 0.02  # the sum of a refined gadget's trembles at a public state
 
 GADGETS: dict[str, Gadget] = {"unsafe": unsafe, "cfr-d": cfr_d, "max-margin": max_margin}
 
@@ -181,16 +203,51 @@ def _choosing(
   at_root = forest.leaf.index < old_roots
   index[at_root] = roots + follow[forest.leaf.index[at_root]]
 
-  # The terminate leaves are one more part, for the chooser at its sequences ...
+  # The terminate leaves are one more part.
   index = np.append(index, roots + terminate)
   parents = (roots, *sizes, *forest.leaf.parents[1:])
   leaf = Link.create(index, parents, (*forest.leaf.children, len(terminate)))
   choosing = PlayerTree((level, *levels), leaf, forest.types)
+  return _with_choices(subgame, leaves, choosing, len(terminate))
 
-  # ... and for the other player, to whom they are worth 0, anywhere: at the first root.
+
+def _refined(
+  subgame: Subgame,
+  leaves: GadgetLeaves,
+  forest: PlayerTree,
+  level: Level,
+  choices: np.ndarray,
+  tremble: np.ndarray,
+) -> PublicTree:
+  """Put a level's rows beside the chooser's first decisions, with arguments as for `_choosing`.
+
+  `choices`, int[m], are the sequences of the new rows in the order of `leaves.terminate`, counted from 0.
+  """
+  roots, sizes = forest.roots, tuple(a * n for a, n in level.shapes)
+  levels = list(forest.levels)
+  if len(levels) > 1:  # its sequences come after the new ones
+    link = levels[1].link
+    link = Link.create(link.index + sum(sizes), (*sizes, *link.parents), link.children)
+    levels[1] = dataclasses.replace(levels[1], link=link)
+  first = levels[0] if levels else Level(Link.create(np.zeros(0, int), [roots], []), ())
+  index, rows = np.append(level.link.index, first.link.index), (*level.link.children, *first.link.children)
+  levels[:1] = [Level(Link.create(index, [roots], rows), (*level.actions, *first.actions))]
+  index = forest.leaf.index + np.where(forest.leaf.index < roots, 0, sum(sizes))
+  leaf = Link.create(
+    np.append(index, roots + choices),
+    (roots, *sizes, *forest.leaf.parents[1:]),
+    (*forest.leaf.children, len(choices)),
+  )
+  choosing = PlayerTree(tuple(levels), leaf, forest.types)
+  refined = RefinedLeaves(**vars(leaves), roots=list(subgame.leaf_roots[leaves.chooser]), tremble=tremble)
+  return _with_choices(subgame, refined, choosing, len(choices))
+
+
+def _with_choices(subgame: Subgame, leaves: GadgetLeaves, choosing: PlayerTree, count: int) -> PublicTree:
+  """The chooser's forest, and the other player's: to whom `count` new leaves are worth 0, anywhere."""
   other = subgame.tree.players[1 - leaves.chooser]
-  index = np.append(other.leaf.index, np.zeros(len(terminate), int))
-  link = Link.create(index, other.leaf.parents, (*other.leaf.children, len(terminate)))
+  index = np.append(other.leaf.index, np.zeros(count, int))  # at the first root
+  link = Link.create(index, other.leaf.parents, (*other.leaf.children, count))
   return PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
 
 
@@ -201,12 +258,20 @@ def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
   return largest[owner][:, None]
 
 
-def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:
-  """A row for each owner 0, 1, ..., with its possessions as actions.
+def _owner(subgame: Subgame, chooser: int) -> np.ndarray:
+  """int[R]: the public state of each root of the chooser, numbered from 0; padding goes to the first."""
+  owner = np.unique(subgame.roots[chooser].public, return_inverse=True)[1].reshape(-1)
+  return np.append(owner, np.zeros(subgame.shape.roots[chooser] - len(owner), int))
 
-  Returns:
-    The level, and the sequence of each possession, counted from 0.
-  """
+
+def _tremble(owner: np.ndarray, weight: np.ndarray) -> np.ndarray:
+  """`TREMBLE`, spread over the infostates of an owner in proportion to their weight, [R, H]."""
+  total = np.bincount(owner, weight.sum(1))
+  return TREMBLE * weight / np.where(total > 0, total, 1)[owner][:, None]
+
+
+def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:
+  """A level with a row for each owner, its possessions as actions; the sequence of each, counted from 0."""
   count = np.bincount(owner)
   # Owners with the same number of possessions are the rows of a block.
   sizes, block = np.unique(count, return_inverse=True)
@@ -246,12 +311,8 @@ def _check_range(subgame: Subgame, player: int, range_: Any) -> np.ndarray:
   return range_
 
 
-def _check_promises(subgame: Subgame, player: int, promises: Any) -> np.ndarray:
-  """The promised values as float64; ValueError if they are invalid."""
-  return _check_array(subgame, player, promises, "promised values")
-
-
 def _check_array(subgame: Subgame, player: int, array: Any, name: str) -> np.ndarray:
+  """Values at a player's roots as float64; ValueError if they are invalid."""
   shape = (subgame.shape.roots[player], subgame.tree.players[player].types)
   array = np.asarray(array, float) if array is not None else np.zeros(0)
   if array.shape != shape:

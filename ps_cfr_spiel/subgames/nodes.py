@@ -8,12 +8,11 @@ the histories.
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import build_tree, one_row_per_infostate
+from ps_cfr_spiel.compiler import one_row_per_infostate
 from ps_cfr_spiel.histories import (
   Walked,
   augmented_infostates,
@@ -25,7 +24,15 @@ from ps_cfr_spiel.histories import (
   one_to_one,
   walked_source,
 )
-from ps_cfr_spiel.tree import TERMINAL, Labels, Places, PublicTree, leaf_places, sequence_choices
+from ps_cfr_spiel.tree import (
+  TERMINAL,
+  Labels,
+  Places,
+  PublicTree,
+  check_zero_sum,
+  leaf_places,
+  sequence_choices,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,51 +85,21 @@ class RootInfostates:
     return np.searchsorted(self.knowledge, knowledge)
 
 
-def find_nodes(tree: PublicTree) -> SubgameNodes:
-  """The nodes of a tree.
+def find_nodes(tree: PublicTree, game: pyspiel.Game | None = None) -> tuple[PublicTree, SubgameNodes]:
+  """A tree and its nodes; where players know more than types, the game's tree with a row for each infostate.
 
   Raises:
-    ValueError: the tree has no public states, or the players know more than their types.
+    ValueError: the tree has no public states, or it needs these rows and no `game` is given.
   """
-  fault = states_fault(tree) or types_fault(tree)
-  if fault:
-    raise ValueError(fault)
-  return _nodes(tree)
-
-
-def tree_and_nodes(
-  game: pyspiel.Game, memory: float | None = None, **options
-) -> tuple[PublicTree, SubgameNodes, dict[str, Any]]:
-  """Compile a game into a tree for cutting subgames.
-
-  Where players know more than their types, the tree gets a row for each infostate instead; the game is walked
-  only once.
-
-  Args:
-    game: the game.
-    memory: maximum bytes; see `build_tree`.
-    options: of `build_tree`.
-
-  Returns:
-    The tree, its nodes, and the options of `build_tree` that give this tree on any machine.
-
-  Raises:
-    ValueError: as `build_tree` and `find_nodes`.
-  """
-  tree = build_tree(game, memory=memory, **options)
-  fault = states_fault(tree)
-  if fault:
-    raise ValueError(fault)
-  if types_fault(tree):
-    tree, options = one_row_per_infostate(game, tree), {**options, "leaves": "sparse"}
-  return tree, _nodes(tree), options
-
-
-def states_fault(tree: PublicTree) -> str | None:
-  """The tree has public states; otherwise the remedy."""
-  if tree.names.public_states:
-    return None
-  return "Subgames need public states; build the tree with public_states='closure' or 'observer'."
+  if not tree.names.public_states:
+    raise ValueError(
+      "Subgames need public states; build the tree with public_states='closure' or 'observer'."
+    )
+  if fault := types_fault(tree):
+    if game is None:
+      raise ValueError(fault)
+    tree = one_row_per_infostate(game, tree)
+  return tree, _nodes(tree)
 
 
 def types_fault(tree: PublicTree) -> str | None:
@@ -151,17 +128,17 @@ def _is_split(tree: PublicTree) -> bool:
 
 def _nodes(tree: PublicTree) -> SubgameNodes:
   """The nodes of a tree without fault."""
+  check_zero_sum(tree, "subgames and searches")
   labels = tree.names
   source = walked_source(labels)
   if source is not None and _is_split(tree):
-    return _histories(labels, source)
+    return history_nodes(labels, source)
   return _public(tree, labels)
 
 
-def _histories(labels: Labels, source: Walked) -> SubgameNodes:
-  """The nodes of a tree whose nodes are histories."""
+def history_nodes(labels: Labels, source: Walked) -> SubgameNodes:
+  """The nodes of a tree whose nodes are histories, with or without public states."""
   histories, public = source.histories, source.public
-  assert public is not None
   decision = np.full(len(histories.parent), -1)
   last = []
   for player in (0, 1):
@@ -178,7 +155,7 @@ def _histories(labels: Labels, source: Walked) -> SubgameNodes:
   return SubgameNodes(
     parent=histories.parent,
     layers=layers(histories.depth),
-    public=public,
+    public=np.zeros(len(decision), int) if public is None else public,
     player=histories.player,
     decision=decision,
     knowledge=(_knowledge(source, 0, last[0]), _knowledge(source, 1, last[1])),

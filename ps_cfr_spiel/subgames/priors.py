@@ -30,14 +30,9 @@ class WalkedPrior:
   largest_utility: float
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """Probability that chance, and the opponent's range, lead to each infostate of a player.
+    """[roots, H of the player], 0 in padding: probability that chance and the opponent's range lead there.
 
-    Args:
-      player: 0 or 1.
-      range_: [roots, H] of the opponent.
-
-    Returns:
-      [roots, H of the player], 0 in the padding.
+    The range is [roots, H of the opponent].
     """
     weight, other = np.zeros(self.shapes[player]), 1 - player
     probability = self.chance * range_[self.root[other], self.type[other]]
@@ -59,7 +54,7 @@ class DealsPrior:
 
   @property
   def largest_utility(self) -> float:
-    """See `WalkedPrior`."""
+    """The same as in `WalkedPrior`."""
     return self.deals.largest_utility
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:

@@ -39,17 +39,15 @@ class BoundValues(Protocol):
     ...
 
 
-class SubgameLeaves:
+class SubgameLeaves(LeafEvaluator):
   """The common part of the wrappers: a subgame is solved whole, so its leaves are neither cut nor sampled."""
 
   kind: ClassVar[str] = "subgame"
 
   def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
-    """TypeError: only the whole game can be cut."""
     raise TypeError("A subgame cannot be cut from a subgame; cut the game's own tree.")
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """TypeError: only the whole game can be sampled."""
     raise TypeError("A subgame's leaves cannot be sampled; sample the game's own tree.")
 
 
@@ -69,7 +67,6 @@ class RangedLeaves(SubgameLeaves):
   player: int = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     if player != self.player:
       return self.inner(player, self._times_range(opponent_reach), own_reach)
     own = None if own_reach is None else self._times_range(own_reach)
@@ -99,7 +96,6 @@ class FrontierLeaves(SubgameLeaves):
   shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`; ValueError (in tracing) if the value function's shape is wrong."""
     own = None if own_reach is None else own_reach[-1]
     ranges = (own, opponent_reach[-1]) if player == 0 else (opponent_reach[-1], own)
     ends = self.inner(player, opponent_reach[:-1], None if own_reach is None else own_reach[:-1])
@@ -142,7 +138,6 @@ class GadgetLeaves(SubgameLeaves):
   columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     own = None if own_reach is None else self._inside(player, own_reach)
     values = self.inner(player, self._inside(1 - player, opponent_reach), own)
     if player != self.chooser:  # only the chooser's terminate actions have a value; the other player gets 0
@@ -169,11 +164,47 @@ class GadgetLeaves(SubgameLeaves):
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class EchoedRanges:
-  """Bound values that are the ranges themselves: they show the questions to a value function."""
+class RefinedLeaves(GadgetLeaves):
+  """Leaves of a refined gadget: the chooser's last part are all choices, those of playing on first.
+
+  The choice is beside the decisions below the roots, so a leaf's reach does not count it. The chooser comes
+  to a root with the probability of the choice plus a tremble; the choice is worth the value of the root.
+
+  Attributes:
+    roots: parts int[L_k], the root of each leaf.
+    tremble: [roots, H].
+  """
+
+  roots: Parts
+  tremble: Array
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """ValueError for a best response: it would choose before it has a value."""
+    if own_reach is None:
+      raise ValueError("A refined gadget has no best responses; take those in the gadget without refine.")
+    *values, choices = super().__call__(player, opponent_reach, own_reach)
+    if player == self.chooser:
+      visits = jnp.zeros_like(self.tremble)
+      for v, r, at in zip(values, own_reach[:-1], self.roots, strict=True):
+        visits = visits.at[at].add((v * r).reshape(-1, visits.shape[1]))
+      visits = visits.reshape(-1, choices.shape[1])
+      choices = choices.at[: len(visits)].add(visits)
+    return [*values, choices]
+
+  def _inside(self, player: int, reach: Parts) -> Parts:
+    inside = super()._inside(player, reach)
+    if player != self.chooser:
+      return inside
+    entered = reach[-1].reshape(-1)[: self.tremble.size].reshape(self.tremble.shape) + self.tremble
+    return [r * entered[at] for r, at in zip(inside, self.roots, strict=True)]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class EchoedRanges(BoundValues):
+  """Bound values that are the player's own ranges: they show the questions to a value function."""
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """See `BoundValues`; the player's own range."""
     return ranges[player]
 
 

@@ -17,8 +17,18 @@ from ps_cfr_spiel.tree.labels import (
   PublicState,
   Source,
   children,
+  information_state_string,
 )
-from ps_cfr_spiel.tree.leaves import BlockLeaves, DenseLeaves, SparseLeaves, deal_weights, shares_card
+from ps_cfr_spiel.tree.leaves import (
+  BlockLeaves,
+  DenseLeaves,
+  GeneralSumLeaves,
+  SparseLeaves,
+  check_zero_sum,
+  deal_weights,
+  is_zero_sum,
+  shares_card,
+)
 from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.locks import lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
@@ -43,6 +53,7 @@ from ps_cfr_spiel.tree.traverse import (
   collapse,
   expand,
   max_actions,
+  others_reach,
   sequence_reach,
   sequence_values,
   sum_actions,
@@ -56,4 +67,4 @@ from ps_cfr_spiel.tree.values import (
   record_of,
 )
 from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
-from ps_cfr_spiel.tree.walk import Walk, column_of, tables_of
+from ps_cfr_spiel.tree.walk import Walk, column_of, play, tables_of

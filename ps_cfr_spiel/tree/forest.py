@@ -1,4 +1,4 @@
-r"""Sorts one player's decisions into the levels and blocks that `traverse` runs on.
+r"""A player's decisions, sorted into the levels and blocks that `traverse` runs on.
 
 A forest of three rows with two actions each, with the numbers of its sequences (see `sequences`). The rows of
 level 1 are in one block, whose sequences are numbered action by action:
@@ -56,7 +56,7 @@ def make_forest(
   roots: int = 1,
   capacity: Capacity | None = None,
 ) -> tuple[PlayerTree, np.ndarray]:
-  """Sorts one player's decision rows into levels and blocks.
+  """Sort one player's decision rows into levels and blocks.
 
   Args:
     parents: int[R, 2], for each row the player's last choice before it as (row, action number), or

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -68,7 +68,7 @@ class Decision:
 
 
 class Source(Protocol):
-  """The origin of a tree, which finds histories; only `Labels` asks it.
+  """The origin of a tree, which finds histories.
 
   Attributes:
     remark: text on the count of histories, for reports.
@@ -78,33 +78,40 @@ class Source(Protocol):
   remark: ClassVar[str]
 
   @property
-  def pruned(self) -> bool:
-    """See the class."""
-    ...
+  def pruned(self) -> bool: ...
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
-    """See `Labels.path`."""
+    """Actions from the start of the game to a history in which the decision's player is of this type."""
     ...
 
   def history(self, public_state: int) -> list[int]:
-    """See `Labels.history`."""
+    """Actions from the start of the game to some history of a public state."""
     ...
 
   def count(self, public_state: int) -> int:
-    """See `Labels.count`."""
+    """Number of histories in a public state."""
     ...
 
-  def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """See `Labels.known`."""
+  def known(self, public_state: int) -> tuple[list[str], ...]:
+    """Each player's possible infostates at a public state, acting or not (augmented infostates)."""
     ...
 
   def payoffs(self, public_state: int) -> list[float]:
-    """See `Labels.payoffs`."""
+    """The possible utilities of player 0 at a terminal public state, ascending."""
     ...
 
   def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
-    """See `Labels.spreads`."""
+    """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""
     ...
+
+  def spent(self, public_state: int, player: int) -> float:
+    """The player's chips in a pot on the way, in the game's unit; 0 in games without a pot."""
+    return 0.0
+
+
+def information_state_string(state: pyspiel.State, player: int) -> str:
+  """The game's own name of an infostate."""
+  return state.information_state_string(player)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,14 +125,20 @@ class Labels:
     types: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
     histories: number of histories; in a Bayesian form the deal counts as one event.
     source: the origin of the tree.
+    infostate: (state, player) -> the name of the player's infostate there.
+    remarks: lines of the summary on a game that is solved otherwise than it is given, by their names.
   """
 
   game: str
   public_states: Sequence[PublicState]
   decisions: Sequence[Decision]
-  types: tuple[tuple[str, ...], tuple[str, ...]]
+  types: tuple[tuple[str, ...], ...]
   histories: int
   source: Source
+  infostate: Callable[[pyspiel.State, int], str] = dataclasses.field(
+    default=information_state_string, kw_only=True
+  )
+  remarks: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
 
   def infostates(self, decisions: Iterable[Decision] | None = None) -> Iterator[tuple[Decision, int, str]]:
     """All decision infostates, or those of some rows: (row, type, information state string)."""
@@ -157,35 +170,15 @@ class Labels:
     except KeyError:
       raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
 
+  def decision_at(self, state: pyspiel.State, player: int) -> tuple[Decision, int]:
+    """The row and type of a player's infostate at a state; errors as of `find`."""
+    return self.find(player, self.infostate(state, player))
+
   @functools.cached_property
   def children(self) -> Sequence[list[int]]:
     """The children of each public state, by ascending action; of equal actions, by number."""
     states = self.public_states
     return children([state.parent for state in states], [state.action for state in states])
-
-  def path(self, decision: Decision, type_index: int) -> list[int]:
-    """Actions from the start of the game to a history in which the decision's player is of this type."""
-    return self.source.path(decision, type_index)
-
-  def history(self, public_state: int) -> list[int]:
-    """Actions from the start of the game to some history of a public state."""
-    return self.source.history(public_state)
-
-  def count(self, public_state: int) -> int:
-    """Number of histories in a public state."""
-    return self.source.count(public_state)
-
-  def known(self, public_state: int) -> tuple[list[str], list[str]]:
-    """Each player's possible infostates at a public state, acting or not (augmented infostates)."""
-    return self.source.known(public_state)
-
-  def payoffs(self, public_state: int) -> list[float]:
-    """The possible utilities of player 0 at a terminal public state, ascending."""
-    return self.source.payoffs(public_state)
-
-  def spreads(self) -> list[np.ndarray]:
-    """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""
-    return self.source.spreads(self.decisions)
 
 
 def children(parents: Sequence[int], actions: Sequence[int]) -> list[list[int]]:

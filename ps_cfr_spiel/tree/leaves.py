@@ -7,7 +7,7 @@ utilities.
 showdowns, where the utility to player 0 is stake x sign(strength 0 - strength 1), part 1 are leaves whose
 utility does not depend on the types (folds). Either may be empty. The joint prior of the types is
   prior(h, g) = w0[h] w1[g] [h and g share no card] / Z.
-`BlockLeaves` and `SparseLeaves` hold the utilities of an enumerated game.
+`BlockLeaves` and `SparseLeaves` hold the utilities of an enumerated game; `GeneralSumLeaves` a pair of them.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.public_tree import Array, Parts
+from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
 
@@ -131,6 +131,10 @@ class BlockLeaves:
       return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
+  def payoffs(self) -> tuple[Array, Array]:
+    """For each player [L, G, H]: its utility by the opponent's type and its own; see `tree.play`."""
+    return self.utility.swapaxes(1, 2), -self.utility
+
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     """See `tree.LeafEvaluator`."""
     return BlockLeaves(self.utility[leaf])(player, [reach])[0]
@@ -157,6 +161,10 @@ class SparseLeaves:
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
 
+  def payoffs(self) -> tuple[Array, Array]:
+    """For each player [L, 1, 1]; see `BlockLeaves.payoffs`."""
+    return self.utility[:, :, None], -self.utility[:, :, None]
+
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     """See `tree.LeafEvaluator`."""
     return SparseLeaves(self.utility[leaf])(player, [reach])[0]
@@ -164,6 +172,53 @@ class SparseLeaves:
   def take(self, leaves: Sequence[np.ndarray]) -> "SparseLeaves":
     """See `tree.LeafEvaluator`."""
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class GeneralSumLeaves:
+  """The leaves of a general-sum game, or of more than two players: each is paid by an evaluator of its own.
+
+  Attributes:
+    of: for each player the evaluator of a zero-sum game, of which it is player 0, or 1 if not the first.
+  """
+
+  kind: ClassVar[str] = "general sum"
+  of: tuple[LeafEvaluator, ...]
+
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+    """See `tree.LeafEvaluator`."""
+    return self.of[player](player, opponent_reach, own_reach)
+
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    """See `tree.LeafEvaluator`."""
+    return self.of[player].sampled(player, leaf, reach)
+
+  def take(self, leaves: Sequence[np.ndarray]) -> "GeneralSumLeaves":
+    """See `tree.LeafEvaluator`."""
+    return GeneralSumLeaves(tuple(own.take(leaves) for own in self.of))
+
+
+def check_zero_sum(tree: PublicTree, use: str) -> None:
+  """ValueError if the game is of general sum or has more players; `use`, in the plural, names its purpose."""
+  check_two_players(tree, use)
+  if not is_zero_sum(tree.leaves):
+    raise ValueError(
+      f"{tree.names.game} is of general sum; {use} are for zero-sum games. Use PSCFRSolver, or solve "
+      f"zerosum(game={tree.names.game})."
+    )
+
+
+def check_two_players(tree: PublicTree, use: str) -> None:
+  """ValueError if there are more players; `use`, in the plural, names its purpose."""
+  if len(tree.players) > 2:
+    count = len(tree.players)
+    raise ValueError(f"{tree.names.game} has {count} players; {use} are for two. Use PSCFRSolver.")
+
+
+def is_zero_sum(leaves: Any) -> bool:
+  """Whether an evaluator, or the one inside locks, pays one player what the other loses."""
+  return not isinstance(getattr(leaves, "inner", leaves), GeneralSumLeaves)
 
 
 def deal_weights(form) -> np.ndarray:

@@ -1,8 +1,10 @@
-"""The library of `sweep.cc` and `walk.cc`: leaves of card games, a player's walks, sums of rows."""
+"""The library of `sweep.cc`, `walk.cc` and `learn.cc`: leaves of card games, walks, turns, sums of rows."""
 
 from pathlib import Path
 
 from ps_cfr_spiel.native import Library
 
-LIBRARY = Library(Path(__file__).with_name("_sweep.abi3.so"), ("Sweep", "Down", "Up", "Rows"))
+LIBRARY = Library(
+  Path(__file__).with_name("_sweep.abi3.so"), ("Sweep", "WalkDown", "WalkUp", "Learn", "Play", "Rows")
+)
 why_unavailable = LIBRARY.why_unavailable

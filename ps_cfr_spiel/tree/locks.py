@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.forest import make_forest
-from ps_cfr_spiel.tree.leaves import pick
+from ps_cfr_spiel.tree.leaves import check_two_players, pick
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_choices, sequence_starts
@@ -75,6 +75,7 @@ def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
     tree: of a whole game, with labels.
     rows: the strategies [A, H] of the locked rows, by their numbers in `Labels.decisions`.
   """
+  check_two_players(tree, "locks")
   forests, kept, tables, through = zip(*(_without(tree, player, rows) for player in (0, 1)), strict=True)
   return Variant(
     PublicTree(forests, LockedLeaves(tree.leaves, through)),

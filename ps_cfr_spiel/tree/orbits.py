@@ -19,7 +19,7 @@ class Orbit:
   """The child rows of a link, M of them, that the rows kept stand for; those that are kept are among them.
 
   Attributes:
-    source: int32[M], the kept row that each is made from.
+    source: int32[M], ascending, the kept row that each is made from.
     parent: int32[M], the parent row of each, counted through all parts.
     swap: int32[M], the renaming that makes it.
     columns: int32[S, H], for each renaming the column of the kept row from which each column comes.

@@ -14,7 +14,7 @@ import numpy as np
 from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.variants import Variant
 
-# Half steps between powers of two, and what all hands take on a river (1,081) and before any card (1,326).
+# Half steps between powers of two, and sizes for all hands of a river (1,081) and before any card (1,326).
 SIZES = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1088, 1344)
 STEP = 512  # beyond them
 
@@ -43,7 +43,7 @@ def pad_types(tree: PublicTree) -> Variant:
 
 
 def fill(array: np.ndarray, *sizes: int, value: float = 0) -> np.ndarray:
-  """Fills the array up at the end of its last axes, to these sizes, with one value."""
+  """Fill the array up at the end of its last axes, to these sizes, with one value."""
   ahead = [(0, 0)] * (array.ndim - len(sizes))
   missing = [(0, size - has) for size, has in zip(sizes, array.shape[array.ndim - len(sizes) :], strict=True)]
   return np.pad(array, [*ahead, *missing], constant_values=value)

@@ -84,12 +84,12 @@ class Link:
     return cls(np.asarray(index, np.int32), tuple(parents), tuple(children))
 
   def pull(self, parents: Parts) -> list[Array]:
-    """Copies parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
+    """Copy parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
     rows = jnp.concatenate(list(parents))[self.index]
     return jnp.split(rows, np.cumsum(self.children)[:-1])
 
   def push(self, children: Parts) -> list[Array]:
-    """Adds child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
+    """Add child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
     rows, index = jnp.concatenate(list(children)), self.index
     if self.orbit is not None:
       rows, index = self.orbit.members(rows), self.orbit.parent
@@ -150,13 +150,15 @@ class PlayerTree:
     actions = [a for a, _, _ in self.block_shapes]
     return [[k for k, a in enumerate(actions) if a == bucket] for bucket in sorted(set(actions))]
 
+  @property
+  def link_starts(self) -> list[int]:
+    """For each level the number of the sequence from which its link counts, as in `sequences`."""
+    sizes = [sum(a * n for a, n in level.shapes) for level in self.levels]
+    return np.cumsum([0, self.roots, *sizes]).tolist()[: len(self.levels)]
+
   def above(self) -> list[Array]:
     """For each level int[rows]: the number of the sequence above each row, counted as in `sequences`."""
-    sizes = [sum(a * n for a, n in level.shapes) for level in self.levels]
-    starts = np.cumsum(
-      [0, self.roots, *sizes]
-    ).tolist()  # of the sequences that each level's link counts from
-    return [level.link.index + start for level, start in zip(self.levels, starts, strict=False)]
+    return [level.link.index + start for level, start in zip(self.levels, self.link_starts, strict=True)]
 
   @property
   def bucket_shapes(self) -> list[tuple[int, int, int]]:
@@ -269,7 +271,7 @@ class PublicTree:
     labels: host-side names; dropped when the tree enters a jitted function.
   """
 
-  players: tuple[PlayerTree, PlayerTree]
+  players: tuple[PlayerTree, ...]
   leaves: LeafEvaluator
   labels: Labels | None = None
 
@@ -281,14 +283,14 @@ class PublicTree:
     return self.labels
 
   def sizes(self) -> dict[str, Any]:
-    """The tree's size, as numbers; those of the players in pairs."""
+    """The tree's size, as numbers; those of the players in lists."""
     labels = self.names
-    groups = {"decisions": (0, 1), "chance": (CHANCE,), "terminal": (TERMINAL,)}
+    groups = {"decisions": range(len(self.players)), "chance": (CHANCE,), "terminal": (TERMINAL,)}
     return {
       "game": labels.game,
       "histories": labels.histories,
       "public_states": {name: labels.num_public_states(group) for name, group in groups.items()},
-      "infostates": [labels.num_infostates(i) for i in (0, 1)],
+      "infostates": [labels.num_infostates(i) for i in range(len(self.players))],
       "rows": [sum(rows for _, rows, _ in player.block_shapes) for player in self.players],
       "types": [player.types for player in self.players],
       "leaves": sum(self.players[0].leaf.children),
@@ -305,9 +307,10 @@ class PublicTree:
       "game": labels.game,
       "histories": f"{labels.histories:,}{labels.source.remark}",
       "public states": f"{len(labels.public_states):,}: {', '.join(kinds)}" if kinds else "none",
-      "decision infostates": f"{sum(infostates):,} ({infostates[0]:,} and {infostates[1]:,})",
+      "decision infostates": f"{sum(infostates):,} ({' and '.join(f'{n:,}' for n in infostates)})",
       "rows x types": " and ".join(rows),
       "leaves": f"{sizes['leaves']:,}, evaluator '{self.leaves.kind}'",
+      **labels.remarks,
     }
     return report(lines)
 

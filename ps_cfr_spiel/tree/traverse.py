@@ -5,6 +5,8 @@ strategies and sequence values [A, rows, H], sequence reaches [A * rows, H]. `ex
 the tables of an abstraction to those of all infostates, and back.
 """
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 
 import jax
@@ -49,7 +51,7 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
     strategy: [A, rows, H] for each block.
 
   Returns:
-    Parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block: what `tree.leaf` pulls
+    Parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block, as `tree.leaf` pulls
     from.
   """
   dtype = strategy[0].dtype if len(strategy) else None  # as arrays are made here
@@ -61,6 +63,16 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
     above = [(r[None] * next(blocks)).reshape(-1, tree.types) for r in rows]
     reach += above
   return reach
+
+
+def others_reach(reach: Sequence[Sequence[Array]], player: int) -> list[Array]:
+  """The product of the other players' reach of the leaves, in parts; of two players the opponent's."""
+  return product_of([parts for i, parts in enumerate(reach) if i != player])
+
+
+def product_of(reach: Sequence[Sequence[Array]]) -> list[Array]:
+  """The product of several players' reach, part by part."""
+  return [functools.reduce(operator.mul, arrays) for arrays in zip(*reach, strict=True)]
 
 
 def sequence_values(
@@ -100,7 +112,7 @@ def sequence_values(
 
 
 def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Copies tables of sets to the members, [A, K, 1] for each bucket to [A, rows, H].
+  """Copy tables of sets to the members, [A, K, 1] for each bucket to [A, rows, H].
 
   Returned unchanged if `sets` is None. On the host NumPy's stay NumPy's.
   """
@@ -111,7 +123,7 @@ def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
 
 
 def collapse(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
-  """Adds members up in their sets, [n, rows, H] for each bucket to [n, K, 1]: the transpose of `expand`."""
+  """Add members up in their sets, [n, rows, H] for each bucket to [n, K, 1]: the transpose of `expand`."""
   if sets is None:
     return list(tables)
   sums = []

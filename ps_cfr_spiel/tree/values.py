@@ -4,8 +4,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.tree.leaves import is_zero_sum
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
-from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
+from ps_cfr_spiel.tree.traverse import (
+  max_actions,
+  others_reach,
+  product_of,
+  sequence_reach,
+  sequence_values,
+  sum_actions,
+)
 from ps_cfr_spiel.tree.walk import Walk
 
 
@@ -13,26 +21,36 @@ class Evaluation(NamedTuple):
   """The values of a strategy profile, in the game's own utility.
 
   Attributes:
-    value: [] to player 0 when both follow the profile.
-    best_response: ([], []) to each player for a best response against the other's strategy.
-    exploitability: [] mean of the two best responses, NashConv / 2 as OpenSpiel reports it.
+    value: [] to player 0 when all follow the profile.
+    best_response: [] to each player for a best response against the others' strategies.
+    exploitability: [] mean of the players' gains by best responses, NashConv / players as OpenSpiel reports
+      it; in a zero-sum game of two the mean of the two best responses.
+    others: [] to each further player; None in a zero-sum game of two, where it is -value.
   """
 
   value: Array
-  best_response: tuple[Array, Array]
+  best_response: tuple[Array, ...]
   exploitability: Array
+  others: tuple[Array, ...] | None = None
+
+  @property
+  def gains(self) -> tuple[Array, ...]:
+    """Each player's gain by a best response; they sum up to NashConv."""
+    values = self.value, *((-self.value,) if self.others is None else self.others)
+    return tuple(best - value for best, value in zip(self.best_response, values, strict=True))
 
 
 def best_response_values(
-  tree: PublicTree, player: int, opponent_strategy: Sequence[Array]
+  tree: PublicTree, player: int, *opponent_strategies: Sequence[Array]
 ) -> tuple[list[Array], Array]:
-  """Counterfactual action values of a best response to the opponent's strategy.
+  """Counterfactual action values of a best response to the opponents' strategies, in their order.
 
   Returns:
     [A, rows, H] for each block of `player`, and the values of the roots, [roots, H].
   """
-  opponent = tree.players[1 - player]
-  leaf_reach = opponent.leaf.pull(sequence_reach(opponent, opponent_strategy))
+  opponents = [own for i, own in enumerate(tree.players) if i != player]
+  passes = zip(opponents, opponent_strategies, strict=True)
+  leaf_reach = product_of([own.leaf.pull(sequence_reach(own, strategy)) for own, strategy in passes])
   values = tree.leaves(player, leaf_reach)
   return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
 
@@ -45,9 +63,17 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
   walks = [Walk.of(player) for player in tree.players]
   tables = [player.join(s) for player, s in zip(tree.players, strategies, strict=True)]
   reach = [walk.down(own)[1] for walk, own in zip(walks, tables, strict=True)]
-  best = [walks[i].up(None, tree.leaves(i, reach[1 - i]))[1].sum() for i in (0, 1)]
-  value = walks[0].up(tables[0], tree.leaves(0, reach[1], reach[0]))[1].sum()
-  return Evaluation(value, (best[0], best[1]), (best[0] + best[1]) / 2)
+  against = [others_reach(reach, i) for i in range(len(walks))]
+  best = tuple(walk.up(None, tree.leaves(i, against[i]))[1].sum() for i, walk in enumerate(walks))
+
+  def value(i: int) -> Array:
+    return walks[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
+
+  if is_zero_sum(tree.leaves):
+    return Evaluation(value(0), best, (best[0] + best[1]) / 2)
+  first, *others = map(value, range(len(walks)))
+  found = Evaluation(first, best, first, tuple(others))
+  return found._replace(exploitability=sum(found.gains[1:], found.gains[0]) / len(walks))
 
 
 evaluate = jit()(evaluation)
@@ -65,19 +91,19 @@ def record_of(leaves: LeafEvaluator, player: int, values: Parts) -> tuple[Array,
 def action_values(
   tree: PublicTree, player: int, strategy: Sequence[Array], reach: Sequence[Sequence[Array]]
 ) -> tuple[list[Array], Array, list[Array]]:
-  """Counterfactual values of one player's strategy against the opponent's sequence reaches.
+  """Counterfactual values of one player's strategy against the others' sequence reaches.
 
   Args:
     tree: on the device.
-    player: 0 or 1.
+    player: its number.
     strategy: [A, rows, H] for each block of the player.
-    reach: both players' `sequence_reach`.
+    reach: the players' `sequence_reach`.
 
   Returns:
     Action values [A, rows, H] for each block, the values of the roots [roots, H], the values of the leaves.
   """
-  own, opponent = (tree.players[i].leaf.pull(reach[i]) for i in (player, 1 - player))
-  leaf_values = tree.leaves(player, opponent, own)
+  at_leaves = [own.leaf.pull(parts) for own, parts in zip(tree.players, reach, strict=True)]
+  leaf_values = tree.leaves(player, others_reach(at_leaves, player), at_leaves[player])
   values, roots = sequence_values(
     tree.players[player], leaf_values, lambda k, q: sum_actions(strategy[k] * q)
   )

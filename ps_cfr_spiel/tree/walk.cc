@@ -7,153 +7,81 @@
 //
 // Rename the exported handlers when what goes in changes: library.py then refuses a library that is too old.
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <utility>
-#include <vector>
 
-#include "native.h"
+#include "walk.h"
 
 namespace {
 
-// The rows of a player that have equally many actions and stand on one level: a line of `blocks` in walk.py.
-struct Block {
-  int32_t actions, rows, table, row, height, first;
-};
-
-// A player's forest at one point of a batch, and the player's tables; the names are walk.py's.
+// Reach of the leaves' parts, from that of all sequences.
 template <typename T>
-struct Walk {
-  int64_t roots, sequences, width, count;
-  const Block* blocks;
-  const int32_t *above, *leaf;
-  std::vector<const T*> tables;
-  std::vector<std::pair<T*, int64_t>> leaves;  // each part and its size
-};
-
-// Reach of all sequences, from the roots down, then of the leaves. W: the width, 0 if it is not known here.
-template <typename T, int W>
-INLINE void go_down(const Walk<T>& walk, T* reach) {
-  const int64_t width = W ? W : walk.width;
-  std::fill_n(reach, walk.roots * width, T(1));
-  const int32_t* above = walk.above;
-  for (const Block* b = walk.blocks; b < walk.blocks + walk.count; above += b++->rows) {
-    for (int64_t a = 0; a < b->actions; ++a) {
-      const T* chance = walk.tables[b->table] + (a * b->height + b->row) * width;
-      T* __restrict to = reach + (b->first + a * b->height) * width;
-      for (int64_t r = 0; r < b->rows; ++r, chance += width, to += width) {
-        const T* from = reach + above[r] * width;
-        for (int64_t h = 0; h < width; ++h) to[h] = from[h] * chance[h];
-      }
-    }
-  }
-  const int32_t* leaf = walk.leaf;
+INLINE void reach_leaves(const Walk<T>& walk, const T* reach) {
+  const int32_t* above = walk.above + walk.rows();
   for (auto [to, size] : walk.leaves) {
-    for (const T* end = to + size * width; to < end; to += width) {
-      const T* from = reach + *leaf++ * width;
-      for (int64_t h = 0; h < width; ++h) to[h] = from[h];
+    for (const T* end = to + size * walk.width; to < end; to += walk.width) {
+      const T* from = reach + *above++ * walk.width;
+      for (int64_t h = 0; h < walk.width; ++h) to[h] = from[h];
     }
   }
 }
 
-// Values of all sequences, from the leaves up. Without tables a row is worth its best action.
-template <typename T, int W>
-INLINE void go_up(const Walk<T>& walk, T* values) {
-  const int64_t width = W ? W : walk.width;
-  std::fill_n(values, walk.sequences * width, T(0));
-  const int32_t* leaf = walk.leaf;
-  for (auto [part, size] : walk.leaves) {
-    for (const T* from = part; from < part + size * width; from += width) {
-      T* __restrict to = values + *leaf++ * width;
-      for (int64_t h = 0; h < width; ++h) to[h] += from[h];
+// What a row is worth: the mean of its actions under the tables, or without tables the best of them.
+template <typename T>
+struct Worth {
+  const Walk<T>& walk;
+
+  INLINE void operator()(const Block& b, int64_t cell, int64_t count, const T* values, T* __restrict sum) const {
+    const int64_t next = b.height * walk.width;
+    const T* from = values + b.first * walk.width + cell;
+    if (!walk.tables.empty()) {
+      mean(b.actions, next, count, walk.tables[b.table] + b.row * walk.width + cell, from, sum);
+      return;
+    }
+    for (int64_t h = 0; h < count; ++h) sum[h] = from[h];
+    for (int64_t a = 1; a < b.actions; ++a) {
+      for (int64_t h = 0; h < count; ++h) sum[h] = std::max(sum[h], from[a * next + h]);
     }
   }
-  thread_local std::vector<T> memory;
-  memory.resize(std::max<size_t>(memory.size(), width));
-  T* __restrict sum = memory.data();
-  const int32_t* above = walk.above;
-  for (int64_t k = 0; k < walk.count; ++k) above += walk.blocks[k].rows;
-  for (const Block* b = walk.blocks + walk.count; b-- > walk.blocks;) {
-    above -= b->rows;
-    const int64_t next = b->height * width;
-    for (int64_t r = 0; r < b->rows; ++r) {
-      const T* from = values + (b->first + r) * width;
-      if (walk.tables.empty()) {
-        for (int64_t h = 0; h < width; ++h) sum[h] = from[h];
-        for (int64_t a = 1; a < b->actions; ++a) {
-          for (int64_t h = 0; h < width; ++h) sum[h] = std::max(sum[h], from[a * next + h]);
-        }
-      } else {
-        const T* chance = walk.tables[b->table] + (b->row + r) * width;
-        for (int64_t h = 0; h < width; ++h) sum[h] = chance[h] * from[h];
-        for (int64_t a = 1; a < b->actions; ++a) {
-          for (int64_t h = 0; h < width; ++h) sum[h] += chance[a * next + h] * from[a * next + h];
-        }
-      }
-      T* __restrict to = values + above[r] * width;
-      for (int64_t h = 0; h < width; ++h) to[h] += sum[h];
-    }
-  }
-}
+};
 
 FOR_EACH_PROCESSOR void down(const Walk<float>& walk, float* reach) {
-  walk.width == 1 ? go_down<float, 1>(walk, reach) : go_down<float, 0>(walk, reach);
+  go_down_by_width(walk, reach);
+  reach_leaves(walk, reach);
 }
 
 FOR_EACH_PROCESSOR void down(const Walk<double>& walk, double* reach) {
-  walk.width == 1 ? go_down<double, 1>(walk, reach) : go_down<double, 0>(walk, reach);
+  go_down_by_width(walk, reach);
+  reach_leaves(walk, reach);
 }
 
 FOR_EACH_PROCESSOR void up(const Walk<float>& walk, float* values) {
-  walk.width == 1 ? go_up<float, 1>(walk, values) : go_up<float, 0>(walk, values);
+  const Worth<float> worth{walk};
+  walk.width == 1 ? go_up<float, 1>(walk, worth, values) : go_up<float, 0>(walk, worth, values);
 }
 
 FOR_EACH_PROCESSOR void up(const Walk<double>& walk, double* values) {
-  walk.width == 1 ? go_up<double, 1>(walk, values) : go_up<double, 0>(walk, values);
+  const Worth<double> worth{walk};
+  walk.width == 1 ? go_up<double, 1>(walk, worth, values) : go_up<double, 0>(walk, worth, values);
 }
 
-// A walk down, whose results after the first are the leaves, or up, whose arguments after the tables are.
-template <ffi::DataType type, bool downwards>
-ffi::Error walk(ffi::Buffer<ffi::S32> blocks, ffi::Buffer<ffi::S32> above, ffi::Buffer<ffi::S32> leaf,
-                ffi::RemainingArgs given, ffi::ResultBuffer<type> sequences, ffi::RemainingRets leaves,
-                int64_t roots, int64_t tables) {
-  using T = ffi::NativeType<type>;
-  const auto shape = sequences->dimensions();
-  const Batch batch(shape);
-  const size_t axes = batch.axes();
-  Walk<T> walk{roots, shape[axes], shape[axes + 1], blocks.dimensions()[axes]};
-  for (int64_t point = 0; point < batch.points; ++point) {
-    walk.blocks = reinterpret_cast<const Block*>(batch.at(blocks, point));
-    walk.above = batch.at(above, point);
-    walk.leaf = batch.at(leaf, point);
-    walk.tables.clear();
-    walk.leaves.clear();
-    for (size_t k = 0; k < given.size(); ++k) {
-      auto buffer = given.get<ffi::Buffer<type>>(k);
-      if (buffer.has_error()) return buffer.error();
-      T* data = batch.at(*buffer, point);
-      if (int64_t(k) < tables) walk.tables.push_back(data);
-      else walk.leaves.emplace_back(data, buffer->dimensions()[axes]);
-    }
-    for (size_t k = 0; k < leaves.size(); ++k) {
-      auto buffer = leaves.get<ffi::Buffer<type>>(k);
-      if (buffer.has_error()) return buffer.error();
-      walk.leaves.emplace_back(batch.at(**buffer, point), (*buffer)->dimensions()[axes]);
-    }
-    T* all = batch.at(*sequences, point);
-    if constexpr (downwards) down(walk, all);
-    else up(walk, all);
-  }
-  return ffi::Error::Success();
-}
-
+// Down the strategy's tables: reach of the sequences, then of the leaves' parts.
 template <ffi::DataType type>
-auto bind_walk() {
-  using Integers = ffi::Buffer<ffi::S32>;
-  return ffi::Ffi::Bind().template Arg<Integers>().template Arg<Integers>().template Arg<Integers>()
-      .RemainingArgs().template Ret<ffi::Buffer<type>>().RemainingRets().template Attr<int64_t>("roots")
-      .template Attr<int64_t>("tables");
+void walk_down(Call<type>& call) {
+  auto& tables = call.walk.tables;
+  auto& leaves = call.walk.leaves;
+  call.each(call.given, 0, call.given.size(), [&](auto* table, int64_t) { tables.push_back(table); });
+  call.each(call.returned, 0, call.returned.size(), [&](auto* part, int64_t n) { leaves.push_back({part, n}); });
+  if (call.error.success()) down(call.walk, call.sequences);
+}
+
+// Up from the leaves' parts, which come after the tables: values of the sequences.
+template <ffi::DataType type>
+void walk_up(Call<type>& call) {
+  auto& tables = call.walk.tables;
+  auto& leaves = call.walk.leaves;
+  call.each(call.given, 0, call.tables, [&](auto* table, int64_t) { tables.push_back(table); });
+  call.each(call.given, call.tables, call.given.size(), [&](auto* part, int64_t n) { leaves.push_back({part, n}); });
+  if (call.error.success()) up(call.walk, call.sequences);
 }
 
 template <typename T>
@@ -197,9 +125,9 @@ auto bind_rows() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Down32, (walk<ffi::F32, true>), bind_walk<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Down64, (walk<ffi::F64, true>), bind_walk<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Up32, (walk<ffi::F32, false>), bind_walk<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Up64, (walk<ffi::F64, false>), bind_walk<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkDown32, (on_points<ffi::F32, walk_down>), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkDown64, (on_points<ffi::F64, walk_down>), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkUp32, (on_points<ffi::F32, walk_up>), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkUp64, (on_points<ffi::F64, walk_up>), bind<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows32, sum_rows<ffi::F32>, bind_rows<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Rows64, sum_rows<ffi::F64>, bind_rows<ffi::F64>());

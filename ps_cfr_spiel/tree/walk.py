@@ -1,13 +1,14 @@
 """The two passes of `traverse` for a loop's tables: one walk over all rows of a player, down or up.
 
 In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
-(`walk.cc`) a pass is one call, whatever the number of levels and of actions. Without the library it is
-`traverse`'s, a few kernels for each block, and those of a deep game take seconds to compile; so it is if rows
-stand for others (`Link.orbit`).
+(`walk.cc`) a pass is one call, whatever the number of levels and of actions; and so is a whole turn
+(`learn.cc`): values up, the regret rule, and the average. Without the library a pass is `traverse`'s, a few
+kernels for each block, and those of a deep game take seconds to compile.
 """
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +16,29 @@ import numpy as np
 
 from ps_cfr_spiel.native import handler
 from ps_cfr_spiel.tree.library import why_unavailable
-from ps_cfr_spiel.tree.public_tree import Array, Parts, PlayerTree
+from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
 Tables = Sequence[Array]  # [A, rows, H] for each bucket
+
+
+class Members(NamedTuple):
+  """For each item, a row or a leaf, the sequences that it counts for on the way up, M in all.
+
+  All four are empty if no row stands for others: each item then counts for the one sequence above it.
+
+  Attributes:
+    start: int32[R + L + 1], where each item's members begin; rows come in the order of levels and blocks.
+    parent: int32[M], the sequence above each member.
+    swap: int32[M], the renaming that makes it of the item; 0 changes nothing.
+    columns: int32[S, H], for each renaming the column of the item from which each column comes.
+  """
+
+  start: Array
+  parent: Array
+  swap: Array
+  columns: Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,23 +49,25 @@ class Walk:
 
   Attributes:
     tree: the player's decisions.
-    above: int32[R], for each row the sequence above it; rows are in the order of levels and blocks.
-    leaf: int32[L], for each leaf the sequence above it.
+    above: int32[R + L], the sequence above each row and leaf; rows are in the order of levels and blocks.
+    members: the same for the way up, where rows may stand for others.
     native: whether the library is used.
   """
 
   tree: PlayerTree
   above: Array
-  leaf: Array
+  members: Members
   native: bool
 
   @classmethod
   def of(cls, tree: PlayerTree) -> "Walk":
     """The walk over a player's decisions, for jitted functions."""
-    number, above = jnp.asarray(_numbers(tree)), [jnp.zeros(0, jnp.int32), *tree.above()]
-    links = [tree.leaf, *(level.link for level in tree.levels)]
-    native = not why_unavailable() and all(link.orbit is None for link in links)
-    return cls(tree, number[jnp.concatenate(above)], number[tree.leaf.index], native)
+    number, links = jnp.asarray(_numbers(tree)), [*(level.link for level in tree.levels), tree.leaf]
+    numbers = [number[start:] for start in (*tree.link_starts, 0)]
+    above = [own[link.index] for own, link in zip(numbers, links, strict=True)]
+    return cls(
+      tree, jnp.concatenate(above), _members(links, numbers, above, tree.types), not why_unavailable()
+    )
 
   def down(self, strategy: Tables) -> tuple[Array, list[Array]]:
     """Reach of every sequence and of every leaf.
@@ -65,7 +86,7 @@ class Walk:
       return column_of(self.tree.join(played), self.tree.types), self.tree.leaf.pull(reach)
     dtype = strategy[0].dtype if strategy else jnp.zeros(()).dtype
     parts = [jax.ShapeDtypeStruct((n, self.tree.types), dtype) for n in self.tree.leaf.children]
-    reach, *leaves = self._call("Down", dtype, strategy, (), parts)
+    reach, *leaves = self._call("WalkDown", dtype, strategy, parts)
     return reach[self.tree.roots :], leaves
 
   def up(self, strategy: Tables | None, leaf_values: Parts) -> tuple[list[Array], Array]:
@@ -85,17 +106,112 @@ class Walk:
         blocks = self.tree.split(strategy)
         values, roots = sequence_values(self.tree, leaf_values, lambda k, q: sum_actions(blocks[k] * q))
       return self.tree.join(values), roots
-    (values,) = self._call("Up", leaf_values[0].dtype, strategy or (), leaf_values, [])
+    given = *(strategy or ()), *leaf_values
+    (values,) = self._call("WalkUp", leaf_values[0].dtype, given, [], tables=len(strategy or ()))
     roots = self.tree.roots
     return tables_of(values[roots:], self.tree.bucket_shapes), values[:roots]
 
-  def _call(self, name: str, dtype, tables: Tables, leaf_values: Parts, parts: list) -> list[Array]:
-    """The library's `Down` or `Up`: [S, H] of all sequences, and the arrays `parts`."""
+  def learn(
+    self, tables: Sequence[Array], reach: Array, leaf_values: Parts, share: Array, rule: int, numbers: Array
+  ) -> list[Array]:
+    """A turn in one pass of the library: values up, regrets, the rule, and the average's sum.
+
+    Args:
+      tables: for each bucket the strategy [A, rows, H] and the rule's arrays, [A or 1, rows, H]; last the
+        average's excess in a column.
+      reach: the player's own, in a column.
+      leaf_values: the leaf evaluator's parts.
+      share: [], the weight of this iteration in the average.
+      rule: its number in `learn.cc`.
+      numbers: [K], the rule's.
+
+    Returns:
+      The tables after the turn, in the places of those before it if XLA allows.
+    """
+    given = jnp.append(share, numbers), *tables, reach, *leaf_values
+    return self._call("Learn", reach.dtype, given, list(tables), len(self.tree.buckets), rule)[1:]
+
+  def _call(
+    self, name: str, dtype, given: Sequence[Array], returned: Sequence[Any], tables: int = 0, rule: int = 0
+  ) -> list[Array]:
+    """One of the library's walks: all sequences' [S, H], and the other arrays that it returns."""
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
-    returned = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *parts]
-    call = jax.ffi.ffi_call(handler(name, dtype), returned, vmap_method="expand_dims")
-    arrays = _blocks(self.tree), self.above, self.leaf, *tables, *leaf_values
-    return list(call(*arrays, roots=np.int64(self.tree.roots), tables=np.int64(len(tables))))
+    shapes = [(int(count), self.tree.types), *(x.shape for x in returned)]
+    forest = self._forest()
+    changed = {len(forest) + 1 + k: 1 + k for k in range(len(returned))} if name == "Learn" else None
+    call = jax.ffi.ffi_call(
+      handler(name, dtype),
+      [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes],
+      vmap_method="expand_dims",
+      input_output_aliases=changed,
+    )
+    sizes = {"roots": self.tree.roots, "tables": tables, "rule": rule}
+    return list(call(*forest, *given, **{key: np.int64(size) for key, size in sizes.items()}))
+
+  def _forest(self) -> tuple[Any, ...]:
+    """The player's decisions as all walks of the library take them."""
+    return _blocks(self.tree), self.above, *self.members
+
+
+def play(
+  walks: tuple[Walk, Walk],
+  payoffs: tuple[Array, Array],
+  tables: tuple[Sequence[Array], Sequence[Array]],
+  count: Array,
+  rule: int,
+  numbers: Array,
+  alternating: bool,
+) -> tuple[list[Array], list[Array]]:
+  """Iterations of both players in one call of the library: in small games calls take most of the time.
+
+  Args:
+    walks: of the players, both native.
+    payoffs: for each player [L, G, H], the utility of each leaf by the opponent's type and the own one, times
+      the probability of chance.
+    tables: of each player, as `Walk.learn` takes them.
+    count: int32[], number of iterations, at most N.
+    rule: its number in `learn.cc`.
+    numbers: [N, 1 + K], for each iteration its weight in the average and the rule's numbers.
+    alternating: whether player 1 answers player 0's new strategy.
+
+  Returns:
+    Each player's tables after the last iteration.
+  """
+  first, dtype = len(tables[0]), numbers.dtype
+  changed = *tables[0], *tables[1]
+  given = *(x for walk in walks for x in walk._forest()), count, numbers, *payoffs
+  call = jax.ffi.ffi_call(
+    handler("Play", dtype),
+    [jax.ShapeDtypeStruct(x.shape, dtype) for x in changed],
+    vmap_method="expand_dims",
+    input_output_aliases={len(given) + k: k for k in range(len(changed))},
+  )
+  sizes = {"first": first, "rule": rule, "alternating": alternating}
+  for i, walk in enumerate(walks):
+    sizes |= {f"roots{i}": walk.tree.roots, f"buckets{i}": len(walk.tree.buckets)}
+  found = list(call(*given, *changed, **{key: np.int64(size) for key, size in sizes.items()}))
+  return found[:first], found[first:]
+
+
+def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Array], types: int) -> Members:
+  """Members of the items of all links; `numbers` are those of the sequences that each link counts from."""
+  nothing = jnp.zeros(0, jnp.int32)
+  if all(link.orbit is None for link in links):
+    return Members(nothing, nothing, nothing, jnp.zeros((0, types), jnp.int32))
+  parts, begin = [(jnp.zeros(1, jnp.int32), nothing, nothing)], 0
+  columns: Array = jnp.zeros((1, types), jnp.int32)
+  for link, number, own in zip(links, numbers, above, strict=True):
+    if link.orbit is None:
+      ends, parent, swap = jnp.arange(1, len(own) + 1), own, jnp.zeros_like(own)
+    else:
+      ends = jnp.searchsorted(jnp.asarray(link.orbit.source), jnp.arange(len(own)), side="right")
+      parent, swap = number[link.orbit.parent], link.orbit.swap
+      columns = link.orbit.columns
+    ends, parent, swap = (jnp.asarray(x, jnp.int32) for x in (begin + ends, parent, swap))
+    parts.append((ends, parent, swap))
+    begin += len(parent)
+  start, parent, swap = map(jnp.concatenate, zip(*parts, strict=True))
+  return Members(start, parent, swap, jnp.asarray(columns, jnp.int32))
 
 
 def column_of(tables: Tables, types: int) -> Array:

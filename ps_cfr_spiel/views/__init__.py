@@ -10,7 +10,16 @@ from ps_cfr_spiel.policy import action_name, grouped
 from ps_cfr_spiel.views import charts, glasses, pursuit
 from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.cheating import behaviour_text
-from ps_cfr_spiel.views.explore import explore_page
+from ps_cfr_spiel.views.explore import explore_page, explore_script
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
 from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
-from ps_cfr_spiel.views.units import board_of, in_unit, number_text, pot_of, seat_of, unit_of, with_unit
+from ps_cfr_spiel.views.units import (
+  board_of,
+  number_text,
+  pot_of,
+  seat_of,
+  title_of,
+  unit_of,
+  value_lines,
+  with_unit,
+)

@@ -14,16 +14,9 @@ from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 def certificate(
   game: pyspiel.Game, tree: PublicTree, depth: int | None = None, infostates: bool = True
 ) -> str:
-  """The public tree of a game as indented text.
+  """The public tree of a game as indented text, down to `depth` steps below the root.
 
-  Args:
-    game: the game, to name actions.
-    tree: of `build_tree`, with public states.
-    depth: leave out public states more than this number of steps below the root.
-    infostates: list both players' infostates at each public state; otherwise only their number.
-
-  Raises:
-    ValueError: the tree has no public states.
+  Both players' infostates at each public state are listed, or only counted; ValueError without public states.
   """
   labels = labels_of(tree)
   lines, stack = [], [(0, 0)]
@@ -39,17 +32,12 @@ def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: 
   """One public state in a line; see `certificate`."""
   state = labels.public_states[number]
   mover = {0: "player 0", 1: "player 1", CHANCE: "chance"}.get(state.player, "end")
-  known = labels.known(number)
+  known, count = labels.source.known(number), labels.source.count(number)
   sets = [
-    "{" + ", ".join(map(repr, sorted(names))) + "}" if infostates else f"{len(names):,}" for names in known
+    f"{{{', '.join(map(repr, sorted(names)))}}}" if infostates else f"{len(names):,}" for names in known
   ]
-  shown = " x ".join(sets)
-  return f"#{number} {action_name(game, labels, number)}: {mover}, {shown}, {_count(labels, number)}"
-
-
-def _count(labels: Labels, number: int) -> str:
-  count = labels.count(number)
-  return f"{count:,} {'history' if count == 1 else 'histories'}"
+  histories = f"{count:,} {'history' if count == 1 else 'histories'}"
+  return f"#{number} {action_name(game, labels, number)}: {mover}, {' x '.join(sets)}, {histories}"
 
 
 def labels_of(tree: PublicTree) -> Labels:

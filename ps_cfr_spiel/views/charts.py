@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.poker import CLASSES
 from ps_cfr_spiel.policy import TreePolicy, action_names, grouped, letters
 from ps_cfr_spiel.tree import CHANCE
 from ps_cfr_spiel.views.spots import Spot, SpotWorth
@@ -13,6 +14,7 @@ from ps_cfr_spiel.views.units import POSITIONS, number_text
 
 RANKS = "AKQJT98765432"
 WIDEST = 120  # characters of a table's line; a wider one is split into a line for each action
+NOTHING = 1e-6  # of a unit: rounding
 RARE = 1e-3  # of the largest presence; a chart leaves out hands with less
 
 
@@ -82,7 +84,9 @@ def cell_name(row: int, column: int) -> str:
 
 
 def find_types(spot: Spot, text: str) -> list[int]:
-  """The types of a name: the type itself, or hands such as AhKd (or KdAh), AKs, AKo, AK, TT.
+  """The types of a name: the type itself, hands such as AhKd (or KdAh), AKs, AKo, AK, TT, or a class.
+
+  A class is one of `poker.CLASSES`, such as "top pair", or words of such names: "draw" stands for all draws.
 
   Raises:
     ValueError: the player has no such type.
@@ -90,10 +94,15 @@ def find_types(spot: Spot, text: str) -> list[int]:
   if text in spot.types:
     return [spot.types.index(text)]
   found = [h for h, name in enumerate(spot.types) if is_hand(name) and text.lower() in _hand_names(name)]
+  if not found and text.strip():
+    words = f" {text.lower()} "
+    found = [h for h, names in enumerate(spot.classes) if any(words in f" {name} " for name in names)]
   if not found:
-    example = (
-      "a hand such as AhKd or a kind such as AKs" if has_hands(spot) else f"one like {spot.types[0]!r}"
-    )
+    example = f"one like {spot.types[0]!r}"
+    if has_hands(spot):
+      present = [name for name in CLASSES if any(name in names for names in spot.classes)]
+      classes = f", or a class of {', '.join(present)}" if present else ""
+      example = f"a hand such as AhKd, a kind such as AKs{classes}"
     raise ValueError(f"Player {spot.player} never holds {text!r} here; give {example}.")
   return found
 
@@ -110,26 +119,21 @@ def _hand_names(hand: str) -> set[str]:
 
 def heading_text(spot: Spot) -> str:
   """The place of a spot and the player's probability of coming there."""
-  where = f"After {', '.join(map(grouped, spot.history))}: player" if spot.history else "At the start: player"
-  share = spot.weight.sum() / spot.dealt.sum() if has_hands(spot) else spot.weight.sum()
-  often = ""
-  if spot.history and share < 1:
-    often = (
-      f", and comes here with {100 * share:.3g}% of {'the hands' if has_hands(spot) else 'all types'} dealt"
-    )
-  place = f" ({POSITIONS[spot.player]})" if has_hands(spot) else f" (public state #{spot.public_state})"
-  return f"{where} {spot.player} acts{place}{often}."
+  where = f"After {', '.join(map(grouped, spot.history))}" if spot.history else "At the start"
+  share, who, place = spot.weight.sum(), "all types", f"public state #{spot.public_state}"
+  if has_hands(spot):
+    share, who, place = share / spot.dealt.sum(), "the hands", POSITIONS[spot.player]
+  often = f", and comes here with {100 * share:.3g}% of {who} dealt" if spot.history and share < 1 else ""
+  return f"{where}: player {spot.player} acts ({place}){often}."
 
 
 def actions_text(spot: Spot) -> str:
   """The frequency of each action over all types, a line each, with the next player."""
   names = tuple(map(grouped, spot.actions))
   width = max(map(len, names))
+  rows = zip(letters(spot.actions), names, spot.frequencies(), map(_next, spot.next_player), strict=True)
   return "\n".join(
-    f"  {letter}  {name:{width}} {_percent(share):>9}   {_next(following)}"
-    for letter, name, share, following in zip(
-      letters(spot.actions), names, spot.frequencies(), spot.next_player, strict=True
-    )
+    f"  {letter}  {name:{width}} {_percent(share):>9}   {after}" for letter, name, share, after in rows
   )
 
 
@@ -140,11 +144,7 @@ def _next(player: int) -> str:
 
 
 def moves_text(spots: Mapping[str, Spot]) -> str:
-  """A table of chance's moves, such as the next cards: the frequency of each action after them.
-
-  Args:
-    spots: see `chance_moves`; the same player acts in all of them.
-  """
+  """A table of `chance_moves`, such as the next cards: the frequencies of the actions after each."""
   first = next(iter(spots.values()))
   actions = {a: name for spot in spots.values() for a, name in zip(spot.ids, spot.actions, strict=True)}
   width, columns = max(map(len, spots)), [max(len(grouped(name)), 9) for name in actions.values()]
@@ -165,10 +165,7 @@ def moves_text(spots: Mapping[str, Spot]) -> str:
 def chart_text(spot: Spot, action: int | None = None) -> str:
   """A hand chart in letters: a line of ranks, then 13 rows.
 
-  Args:
-    spot: where.
-    action: the action to show, in percent; by default each cell has the letter of its most frequent action
-      and the frequency, in percent.
+  A cell has the frequency of `action` in percent, or the most frequent action's with its letter.
   """
   chart, codes = HandChart.of(spot), letters(spot.actions)
   lines = ["   " + "".join(f"{rank:>4} " for rank in RANKS)]
@@ -191,25 +188,49 @@ def _cell_text(chart: HandChart, codes: Sequence[str], action: int | None, row: 
 
 def legend_text(spot: Spot, action: int | None = None) -> str:
   """The legend of `chart_text`."""
-  what = (
-    "the action played most and how often"
-    if action is None
-    else f"how often {grouped(spot.actions[action])} is played"
-  )
+  what = "the action played most and how often"
+  if action is not None:
+    what = f"how often {grouped(spot.actions[action])} is played"
   return (
     f"Each cell: {what}, in percent. Suited hands above the diagonal, offsuit below.\n"
     "Blank: cannot be dealt; a dot: (almost) never comes here."
   )
 
 
-def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
-  """A table of types: frequency and EV of every action, presence, equity.
+def range_text(spot: Spot, worth: SpotWorth) -> str:
+  """Both ranges of hold'em at a spot: combos and EV, equity in the pot."""
+  ev, equity = worth.mean(spot)
+  pot, player = sum(spot.spent), spot.player
+  return (
+    f"Range: {spot.combos.sum():,.1f} combos, equity {_percent(equity)}, EV {_value_text(ev)}; player "
+    f"{1 - player}: equity {_percent(1 - equity)}, EV {_value_text(pot - ev)}; pot {number_text(pot)}."
+  )
 
-  Args:
-    spot: where.
-    types: which of its types.
-    worth: of the spot.
-  """
+
+def classes_text(spot: Spot, worth: SpotWorth) -> str:
+  """A table of the classes of hands at a spot; hands with a draw are also in the draw's line."""
+  lines, total = [["", "combos", "share", *map(grouped, spot.actions), "EV", "equity"]], spot.weight.sum()
+  for name in CLASSES:
+    types = [h for h, names in enumerate(spot.classes) if name in names]
+    weight = spot.weight[types]
+    if weight.sum() > 0:
+      shares = spot.probability[:, types] @ weight / weight.sum()
+      ev, equity = worth.mean(spot, types)
+      first = [name, f"{spot.combos[types].sum():,.1f}", _percent(weight.sum() / total)]
+      lines.append([*first, *map(_percent, shares), _value_text(ev), _percent(equity)])
+  return columns_text(lines)
+
+
+def columns_text(lines: Sequence[Sequence[str]]) -> str:
+  """A table as text: its first column to the left, the others to the right."""
+  widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+  return "\n".join(
+    "  ".join([f"{row[0]:{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in lines
+  )
+
+
+def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
+  """A table of some types of a spot: frequency and EV of every action, presence, equity."""
   head = ["", *(text for name in spot.actions for text in (grouped(name), "EV")), "comes here"]
   head += [] if worth.equity is None else ["equity"]
   lines = [head]
@@ -224,9 +245,7 @@ def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
   widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
   if sum(widths) + 2 * len(widths) > WIDEST:
     return "\n\n".join(_type_text(head, cells) for cells in lines[1:])
-  return "\n".join(
-    "  ".join([f"{row[0]:{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in lines
-  )
+  return columns_text(lines)
 
 
 def _type_text(head: Sequence[str], cells: Sequence[str]) -> str:
@@ -240,20 +259,14 @@ def _type_text(head: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _value_text(value: float) -> str:
-  return number_text(value) if np.isfinite(value) else "-"
+  return number_text(value if abs(value) > NOTHING else 0.0) if np.isfinite(value) else "-"
 
 
 def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: int) -> str:
   """A table of information states, for any game: player, state, and the probability of every action.
 
-  Args:
-    policy: the policy.
-    player: 0, 1 or None for both.
-    text: show only states whose string contains it.
-    limit: maximum number of lines.
-
-  Raises:
-    ValueError: no state's string contains the text.
+  It has at most `limit` lines, for a player (None for both), of states whose string contains `text`;
+  ValueError if there are none.
   """
   wanted = [
     (decision, h, name)
@@ -264,17 +277,12 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
     whose = "" if player is None else f" of player {player}"
     raise ValueError(f"{policy.labels.game} has no information state{whose} that contains {text!r}.")
   shown = [" ".join(name.split()) for _, _, name in wanted[:limit]]
-  width = max(map(len, shown))
-  lines = [
-    f"player {decision.player}  {shown_name:{width}}  "
-    + "  ".join(
-      f"{action} {_percent(p)}"
-      for action, p in zip(
-        action_names(policy.game, policy.labels, decision), policy.table(decision)[:, h], strict=True
-      )
-    )
-    for (decision, h, _), shown_name in zip(wanted, shown, strict=False)
-  ]
+  width, lines = max(map(len, shown)), []
+  for (decision, h, _), name in zip(wanted, shown, strict=False):
+    actions = action_names(policy.game, policy.labels, decision)
+    played = zip(actions, policy.table(decision)[:, h], strict=True)
+    row = "  ".join(f"{action} {_percent(p)}" for action, p in played)
+    lines.append(f"player {decision.player}  {name:{width}}  {row}")
   if len(wanted) > limit:
     lines.append(f"... and {len(wanted) - limit:,} more; narrow the choice, or raise the number of rows.")
   return "\n".join(lines)

@@ -4,7 +4,8 @@ The page is `explore.html` with the game's data put in; it needs no network and 
 in base64: for each public state in which a player acts, one array whose rows are the probabilities of its A
 actions, their values, and the player's own reach, the probability of each type's deal, its value, the gain of
 a best response, and its equity. A page may show some lines of a game, or a part of a policy; further public
-states have their moves alone.
+states have their moves alone. Of a game too large for a page it shows the first street; a server of
+`explore_script` gives it the others when they are clicked.
 """
 
 import base64
@@ -16,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states
+from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states, state_after
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import TERMINAL
+from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
 from ps_cfr_spiel.views import charts, glasses, pursuit
 from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
@@ -26,24 +27,61 @@ from ps_cfr_spiel.views.units import board_of, pot_of, seat_of, unit_of
 
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
 MOST_STATES = 50_000
+STREET_STATES = 2_000  # that a click loads at most
 TEMPLATE, PLACE = "explore.html", "/*DATA*/"
 
 
-def explore_page(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> str:
+def explore_page(
+  policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None, served: bool = False
+) -> str:
   """The page, as text to write to a file.
 
   Args:
     policy: of a game with public states.
     origin: the method of the solution, for the page's head.
     lines: show these and the states on the way to them; as for `TreePolicy.save`. By default all public
-      states, or the part of a partial policy.
+      states, or the part of a partial policy; if they are too many, the first street.
+    served: further public states are loaded from `explore_script`, under the address streets/NUMBER.js.
 
   Raises:
-    ValueError: the policy has no public states, or too many for a page; or a line does not exist.
+    ValueError: the policy has no public states, or the lines too many for a page; or a line does not exist.
   """
-  text = json.dumps(page_data(policy, origin, lines), ensure_ascii=False, separators=(",", ":"))
   template = resources.files("ps_cfr_spiel.views").joinpath(TEMPLATE).read_text(encoding="utf-8")
-  return template.replace(PLACE, text.replace("<", "\\u003c"))
+  return template.replace(
+    PLACE, _json(page_data(policy, origin, lines) | {"served": served and "part" not in policy.info})
+  )
+
+
+def explore_script(policy: TreePolicy, number: int) -> str:
+  """The script that adds the street from a public state on to a served page."""
+  return f"add({_json(_part(policy, street(policy, number)))});"
+
+
+def _json(data: dict[str, Any]) -> str:
+  """Data as text that cannot end a script."""
+  return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def street(policy: TreePolicy, number: int) -> list[int]:
+  """Public states from one on to the next public chance, ascending, as far as a click loads them."""
+  states, children, found, last = policy.labels.public_states, policy.labels.children, [number], 0
+  while last < len(found) < STREET_STATES:
+    here = found[last]
+    if here == number or states[here].player != CHANCE or len(children[here]) == 1:
+      found += children[here]
+    last += 1
+  return sorted(found)
+
+
+def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
+  """Some public states, and without their numbers those just below them; their types; the map."""
+  beside = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
+  shared: dict[tuple[str, ...], int] = {}
+  states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
+  nodes = [_node(policy, number) | _spot(policy, number, shared) for number in states]
+  nodes += [_missing(policy, number) for number in sorted(beside)]
+  graph = MAPS[name](policy, nodes) if (name := policy.game.get_type().short_name) in MAPS else None
+  return {"types": list(shared), "nodes": nodes, "map": graph}
 
 
 def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:
@@ -51,25 +89,17 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
   game, labels = policy.game, policy.labels
   if not has_spots(policy):
     raise ValueError(f"{labels.game} was solved without public states; a page needs them.")
-  shown = _shown(policy, lines)
-  beside = {child for number in shown for child in labels.children[number]}.difference(shown)
-  shared: dict[tuple[str, ...], int] = {}
-  states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
-  nodes = [_node(policy, number) | _spot(policy, number, shared) for number in states]
-  nodes += [_missing(policy, number) for number in sorted(beside)]
-  return {
+  part = _part(policy, _shown(policy, lines))
+  return part | {
     "version": __version__,
     "game": labels.game,
     "name": game.get_type().long_name,
     "origin": origin,
     "unit": unit_of(game),
-    "seats": [seat_of(game, player) for player in (0, 1)],
+    "seats": [seat_of(game, player) for player in range(game.num_players())],
     "pot": pot_of(game),
     "board": board_of(game),
-    "hands": any(charts.is_hand(name) for names in shared for name in names[:1]),
-    "map": MAPS[name](policy, nodes) if (name := game.get_type().short_name) in MAPS else None,
-    "types": list(shared),
-    "nodes": nodes,
+    "hands": any(charts.is_hand(name) for names in part["types"] for name in names[:1]),
   }
 
 
@@ -86,6 +116,8 @@ def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
   decisions = [labels.decisions[n] for number in few for n in labels.public_states[number].decisions]
   numbers = sum(2 * policy.table(decision).size for decision in decisions)
   if numbers > MOST_NUMBERS or len(shown) > MOST_STATES:
+    if lines is None and "part" not in policy.info:
+      return street(policy, 0)
     raise ValueError(
       f"{len(shown):,} public states of {labels.game} with {numbers:,} numbers are too many for a page "
       f"({MOST_STATES:,} and {MOST_NUMBERS:,}); choose lines, as in --part='check, check ...', or "
@@ -127,6 +159,7 @@ def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -
     "actions": list(here.actions),
     "ids": list(here.ids),
     "types": shared.setdefault(here.types, len(shared)),
+    "spent": here.spent[here.player],
     "data": base64.b64encode(np.asarray(columns, "<f4").tobytes()).decode(),
   }
 
@@ -140,9 +173,7 @@ def _glasses_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, A
   """The graph of Glasses; adds the stones, and the evader's possible nodes."""
   chase = policy.game.chase  # pyright: ignore[reportAttributeAccessIssue]
   for node in nodes:
-    state: Any = policy.game.new_initial_state()
-    for action in policy.labels.history(node["number"]):
-      state.apply_action(action)
+    state: Any = state_after(policy.game, policy.labels.source.history(node["number"]))
     node["pieces"] = [[stone, 1] for stone in sorted(set(state.stones))]
     if node["player"] >= 0:
       belief = glasses.evader_belief(state, policy)

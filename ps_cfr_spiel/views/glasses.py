@@ -58,15 +58,7 @@ def _evader_weights(state: Any, policy: openspiel_policy.Policy) -> dict[int, fl
 
 
 def after(game: pyspiel.Game, moves: str) -> pyspiel.State:
-  """The state of glasses after some moves.
-
-  Args:
-    game: glasses.
-    moves: in turns, separated by commas: "Stones to 1/9, Evader to 4", or in short "1/9, 4".
-
-  Raises:
-    ValueError: a move is unknown or illegal there.
-  """
+  """The state of glasses after moves with commas between: "Stones to 1/9, Evader to 4", in short "1/9, 4"."""
   state = game.new_initial_state()
   for move in filter(None, map(str.strip, moves.split(","))):
     names = {state.action_to_string(action): action for action in state.legal_actions()}
@@ -93,18 +85,10 @@ class RecordedChase(NamedTuple):
 
 
 def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> RecordedChase:
-  """Let a search chase an evader, and record its beliefs.
+  """Let a search of glasses chase an evader, a bot for player 1, and record its beliefs.
 
   The search's prediction of the evader comes from the first search that looked that far ahead. An evader that
-  plays otherwise cannot make the chaser lose more, but may be elsewhere.
-
-  Args:
-    resolving: of glasses.
-    evader: a bot for player 1.
-    seed: of the chaser's choice among moves.
-
-  Raises:
-    ValueError: the search is of another game.
+  plays otherwise cannot make the chaser lose more, but may be elsewhere. `seed` is for the chaser's choices.
   """
   game = resolving.game
   if game.get_type().short_name != "glasses":
@@ -117,7 +101,7 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
     if state.current_player() == CHASER:
       action = chaser.step(state)
       public_state = places[CHASER, state.information_state_string(CHASER)]
-      expected = _expected(resolving, resolving.search(public_state))
+      expected = TreePolicy(game, resolving.labels, resolving.search(public_state).tables)
     else:
       action = evader.step(state)
     state.apply_action(action)
@@ -125,25 +109,14 @@ def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> 
   return RecordedChase(state, beliefs, chaser.seconds)
 
 
-def _expected(resolving: ContinualResolving, search: Any) -> TreePolicy:
-  """The search's assumption about both players."""
-  return TreePolicy(resolving.game, resolving.labels, search.tables)
-
-
 # --- The map -------------------------------------------------------------------------------------
 
 
 def layout(neighbours: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarray:
-  """Place the nodes of a graph with distances in the plane close to those along edges.
+  """Place the nodes of a graph, float64[n, 2], with distances in the plane close to those along edges.
 
-  Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level.
-
-  Args:
-    neighbours: for each of the n nodes, the nodes next to it.
-    iterations: of the majorisation.
-
-  Returns:
-    float64[n, 2].
+  Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level;
+  `neighbours` has for each node the nodes next to it.
   """
   distance = _distances(neighbours)
   count = len(distance)

@@ -6,6 +6,7 @@ infostates.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ps_cfr_spiel.histories import walked_source
+from ps_cfr_spiel.poker import cards, made_hands
 from ps_cfr_spiel.policy import (
   TreePolicy,
   action_name,
@@ -23,6 +25,9 @@ from ps_cfr_spiel.policy import (
   play_moves,
 )
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
+from ps_cfr_spiel.views.units import board_of
+
+DEAL = "Deal "  # before a public card, in the name of its move
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +48,10 @@ class Spot:
     dealt: float64[H], probability that chance deals each type; in games that deal none, that chance and the
       opponent play to it.
     reach: float64[H], probability that the player's own choices lead here with each type.
+    others: float64[H], probability that chance and the opponent play to each type.
+    combos: float64[H], weight of each type in the player's range here; in hold'em as written in the range.
+    spent: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
+    board: the cards on it, "Ks7d2c"; "" in games other than hold'em.
   """
 
   public_state: int
@@ -57,6 +66,10 @@ class Spot:
   probability: np.ndarray
   dealt: np.ndarray
   reach: np.ndarray
+  others: np.ndarray
+  combos: np.ndarray
+  spent: tuple[float, float]
+  board: str
 
   @property
   def weight(self) -> np.ndarray:
@@ -67,6 +80,14 @@ class Spot:
     """float64[A]: the frequency of each action over all types by `weight`; nan if never here."""
     total = self.weight.sum()
     return self.probability @ self.weight / total if total > 0 else np.full(len(self.actions), np.nan)
+
+  @functools.cached_property
+  def classes(self) -> tuple[tuple[str, ...], ...]:
+    """For each type the names in `poker.CLASSES` that fit; () in games other than hold'em."""
+    if not self.board:
+      return ((),) * len(self.types)
+    held = np.array([sorted(cards.parse_cards(name), reverse=True) for name in self.types]).reshape(-1, 2)
+    return tuple(made_hands(cards.parse_cards(self.board), held))
 
   def find_action(self, text: str) -> int:
     """The index in `actions` of a name, abbreviation or number; ValueError if none fits."""
@@ -88,6 +109,22 @@ class SpotWorth:
   value: np.ndarray
   best: np.ndarray
   equity: np.ndarray | None
+
+  def since(self, chips: float) -> "SpotWorth":
+    """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
+    return dataclasses.replace(self, value=self.value + chips, best=self.best + chips)
+
+  def mean(self, here: Spot, types: Sequence[int] | None = None) -> tuple[float, float]:
+    """EV and equity of some of the player's types together, weighted by the probability of coming here."""
+    chosen = slice(None) if types is None else list(types)
+    weight = (here.reach * here.others)[chosen]
+    played = np.where(here.legal & (here.probability > 0), here.probability * self.value, 0).sum(0)
+    equity = np.full(len(here.types), np.nan) if self.equity is None else self.equity
+    means = []
+    for values in (played[chosen], equity[chosen]):
+      there = (weight > 0) & np.isfinite(values)
+      means.append(float(np.average(values[there], weights=weight[there])) if there.any() else np.nan)
+    return means[0], means[1]
 
 
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
@@ -128,27 +165,18 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
   """
   if not has_spots(policy):
     raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
-  number = find_public_state(policy.game, policy.labels, path)
-  return spot_of(policy, number)
+  return spot_of(policy, find_public_state(policy.game, policy.labels, path))
 
 
 def spot_after(policy: TreePolicy, history: str) -> Spot:
-  """The strategy at the public state of one history, every move of chance and of the players written.
-
-  Args:
-    policy: as for `spot`.
-    history: moves from the start of the game, written as for `spot`.
-
-  Raises:
-    ValueError: a move is unknown or illegal, or no player acts after the last one.
-  """
+  """The strategy at the public state of one history, with all moves of chance and players; as for `spot`."""
   state, names = play_moves(policy.game, history)
   player = state.current_player()
   if player == CHANCE:
     raise ValueError(f"Chance moves {_after(names)}; write its move too.")
   if player < 0:
     raise ValueError(f"The game is over {_after(names)}; give an earlier decision.")
-  decision, _ = policy.labels.find(player, state.information_state_string(player))
+  decision, _ = policy.labels.decision_at(state, player)
   return spot_of(policy, decision.public_state)
 
 
@@ -166,13 +194,22 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")
   decisions = [labels.decisions[n] for n in state.decisions]
   cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
-  names = {a: name for d in decisions for a, name in _actions(policy, d)}
+  games_names = ((d.legal_actions, action_names(policy.game, labels, d)) for d in decisions)
+  names = {a: name for pair in games_names for a, name in zip(*pair, strict=True)}
   ids = sorted(names)
   legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
   for column, (decision, h) in enumerate(cells):
     rows = [ids.index(action) for action in decision.legal_actions]
     legal[rows, column], probability[rows, column] = True, policy.table(decision)[:, h]
   reach = {d: policy.reach(d) for d in decisions}
+  lines, board = getattr(labels.source, "lines", None), board_of(policy.game)
+  own = np.array([reach[d].own[h] for d, h in cells])
+  held = (
+    np.ones(len(cells)) if lines is None else np.array([lines.form.weights[d.player][h] for d, h in cells])
+  )
+  if board is not None:
+    dealt = [word.removeprefix(DEAL) for word in history if word.startswith(DEAL)]
+    board = "".join([*board.split(), *dealt])
   return Spot(
     public_state=number,
     history=history,
@@ -185,52 +222,40 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     legal=legal,
     probability=probability,
     dealt=np.array([reach[d].dealt[h] for d, h in cells]),
-    reach=np.array([reach[d].own[h] for d, h in cells]),
+    reach=own,
+    others=np.array([reach[d].others[h] for d, h in cells]),
+    combos=held * own,
+    spent=(labels.source.spent(number, 0), labels.source.spent(number, 1)),
+    board=board or "",
   )
 
 
 def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
-  """The strategies after each public move of chance, such as a card, by the move's name; {} without moves.
-
-  Args:
-    policy: as for `spot`.
-    path: see `spot`.
-  """
+  """The strategies after each public move of chance, such as a card, by the move's name; {} without moves."""
   labels, number = policy.labels, find_public_state(policy.game, policy.labels, path)
   if labels.public_states[number].player != CHANCE:
     return {}
-  below = [c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.count(c)]
+  below = [
+    c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.source.count(c)
+  ]
   return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
 
 
 def _acting_below(labels: Labels, number: int) -> bool:
   """True if a player acts after the next moves of chance; False after a called all-in."""
-  below = labels.children[number]
-  players = [labels.public_states[child].player for child in below]
-  return any(
-    player >= 0 or (player == CHANCE and _acting_below(labels, child))
-    for child, player in zip(below, players, strict=True)
-  )
+  below = [(child, labels.public_states[child].player) for child in labels.children[number]]
+  return any(player >= 0 or (player == CHANCE and _acting_below(labels, child)) for child, player in below)
 
 
 def _after(history: tuple[str, ...]) -> str:
   return f"after {', '.join(history)}" if history else "at the start"
 
 
-def _actions(policy: TreePolicy, decision: Decision) -> list[tuple[int, str]]:
-  """The legal actions of a row with their names."""
-  names = action_names(policy.game, policy.labels, decision)
-  return list(zip(decision.legal_actions, names, strict=True))
-
-
 def _next_player(labels: Labels, number: int, action: int) -> int:
   """The next player after an action; if that depends on hidden moves, the one if the game continues."""
   states = [labels.public_states[child] for child in labels.children[number]]
-  return max((state.player for state in states if state.action in (action, -1)), key=_goes_on)
-
-
-def _goes_on(player: int) -> int:
-  return {TERMINAL: 0, CHANCE: 1}.get(player, 2 + player)
+  found = {state.player for state in states if state.action in (action, -1)}
+  return max(found - {TERMINAL, CHANCE}, default=CHANCE if CHANCE in found else TERMINAL)
 
 
 def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:

@@ -1,14 +1,18 @@
 """Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
+import textwrap
+
 import pyspiel
 
+LONGEST_TITLE = 70  # characters, which fit above a picture
 HOLDEM = ("river_subgame", "holdem_subgame")
 POSITIONS = ("out of position", "in position")  # of hold'em's two players after the flop
 
 
 def pot_of(game: pyspiel.Game) -> float | None:
   """Chips in the pot at the start; None if the game has no pot."""
-  return float(game.get_parameters()["pot"]) if game.get_type().short_name in HOLDEM else None
+  given = game.get_parameters()
+  return given["pot"] / given["unit"] if game.get_type().short_name in HOLDEM else None
 
 
 def board_of(game: pyspiel.Game) -> str | None:
@@ -26,6 +30,22 @@ def seat_of(game: pyspiel.Game, player: int) -> str:
 def unit_of(game: pyspiel.Game) -> str:
   """The unit of the game's utility."""
   return "chips" if pot_of(game) else "utility"
+
+
+def title_of(game: pyspiel.Game) -> str:
+  """The name of the game with its parameters; in hold'em with the board and the pot, for ranges are long."""
+  if pot := pot_of(game):
+    return f"{game.get_type().short_name}, {board_of(game)}, pot {number_text(pot)}"
+  return textwrap.shorten(str(game).removesuffix("()").replace(",", ", "), LONGEST_TITLE, placeholder=" ...")
+
+
+def value_lines(value: float, game: pyspiel.Game) -> dict[str, str]:
+  """The value of a game in a report; with a pot also each player's EV from now on."""
+  pot, lines = pot_of(game), {"value to player 0": in_unit(number_text(value), game)}
+  if pot:
+    shares = (f"{number_text(pot / 2 + x)} for {seat_of(game, i)}" for i, x in enumerate((value, -value)))
+    lines["EV from now"] = f"{', '.join(shares)}, of a pot of {number_text(pot)}"
+  return lines
 
 
 def with_unit(amount: float, game: pyspiel.Game) -> str:

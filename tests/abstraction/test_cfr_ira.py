@@ -1,6 +1,7 @@
 """CFR+IRA: its laws on random games, its options, and what it must equal."""
 
 import functools
+import types
 
 import jax
 import numpy as np
@@ -84,6 +85,13 @@ def test_spreads():
   found = cfr_ira.spreads(tree)
   assert found[0].tolist() == [3, 4, 3, 1, 4, 3]  # 0, 1, 2, and after a pass and a bet
   assert sorted(found[1].tolist()) == [1, 1, 3, 3, 4, 4]
+
+
+def test_the_bound_by_hand():
+  """Algorithm 9 at turn 36, tracked since turn 32: 3 sqrt(4) / (100 sqrt(36)) = 0.01, 0.04 in all."""
+  setting = types.SimpleNamespace(spread=(np.array([3.0, 3.0]),), actions=(np.array([4, 4]),))
+  summed = np.array([[0.0399, -9.0, 0.0, 0.0], [0.0, 0.0401, 0.0, -9.0]])
+  assert cfr_ira._too_slow(setting, 0, np.array([0, 1]), summed, 36, 32).tolist() == [False, True]
 
 
 def on_host(run):
@@ -248,14 +256,12 @@ def test_what_a_split_clears():
   parts = jax.tree.map(np.asarray, solver._state.parts[1])
   moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
   after, new = cfr_ira._settled(solver._setting, 1, before, moved, moves), moved.column[moves[0, 1]]
-  (bucket,) = before.strategy  # the only one; averages are below one another in a column
-  sums = {"average", "excess"}
-  assert before.excess.any() and before.rule[0][:, 1].any()
+  assert before.average.excess.any() and before.rule[0][:, 1].any()
   for field in ("rule", "average", "excess", "strategy"):
-    old, found = (
-      getattr(own, field).reshape(len(bucket), -1, 1) if field in sums else getattr(own, field)[0]
-      for own in (before, after)
-    )
+    if field in ("average", "excess"):  # of the only bucket
+      old, found = (getattr(own.average, field).reshape(2, -1, 1) for own in (before, after))
+    else:
+      old, found = (getattr(own, field)[0] for own in (before, after))
     np.testing.assert_array_equal(found[:, 1], old[:, 1])
     np.testing.assert_array_equal(found[:, new, 0], [0.5, 0.5] if field == "strategy" else [0, 0])
 

@@ -9,7 +9,7 @@ from random_games import random_game
 from reference import sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel.abstraction import fpira
+from ps_cfr_spiel.abstraction import fpira, roomy_sets
 from ps_cfr_spiel.cfr import fictitious_play, respond
 from ps_cfr_spiel.device import jit, precision
 from ps_cfr_spiel.tree import evaluate, sequence_reach
@@ -157,7 +157,7 @@ def best_difference(solver):
   """What player 2 could make of it if player 1's next average were kept in the sets as they are."""
   tree, averages = solver._tree, solver._state.averages
   with precision("float64"):
-    sets = fpira.device_sets(solver.tree, solver._parts())
+    sets = roomy_sets(solver.tree.players, solver._parts())
     best = fpira._best(tree, sets, averages, 0.0, player=0)
     weight = 1 / (solver.iteration + 2)
     return float(fpira._update(tree, sets[0], averages[0], best, weight, player=0).difference)

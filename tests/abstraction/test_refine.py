@@ -66,6 +66,19 @@ def test_sample(seed):
   assert sum(map(len, sample(rng, both, 0))) == 0
 
 
+def test_who_is_alone_is_not_sampled():
+  parts = Partition(np.array([0, 1, 2, 1, -1], np.int32), *(np.arange(3, dtype=np.int32) for _ in range(3)))
+  for most in (1, 2, 9):
+    (chosen,) = sample(np.random.default_rng(0), [parts], most)
+    assert len(chosen) == min(most, 2) and set(chosen.tolist()) <= {1, 3}
+
+
+def test_who_is_alone_stays():
+  parts = Partition(np.array([0, 1, 2, 1], np.int32), *(np.arange(3, dtype=np.int32) for _ in range(3)))
+  refined, moves = split(parts, np.array([0, 1, 2]), np.arange(3))
+  assert refined.sets.tolist() == [0, 3, 2, 1] and moves.tolist() == [[1, 3]]
+
+
 def test_sets_are_sampled_uniformly():
   parts = Partition(np.array([0] * 18 + [1, 1], np.int32), *(np.arange(2, dtype=np.int32) for _ in range(3)))
   rng = np.random.default_rng(0)

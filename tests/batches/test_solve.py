@@ -133,7 +133,7 @@ def test_known_values():
 def test_games_and_rivers_in_one_list():
   """Each with those that have the same decisions, and results in the order that was given."""
   river = {"board": BOARDS[0], **SHORT, "ranges": NARROW}
-  given = ["kuhn_poker", river, pyspiel.load_game("kuhn_poker"), {**river, "stack": 10, "board": BOARDS[1]}]
+  given = ["kuhn_poker", river, pyspiel.load_game("kuhn_poker"), {**river, "stack": 0, "board": BOARDS[1]}]
   batch = solve_batch(given, **{**FAST, "iterations": 300})
   for k in (0, 2):
     np.testing.assert_allclose(batch[k].value, -1 / 18, atol=2e-3)
@@ -141,7 +141,9 @@ def test_games_and_rivers_in_one_list():
     conv = exploitability.nash_conv(policy.game, policy)
     np.testing.assert_allclose(batch[k].exploitability, conv / 2, atol=1e-6)
   assert batch[0].hands is None and batch[1].hands is not None
-  text = f"river_subgame(board={BOARDS[0]},pot=20,stack=30,bets=a,ranges={NARROW})"
+  text = (
+    f"river_subgame(board={BOARDS[0]},pot=20,stack=40,bets=a,ranges={NARROW})"  # half of the pot included
+  )
   (same,) = solve_batch([text], **{**FAST, "iterations": 300})
   np.testing.assert_allclose(same.value, batch[1].value, rtol=1e-5)
 
@@ -191,12 +193,29 @@ def test_random_rivers_are_solved_alone_by_seed_and_number():
 
 def test_target():
   rivers = some()
-  exact = solve_batch(rivers, target="0.5%", every=20, **{**FAST, "iterations": 400})
+  exact = solve_batch(rivers, target="0.5%", every=3, **{**FAST, "iterations": 400})
   assert all(s.exploitability <= 0.1 for s in exact)
-  assert {s.iterations % 20 for s in exact} == {0} and max(s.iterations for s in exact) < 400
+  assert {s.iterations % 3 for s in exact} == {0} and max(s.iterations for s in exact) < 400
   assert len({s.iterations for s in exact}) > 1
-  chips = solve_batch(rivers, target=0.1, every=20, **{**FAST, "iterations": 400})
+  chips = solve_batch(rivers, target=0.1, every=3, **{**FAST, "iterations": 400})
   assert [s.iterations for s in chips] == [s.iterations for s in exact]
+
+
+def test_a_target_out_of_reach_changes_nothing():
+  """Neither the last part, which is shorter, nor the result."""
+  (found,), (plain,) = (solve_batch(["kuhn_poker"], **{**EXACT, "iterations": 10}, **more)
+                        for more in ({"target": 0, "every": 4}, {}))  # fmt: skip
+  assert found.iterations == plain.iterations == 10
+  np.testing.assert_allclose(found.value, plain.value, rtol=1e-12)
+
+
+def test_each_river_has_its_own_target():
+  """A share of its own pot, in whatever group and place it is."""
+  rivers = [*some(BOARDS[:1]), *some(BOARDS[1:3], pot=200, stack=300, bets="0.5 a")]
+  options = {**FAST, "iterations": 400, "target": "0.5%", "every": 20}
+  batch = solve_batch(rivers, **options)
+  assert [s.iterations for s in batch] == [solve_batch([r], **options)[0].iterations for r in rivers]
+  assert all(s.exploitability <= 0.005 * r.pot for s, r in zip(batch, rivers, strict=True))
 
 
 def test_all_at_once_as_on_accelerators():
@@ -235,9 +254,9 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
     assert file["number"].tolist() == [4, 5, 6, 7] and file["values"].shape == (4, 2, 1326)
     np.testing.assert_allclose(file["ranges"].sum(-1), 1, rtol=1e-6)
   assert np.allclose([s.value for s in filed[:2]], [s.value for s in inside[:2]])
-  with pytest.raises(ValueError, match=r"another batch: method"):
+  with pytest.raises(ValueError, match=r"other results: method"):
     solve_batch(rivers, **{**options, "iterations": 61}, output=tmp_path)
-  with pytest.raises(ValueError, match=r"another batch: situations"):
+  with pytest.raises(ValueError, match=r"other results: situations"):
     solve_batch(rivers[::-1], **options, output=tmp_path)
 
 
@@ -345,6 +364,18 @@ def test_hands_that_cannot_be_dealt_are_left_out():
 
 def test_no_situations():
   assert list(solve_batch([], progress=False)) == []
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_a_folder_refuses_a_batch_of_which_one_situation_is_another(tmp_path, changed):
+  """Another range alone is enough, at any place of a chunk."""
+  rivers = [situation(board, **SHORT, ranges="AhAd;JhJd") for board in BOARDS[:2]]
+  options = {"iterations": 2, "chunk": 2, "progress": False, "output": tmp_path}
+  solve_batch(rivers, **options)
+  solve_batch(list(rivers), **options)
+  rivers[changed] = rivers[changed]._replace(ranges=rivers[changed].ranges / 2)
+  with pytest.raises(ValueError, match=r"000000\.npz"):
+    solve_batch(rivers, **options)
 
 
 def test_another_batch_in_the_same_folder_is_read_anew(tmp_path):

@@ -7,18 +7,34 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.cfr import make_rule, normalise, rule_header
-from ps_cfr_spiel.rules import DCFR, LCFR, RM, RULES, NRMPlus, PCFRPlus, PDCFRPlus, RMPlus
+from ps_cfr_spiel.cfr import make_rule, normalise, rule_header, rules
+from ps_cfr_spiel.cfr import rule as rule_module
+from ps_cfr_spiel.rules import (
+  DCFR,
+  HSDCFR,
+  LCFR,
+  RM,
+  RULES,
+  VADCFR,
+  HSPCFRPlus,
+  NRMPlus,
+  PCFRPlus,
+  PDCFRPlus,
+  RMPlus,
+  SAPCFRPlus,
+)
 
 
-def steps(rule, regrets):
+def steps(rule, regrets, dtype="float64"):
   """Strategies after each regret of a single infostate."""
-  state = rule.init((len(regrets[0]), 1, 1), "float64")
+  shape = (len(regrets[0]), 1, 1)
+  state, strategy = rule.init(shape, dtype), jnp.full(shape, 1 / shape[0], dtype)
   strategies = []
   for t, regret in enumerate(regrets, start=1):
-    state, strategy = rule.update(state, jnp.asarray(regret, "float64").reshape(-1, 1, 1), jnp.asarray(t))
+    state, strategy = rule.update(state, strategy, jnp.asarray(regret, dtype).reshape(shape), jnp.asarray(t))
     strategies.append(np.asarray(strategy).ravel())
   return strategies
 
@@ -30,7 +46,7 @@ BY_HAND = [
   (LCFR(), [0, 3 / 4, 1 / 4]),  # R = 4/2 - 3, -2/2 + 4, 1 = -1, 3, 1
   (DCFR(alpha=math.inf, beta=-math.inf), [0, 3 / 4, 1 / 4]),  # u = 1: both factors 1/2
   (PCFRPlus(), [0, 8 / 10, 2 / 10]),  # R = 1, 4, 1; with the prediction -2, 8, 2
-  (PCFRPlus(phi=1 / 3), [0, 16 / 3 / (20 / 3), 4 / 3 / (20 / 3)]),  # R + x/3 = 0, 16/3, 4/3
+  (SAPCFRPlus(), [0, 16 / 3 / (20 / 3), 4 / 3 / (20 / 3)]),  # R + x/3 = 0, 16/3, 4/3
 ]
 
 
@@ -51,18 +67,191 @@ def test_pdcfr_plus_by_hand():
 
 
 def test_nrm_plus_by_hand():
-  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.5, tau=1.5, gamma=2.0)
-  past = 0.4 * 4  # s(1) u, more than nothing
-  first = past / 3 + np.array([4, -2, 0])
-  known = [first[0], 0, first[2]]
-  past = 0.4 * math.sqrt(3) * 5  # s(2) u, more than half of what was known
-  second = np.where(first > 0, past / sum(known), 1 / 8) * first + np.array([-3, 4, 1])
-  assert first[1] < 0 and sum(known) / 2 < past
+  rule = NRMPlus(kappa=0.4, fade=1.0, phi=0.3, ahead=0.5, memory=0.75, quiet=0.0, tau=1.5, gamma=2.0)
+  first = 0.4 * 4 / 3 + np.array([4, -2, 0])  # the past is s(1) u
+  n = first[0] + first[2]
+  predicted = np.array([4, 0, 0]) / n  # bounded by u and by the regrets; nothing agreed yet: r = 1
+  came = np.array([-3 / n, 0, first[2] / n])  # (-3, 4, 1), bounded by the regrets
+  agreed = 0.75 + 0.25 * 2 * (predicted @ came) / (predicted @ predicted + came @ came)
+  assert first[1] < 0 and 0 < agreed < 1
+  past = max((1 - agreed / 2) * n, 0.4 * math.sqrt(3) * 5)
+  second = np.where(first > 0, past / n, 1 / 8) * first + np.array([-3, 4, 1])
   kept = np.maximum(second, 0)
   bound = np.minimum(kept, 5)
-  weights = kept + 0.5 * np.clip([-3, 4, 1], -bound, bound)
+  weights = kept + (0.3 + 0.2 * agreed) * np.clip([-3, 4, 1], -bound, bound)
   expected = weights / weights.sum()
   np.testing.assert_allclose(steps(rule, [[4, -2, 0], [-3, 4, 1]])[-1], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nrm_plus_keeps_its_strategy_where_regrets_are_too_small_to_divide_by(dtype, monkeypatch):
+  """One over the smallest numbers is infinite. NumPy keeps them, as GPUs do; XLA on CPUs makes them 0."""
+  for module in (rules, rule_module):
+    monkeypatch.setattr(module, "jnp", np)
+  rule, shape = NRMPlus(), (2, 1, 1)
+  regret, even = (
+    np.finfo(dtype).smallest_subnormal * np.asarray([[[1]], [[0]]], dtype),
+    np.full(shape, 0.5, dtype),
+  )
+  state, strategy = rule.update(rule.init(shape, dtype), even, regret, np.ones((), np.int32))
+  for found in (strategy, state[0]):
+    np.testing.assert_array_equal(found, even)
+
+
+def in_words(rule, regrets):
+  """The strategies of NRM+ after each regret of an infostate, as its docstring has them; v is kept."""
+  actions = len(regrets[0])
+  z, n, r, v, strategies = [1 / actions] * actions, 0.0, 1.0, [0.0] * actions, []
+  for t, x in enumerate(regrets, start=1):
+    u, s = sum(max(a, 0) for a in x), rule.kappa * min(t, math.sqrt(rule.tau * t))
+    if any(v):
+      e = [min(max(a / n, -max(w, 0)), max(w, 0)) for a, w in zip(x, z, strict=True)]
+      product = sum(a * b for a, b in zip(v, e, strict=True))
+      r = rule.memory * r + (1 - rule.memory) * 2 * product / sum(a * a for a in v + e)
+    c, h = max(r, 0), min(1, s * u / (rule.quiet * n)) if rule.quiet * n > 0 else 1
+    past, old = (
+      max((1 - c * h * (1 - (1 - 1 / t) ** rule.fade)) * n, s * u),
+      n * (1 - 1 / t) ** rule.gamma / 2,
+    )
+    y = [a + (past * w if w > 0 else old * w) for a, w in zip(x, z, strict=True)]
+    n = sum(max(w, 0) for w in y)
+    z = [w / n for w in y]
+    bound = [min(max(w, 0), u / n) for w in z]
+    v = [min(max(a / n, -b), b) for a, b in zip(x, bound, strict=True)]
+    phi = rule.phi + c * (rule.ahead - rule.phi)
+    weights = [max(w, 0) + phi * a for w, a in zip(z, v, strict=True)]
+    strategies.append([w / sum(weights) for w in weights])
+  return strategies
+
+
+@pytest.mark.parametrize("agreement", ["none", "sized", "faint"])
+def test_nrm_plus_by_its_formulas(agreement):
+  """In plain Python: regrets of all sizes; regrets that agree; regrets that nearly vanish beside the past."""
+  rng, rule = np.random.default_rng(4), NRMPlus()
+  regrets = rng.normal(size=(40, 3)) * 10.0 ** rng.integers(-2, 2, (40, 1))
+  if agreement != "none":
+    regrets = rng.normal(size=(40, 3)) * 0.1 + np.array([0.5, -0.2, 0.3]) * np.sign(
+      np.arange(40)[:, None] % 7
+    )
+  if agreement == "faint":
+    regrets[10:] *= 1e-4
+  found = steps(rule, regrets.tolist())
+  np.testing.assert_allclose(found, in_words(rule, regrets.tolist()), atol=1e-9)
+  for changed in ({"quiet": 0.0}, {"memory": 1.0}, {"ahead": rule.phi}):  # each parameter makes a difference
+    different = np.abs(np.subtract(in_words(dataclasses.replace(rule, **changed), regrets.tolist()), found))
+    assert different.max() > 1e-5 or (changed == {"quiet": 0.0} and agreement != "faint")
+
+
+def test_nrm_plus_forgives_any_regret():
+  """In float32 a huge one over tiny ones is beyond all numbers; the action comes back all the same."""
+  first, second = steps(NRMPlus(), [[1e-37, -100.0], [-1e-30, 1.0]], "float32")
+  assert first.tolist() == [pytest.approx(1), 0] and second[1] > 0.5
+
+
+def played(game, update, weights, iterations):
+  """Average strategies by infostate, from histories, dictionaries and NumPy alone; updates alternate.
+
+  `update(memory, x, t)` gives the next strategy, and may keep anything in the dictionary `memory`;
+  `weights(x, t)` gives the weight of iteration t at an infostate, where x is its regret.
+  """
+  strategy, memory, sums = {}, {}, {}
+
+  def visit(state, reach, player, found):
+    """The player's value; puts regrets, and the player's own reach of the infostate, into `found`."""
+    if state.is_terminal():
+      return state.returns()[player]
+    if state.is_chance_node():
+      parts = ((p, state.child(a)) for a, p in state.chance_outcomes())
+      return sum(p * visit(child, (reach[0] * p, reach[1]), player, found) for p, child in parts)
+    mover, key, legal = state.current_player(), state.information_state_string(), state.legal_actions()
+    now = strategy.setdefault(key, np.full(len(legal), 1 / len(legal)))
+    index = int(mover == player)  # reach: of chance and the opponent; of the player
+    after = [tuple(r * p if i == index else r for i, r in enumerate(reach)) for p in now]
+    values = [visit(state.child(a), r, player, found) for a, r in zip(legal, after, strict=True)]
+    if mover == player:
+      regret, _ = found.setdefault(key, (np.zeros(len(legal)), reach[1]))
+      regret += reach[0] * (np.asarray(values) - now @ values)
+    return now @ values
+
+  for t in range(1, iterations + 1):
+    for player in (0, 1):
+      found = {}
+      visit(game.new_initial_state(), (1.0, 1.0), player, found)
+      for key, (x, reach) in found.items():
+        sums[key] = sums.get(key, 0) + weights(x, t) * reach * strategy[key]
+        strategy[key] = update(memory.setdefault(key, {}), x, t)
+  return {key: total / total.sum() for key, total in sums.items()}
+
+
+def proportional(weights):
+  weights = np.maximum(weights, 0)
+  return weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
+
+
+def hs_weight(x, t, n=30):
+  """The fading of a running sum, ((t - 1) / t) ** (30 - 5 (t - 1) / n), turned around."""
+  return math.prod((k / (k - 1)) ** (30 - 5 * min((k - 1) / n, 1)) for k in range(2, t + 1))
+
+
+def hs_dcfr(memory, x, t, n=30):
+  u = max(t - 1, 1)
+  p = min((t - 1) / n, 1)
+  past = memory.get("R", 0 * x)
+  kept = [u**e / (u**e + 1) for e in (1 + 3 * p, -1 - 2 * p)]
+  memory["R"] = np.where(past > 0, kept[0], kept[1]) * past + x
+  return proportional(memory["R"])
+
+
+def hs_pcfr_plus(memory, x, t):
+  memory["R"] = np.maximum(memory.get("R", 0 * x) + x, 0)
+  return proportional(memory["R"] + x)
+
+
+def vad_cfr(memory, x, t):
+  """Listing 5 line by line, with its clips."""
+  m = np.abs(x).max()
+  memory["ewma"] = m if t == 1 else 0.1 * m + 0.9 * memory["ewma"]
+  volatility = min(1.0, memory["ewma"] / 2)
+  alpha = max(0.1, 1.5 - 0.5 * volatility)
+  beta = min(alpha, -0.1 - 0.5 * volatility)
+  positive, negative = t**alpha / (t**alpha + 1), t**beta / (t**beta + 1)
+  boosted = np.where(x > 0, 1.1 * x, x)
+  past = memory.get("R", 0 * x)
+  now = memory["R"] = np.maximum(-20, np.where(past >= 0, positive, negative) * past + boosted)
+  optimism = 1 / (1 + (t - 1) / 100) * max(0, 1 - 0.5 * volatility)
+  predicted = np.where(now >= 0, positive, negative) * now + optimism * boosted
+  return proportional(np.maximum(predicted, 0) ** 1.5)
+
+
+def vad_weight(x, t, n=30):
+  m = np.abs(x).max()
+  power = min(4.0, 2 + 1.5 * min(1, m / 2))
+  return (t - 1 >= n // 2) * (t / n) ** power / (1 + m**1.5) * max(0.1, (1 + m / 2) ** 0.5)
+
+
+@pytest.mark.parametrize(
+  ("rule", "update", "weights"),
+  [
+    (HSDCFR(n=30), hs_dcfr, hs_weight),
+    (HSPCFRPlus(n=30), hs_pcfr_plus, hs_weight),
+    (VADCFR(n=30), vad_cfr, vad_weight),
+  ],
+  ids=["hs-dcfr", "hs-pcfr+", "vad-cfr"],
+)
+@pytest.mark.parametrize("seed", [3, 8])
+def test_rules_with_schedules_from_histories(rule, update, weights, seed):
+  """The same averages before and after the planned end of the run, natively and by XLA."""
+  game = random_game(seed)
+  solver = PSCFRSolver(game, rule, dtype="float64")
+  own = PSCFRSolver(game, type("Own", (type(rule),), {})(**dataclasses.asdict(rule)), dtype="float64")
+  for iterations in (20, 30, 45):
+    expected = played(game, update, weights, iterations)
+    for one in (solver, own):
+      one.run(iterations - one.iteration)
+      policy = one.average_policy().to_pyspiel()
+      for key, probabilities in expected.items():
+        found = [p for _, p in policy.get_state_policy(key)]
+        np.testing.assert_allclose(found, probabilities, rtol=1e-6, atol=1e-9)
 
 
 def test_lcfr_is_dcfr_of_ones():
@@ -87,14 +276,17 @@ def test_laws(kind):
   regrets[:, :, 1, 4] = 0  # an infostate that never hears anything
   whole, single = rule.init(shape, "float64"), rule.init((3, 1, 1), "float64")
   scaled = rule.init(shape, "float64")
+  strategy = same = jnp.full(shape, 1 / 3)
   for t, regret in enumerate(regrets, start=1):
-    whole, strategy = rule.update(whole, jnp.asarray(regret), jnp.asarray(t))
-    single, alone = rule.update(single, jnp.asarray(regret[:, :1, 2:3]), jnp.asarray(t))
-    scaled, same = rule.update(scaled, jnp.asarray(regret * 1e-6), jnp.asarray(t))
+    before = strategy[:, :1, 2:3]
+    scaled, same = rule.update(scaled, same, jnp.asarray(regret * 1e-6), jnp.asarray(t))
+    whole, strategy = rule.update(whole, strategy, jnp.asarray(regret), jnp.asarray(t))
+    single, alone = rule.update(single, before, jnp.asarray(regret[:, :1, 2:3]), jnp.asarray(t))
     assert (np.asarray(strategy) >= 0).all()
     np.testing.assert_allclose(np.asarray(strategy).sum(0), 1, atol=1e-12)
     np.testing.assert_allclose(strategy[:, :1, 2:3], alone, atol=1e-12)
-    np.testing.assert_allclose(strategy, same, atol=1e-9)
+    if kind is not VADCFR:  # the constants of which are in the unit of utility
+      np.testing.assert_allclose(strategy, same, atol=1e-9)
     np.testing.assert_allclose(strategy[:, 1, 4], 1 / 3, atol=1e-12)
 
 
@@ -105,7 +297,7 @@ def test_learns_the_best_action_in_float32(kind):
   values = np.array([1, 3, 2], np.float32).reshape(3, 1, 1) * np.float32(1e-30)
   for t in range(1, 200):
     regret = values - (values * strategy).sum(0, keepdims=True)
-    state, strategy = rule.update(state, jnp.asarray(regret), jnp.asarray(t))
+    state, strategy = rule.update(state, jnp.asarray(strategy), jnp.asarray(regret), jnp.asarray(t))
     assert strategy.dtype == np.float32
     strategy = np.asarray(strategy)
   np.testing.assert_allclose(strategy.ravel(), [0, 1, 0], atol=1e-3)
@@ -123,6 +315,13 @@ def test_header_round_trip(kind):
   assert hash(rule) == hash(make_rule(rule_header(rule)))
 
 
+def test_a_schedule_is_as_long_as_the_run():
+  assert make_rule("hs-dcfr", 300) == HSDCFR(n=300)
+  assert make_rule({"name": "hs-dcfr", "n": 20}, 300) == HSDCFR(n=20)
+  assert make_rule(VADCFR(n=20), 300) == VADCFR(n=20)
+  assert make_rule("nrm+", 300) == NRMPlus()
+
+
 def test_bad_rules_are_named():
   with pytest.raises(
     ValueError, match=r"Unknown rule 'cfr-d'; choose one of 'rm', 'rm\+', .* 'cfr', 'cfr\+'"
@@ -136,14 +335,29 @@ def test_bad_rules_are_named():
     NRMPlus(kappa=-1)
   with pytest.raises(ValueError, match="gamma must be a number"):
     RM(gamma=math.nan)
+  with pytest.raises(ValueError, match="HSPCFRPlus: n must be a number from 1"):
+    make_rule("hs-pcfr+", -3)
 
 
 def test_the_default_rule_takes_what_its_theorem_does():
-  """docs/regret_rules.md: kappa > 0, 0 <= fade <= gamma, 0 <= phi < 1; averages may be uniform."""
-  for allowed in ({"fade": 0, "gamma": 0}, {"fade": 1, "gamma": 1}, {"phi": 0}, {"phi": 0.9}, {"tau": 1e12}):
+  """docs/regret_rules.md: kappa > 0, 0 <= fade <= gamma, phi <= ahead < 1; averages may be uniform."""
+  for allowed in (
+    {"fade": 0, "gamma": 0},
+    {"fade": 1, "gamma": 1},
+    {"phi": 0.8},
+    {"memory": 0},
+    {"tau": 1e12},
+  ):
     strategies = steps(NRMPlus(**allowed), [[4, -2, 0], [-3, 4, 1]])
     np.testing.assert_allclose(np.sum(strategies, axis=1), 1, atol=1e-12)
-  for refused in ({"kappa": 0}, {"fade": -1}, {"fade": 3, "gamma": 2}, {"phi": 1}, {"gamma": -1}):
+  for refused in (
+    {"kappa": 0},
+    {"fade": -1},
+    {"fade": 3, "gamma": 2},
+    {"phi": 0.9},
+    {"ahead": 1},
+    {"gamma": -1},
+  ):
     with pytest.raises(ValueError, match=f"NRMPlus: {next(iter(refused))} must be a number from"):
       NRMPlus(**refused)
 
@@ -158,7 +372,7 @@ class Stubborn:
   def init(self, shape, dtype):
     return () if self.state is None else np.zeros(self.state, dtype)
 
-  def update(self, state, regret, t):
+  def update(self, state, strategy, regret, t):
     return state, normalise(jnp.ones_like(regret))
 
 

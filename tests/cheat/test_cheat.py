@@ -429,8 +429,8 @@ def test_solved():
   assert solver.value() == pytest.approx(value, abs=2 * measured)
 
 
-def test_more_than_two_players_have_no_public_tree():
-  with pytest.raises(ValueError, match="this one has 3"):
+def test_three_players_are_too_large_for_a_public_tree():
+  with pytest.raises(ValueError, match="more than 5,000,000 histories"):
     ps_cfr_spiel.build_tree(pyspiel.load_game("cheat(players=3,hand_size=2)"))
 
 

@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 from game_checks import all_histories, random_histories
 from ps_cfr_spiel.games.cheat import keys
-from ps_cfr_spiel.games.cheat.played import PlayedCheat
+from ps_cfr_spiel.games.cheat.simulated import SimulatedCheat
 from test_arrays import begun, dealt
 
 import ps_cfr_spiel  # noqa: F401  (registers the games)
@@ -58,13 +58,13 @@ def check_cells(states, played):
 @pytest.mark.parametrize("game_string", GAMES)
 def test_cells_are_those_of_keys_and_moves(game_string):
   game = pyspiel.load_game(game_string)
-  check_cells((state for state, _ in random_histories(game, 40, seed=3)), PlayedCheat(game.rules))
+  check_cells((state for state, _ in random_histories(game, 40, seed=3)), SimulatedCheat(game.rules))
 
 
 def test_every_cell_is_reached():
   """Of a small game, with a horizon that lets cards go everywhere."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=5)")
-  played = PlayedCheat(game.rules)
+  played = SimulatedCheat(game.rules)
   meaning = check_cells((state for state, _ in all_histories(game)), played)
   assert len(meaning) == played.cells
 
@@ -89,7 +89,7 @@ def test_the_number_of_cells_of_the_papers_game():
           new[s, d] += pairs[s - held, d - laid]
     pairs = new
   discards = sum(int(pairs[s, 1:].sum()) * (12 - s) for s in sizes)
-  played = PlayedCheat(pyspiel.load_game("cheat").rules)
+  played = SimulatedCheat(pyspiel.load_game("cheat").rules)
   assert played.cells == discards + 2 * answer_keys
   assert played.widths == (192, 2)
   assert played.cells == 2_979_543
@@ -105,7 +105,7 @@ def test_the_number_of_cells_of_the_papers_game():
 def test_keys_that_two_games_share(names):
   """All that random play meets in both: hand, the other's cards and the claim; and the moves there."""
   games = [pyspiel.load_game(name) for name in names]
-  forms, met = [game.played_form() for game in games], []
+  forms, met = [game.simulated_form() for game in games], []
   for game, played in zip(games, forms, strict=True):
     keys_met = {}
     for state, _ in random_histories(game, 150, seed=4):
@@ -136,11 +136,11 @@ def test_keys_that_two_games_share(names):
 @pytest.mark.parametrize("game_string", GAMES)
 def test_arrays_find_the_same_cells_and_make_the_same_moves(game_string):
   game, rng = pyspiel.load_game(game_string), np.random.default_rng(2)
-  played = PlayedCheat(game.rules)
+  played = SimulatedCheat(game.rules)
   states = dealt(game, 30, rng)
   games = begun(game, states)
-  decision, step = jax.jit(PlayedCheat.decision), jax.jit(PlayedCheat.step)
-  actor, utility = jax.jit(PlayedCheat.actor), jax.jit(PlayedCheat.utility)
+  decision, step = jax.jit(SimulatedCheat.decision), jax.jit(SimulatedCheat.step)
+  actor, utility = jax.jit(SimulatedCheat.actor), jax.jit(SimulatedCheat.utility)
   while not all(state.is_terminal() for state in states):
     assert actor(played, games).tolist() == [state.current_player() for state in states]
     first, count = map(np.asarray, decision(played, games))

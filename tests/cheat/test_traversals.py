@@ -58,7 +58,7 @@ def game():
 
 @pytest.fixture(scope="module")
 def played(game):
-  return game.played_form()
+  return game.simulated_form()
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
 def test_plays_of_larger_decks_are_the_python_games(game_string, games):
   """Where policies are pure along a random line of the Python game, the play is that line."""
   game, rng, ends = pyspiel.load_game(game_string), np.random.default_rng(8), []
-  played = game.played_form()
+  played = game.simulated_form()
   for number, state in enumerate(dealt(game, games, rng)):
     start, chosen, line = state.clone(), {}, []
     regrets, average, skipped, visits = np.zeros((4, played.cells + max(played.widths) - 1))
@@ -302,6 +302,26 @@ def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, 
       new.average[first] += WEIGHT  # the traverser's reach is one over the sampling's, which is one too
     for name, table in new._asdict().items():
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
+
+
+def test_weights_are_cut_at_the_greatest(played, deals, firsts):
+  """A key that a play passes once learns in proportion to its weight, up to the greatest."""
+  size, values = played.cells + max(played.widths) - 1, np.random.default_rng(0).normal(size=played.cells)
+  alone = np.concatenate(
+    [own - own.mean() for own in np.split(values, firsts[1:])]
+  )  # all moves are as likely
+  tables = Tables(np.full(size, 1000.0), *np.zeros((4, size)))
+  tables.values[: played.cells] = values
+  weights = []
+  for seed, state in itertools.product(range(4), deals):
+    plain, cut, whole = (
+      (traversed(played, tables, state, 0, NativePlays(Learned(most), 0.5, 0.0), seed)[0].regrets - 1000)
+      for most in (1.0, 3.0, 1e30)
+    )
+    once = np.flatnonzero((alone != 0) & (np.abs(plain[: played.cells] - alone) < 1e-9))
+    np.testing.assert_allclose(cut[once], np.minimum(whole[once] / alone[once], 3) * alone[once], atol=1e-9)
+    weights.extend(whole[once] / alone[once])
+  assert min(weights) == pytest.approx(1) and max(weights) > 3.5
 
 
 def test_powers_of_the_iteration(played):
@@ -413,7 +433,7 @@ def test_pruning_loses_nothing():
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
   nodes = {}
   for pruning, seed in itertools.product(PRUNINGS, (1, 2)):
-    solver = ps_cfr_spiel.PlayedExternalSolver(game, pruning, batch=20, seed=seed)
+    solver = ps_cfr_spiel.SimulatedExternalSolver(game, pruning, batch=20, seed=seed)
     solver.run(300)
     nodes[pruning, seed] = solver.nodes
     measure = exploitability.exploitability if seed else ps_cfr_spiel.exploitability
@@ -425,7 +445,7 @@ def test_pruning_loses_nothing():
 
 def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
   """With a clear end; the run is as it was before, on file too."""
-  solver = ps_cfr_spiel.PlayedExternalSolver(game, most_nodes=20)
+  solver = ps_cfr_spiel.SimulatedExternalSolver(game, most_nodes=20)
   with pytest.raises(LimitReachedError, match="met 20 decisions and was given up at iteration"):
     solver.run(50, checkpoint=tmp_path / "run.npz")
   again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
@@ -444,13 +464,13 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
 )
 def test_wrong_options(game, options, message):
   with pytest.raises(ValueError, match=message):
-    ps_cfr_spiel.PlayedExternalSolver(game, **options)
+    ps_cfr_spiel.SimulatedExternalSolver(game, **options)
 
 
 def test_without_the_library(game, monkeypatch):
   monkeypatch.setattr(native, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
-    ps_cfr_spiel.PlayedExternalSolver(game)
-  assert ps_cfr_spiel.PlayedMCCFRSolver(game).updates == "together"
+    ps_cfr_spiel.SimulatedExternalSolver(game)
+  assert ps_cfr_spiel.SimulatedMCCFRSolver(game).updates == "together"
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
-    ps_cfr_spiel.PlayedMCCFRSolver(game, updates="at_once")
+    ps_cfr_spiel.SimulatedMCCFRSolver(game, updates="at_once")

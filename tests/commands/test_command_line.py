@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +19,9 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
+from ps_cfr_spiel.commands import flags, methods
 from ps_cfr_spiel.commands import program as command_line
-from ps_cfr_spiel.commands import solve
+from ps_cfr_spiel.commands.run import Run
 from ps_cfr_spiel.evaluation import points
 from ps_cfr_spiel.views import number_text
 
@@ -84,7 +86,7 @@ def test_solve_tells_what_it_does(solved):
 def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
   words = ["solve", f"--resume={solved[0] / 'run.npz'}", "--iterations=30", f"--output={tmp_path}", "--quiet"]
   assert command_line.run(words) == 0
-  assert len(capsys.readouterr().out.splitlines()) == 5
+  assert len(capsys.readouterr().out.splitlines()) == 6
   resumed = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
   whole = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(SMALL))
   whole.run(150)
@@ -150,7 +152,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
 
 def test_an_impatient_second_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys):
   """It comes while the run is being saved, and waits until that is done."""
-  whole = solve.checkpoint
+  whole = Run.checkpoint
 
   def some(run, _):
     run.solver.run(7)
@@ -160,8 +162,8 @@ def test_an_impatient_second_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys)
     signal.raise_signal(signal.SIGINT)
     whole(run)
 
-  monkeypatch.setattr(solve, "_iterate", some)
-  monkeypatch.setattr(solve, "checkpoint", disturbed)
+  monkeypatch.setattr(Run, "iterate", some)
+  monkeypatch.setattr(Run, "checkpoint", disturbed)
   assert command_line.run(["solve", "kuhn_poker", f"--output={tmp_path}", "--quiet"]) == 130
   assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration == 7
   assert "interrupted" in capsys.readouterr().err
@@ -247,11 +249,90 @@ def test_a_search_is_evaluated_saved_and_shown(tmp_path):
   assert "re-solving policy after 300 iterations of NRM" in shown
 
 
+def test_a_run_of_another_call_keeps_its_folder(tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  words = ["solve", "--iterations=1", "--noplot"]
+  assert command_line.run([*words, "kuhn_poker"]) == 0
+  before = Path("runs/kuhn_poker/run.npz").read_bytes()
+  for other in (["leduc_poker"], ["kuhn_poker", "--rule=rm"], ["kuhn_poker", "--solver=fpira"]):
+    assert command_line.run([*words, *other, "--output=runs/kuhn_poker"]) == 2
+    error = capsys.readouterr().err
+    assert "runs/kuhn_poker/run.npz has other results: " in error and "expected" in error
+    assert "Use another folder, or delete this one." in error
+  assert Path("runs/kuhn_poker/run.npz").read_bytes() == before
+  for said in (True, True, False):
+    assert command_line.run([*words, "kuhn_poker", *(["--rule=rm"] if said else [])]) == 0
+    text = "runs/kuhn_poker holds another run, so this one goes to runs/kuhn_poker-2."
+    assert (text in capsys.readouterr().out) == said
+  assert sorted(os.listdir("runs")) == ["kuhn_poker", "kuhn_poker-2"]
+  for iterations, number in ((3, ""), (2, "-3")):  # a longer run is not replaced either
+    assert command_line.run(["solve", "kuhn_poker", "--noplot", f"--iterations={iterations}"]) == 0
+    assert f"run.npz, exploitability.csv in runs/kuhn_poker{number}\n" in capsys.readouterr().out
+  assert ps_cfr_spiel.load_solver("runs/kuhn_poker/run.npz").iteration == 3
+
+
+def test_a_copy_that_is_resumed_does_not_replace_another_run(tmp_path, capsys):
+  words = ["solve", "--iterations=1", "--noplot"]
+  for name in ("kuhn_poker", "leduc_poker"):
+    assert command_line.run([*words, name, f"--output={tmp_path / name}"]) == 0
+  run, copy = tmp_path / "leduc_poker" / "run.npz", tmp_path / "leduc_poker" / "copy.npz"
+  copy.write_bytes((tmp_path / "kuhn_poker" / "run.npz").read_bytes())
+  before = run.read_bytes()
+  assert command_line.run([*words, f"--resume={copy}"]) == 2
+  assert "leduc_poker/run.npz has other results: game" in capsys.readouterr().err
+  assert run.read_bytes() == before
+  more = [f"--resume={run}", f"--output={run.parent}", "--limit=100000"]  # a limit changes no result
+  assert command_line.run([*words, *more]) == 0
+  assert command_line.run([*words, f"--resume={run}"]) == 0
+  assert ps_cfr_spiel.load_solver(run).iteration == 3
+
+
+def test_a_simultaneous_games_folder_has_its_name(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  assert command_line.run(["solve", "matrix_pd", "--iterations=1", "--noplot", "--quiet"]) == 0
+  assert os.listdir("runs") == ["matrix_pd"]
+
+
+def test_flags_allow_what_the_rooms_know():
+  """The words of flags are written out, so that help needs no room; these are the tables of the rooms."""
+  ps = ps_cfr_spiel
+  tables = {
+    "public_states": ps.histories.SOURCES,
+    "leaves": ps.compiler.LEAVES,
+    "rule": {**ps.cfr.RULES, **dict.fromkeys(ps.cfr.ALIASES)},
+    "dtype": ps.device.DTYPES,
+    "aware": ps.hierarchical.AWARE,
+    "solver": methods.METHODS,
+    "baseline": ps.solvers.BASELINES,
+    "preset": ps.solvers.PRESETS,
+    "gadget": ps.subgames.GADGETS,
+    "estimate": ps.solvers.ESTIMATES,
+    "updates": ps.solvers.UPDATES,
+    "pruning": ps.simulated.PRUNINGS,
+    "key": ps.simulated.KEYS,
+    "ranges": [*ps.poker.KINDS, "searches"],
+  }
+  found = set()
+  for command in command_line.COMMANDS.values():
+    for flag in command.own:
+      found.add(flag.name)
+      allowed = (
+        ps.cfr.RULES
+        if (command.name, flag.name) == ("generate", "rule")
+        else tables.get(flag.name, flag.choices)
+      )
+      assert not flag.choices or flag.choices == tuple(allowed), flag
+      assert flag.name != "limit" or flag.default == ps.histories.LIMIT
+  assert tables.keys() <= found
+  assert flags.LOSSLESS == ps.hierarchical.LOSSLESS
+  assert all(issubclass(getattr(ps, kind), ps.Solver) for kind, _ in methods.METHODS.values())
+
+
 def test_help_is_about_our_flags_alone(capsys):
   assert command_line.run([]) == 2
   assert command_line.run(["--help"]) == 0
   general = capsys.readouterr().out
-  for command in command_line.COMMANDS:
+  for command in command_line.COMMANDS.values():
     assert command.summary in general
     assert command_line.run([command.name, "--help"]) == 0
     text = capsys.readouterr().out
@@ -307,7 +388,7 @@ def test_show_by_hand_and_by_action(solved, capsys):
   line = capsys.readouterr().out.splitlines()[-1].split()
   expected = [f"{100 * p:.2f}%" for p in policy.action_probabilities(state).values()]
   decision, h = policy.labels.find(0, state.information_state_string(0))
-  values = [number_text(value) for value in policy.worths.at(decision).value[:, h]]
+  values = [number_text(value + 100) for value in policy.worths.at(decision).value[:, h]]  # half of the pot
   assert line[:-1] == [state.hand(0), *itertools.chain(*zip(expected, values, strict=True)), "100.00%"]
   equity = policy.reach(decision).equity
   assert equity is not None and line[-1] == f"{100 * equity[h]:.2f}%"
@@ -367,3 +448,37 @@ def test_the_main_job(tmp_path):
   assert sorted(os.listdir(tmp_path / "runs" / "river_subgame")) == [
     "exploitability.csv", "exploitability.png", "run.npz", "strategy.png",
   ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+  ("typed", "offered"),
+  [
+    ("so", ["solve"]),
+    ("solve --chec", ["--checkpoint_seconds="]),
+    ("show --qu", []),
+    ("solve --qu", ["--quiet"]),
+    ("help comp", ["compare"]),
+  ],
+)
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash itself completes")
+def test_bash_completes(capsys, typed, offered):
+  assert command_line.run(["completion", "bash"]) == 0
+  words = ["ps-cfr-spiel", *typed.split()]
+  state = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}"
+  ask = f"{state}; _ps_cfr_spiel; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+  result = subprocess.run(["bash", "-c", f"{capsys.readouterr().out}\n{ask}"], capture_output=True, text=True)
+  assert result.stderr == ""
+  assert result.stdout.split() == offered
+
+
+def test_words_that_help(capsys):
+  """`help` is another way to ask; a misspelt command is answered with the one that was meant."""
+  assert command_line.run(["help", "solve"]) == command_line.run(["solve", "--help"]) == 0
+  text = capsys.readouterr().out
+  assert text[: len(text) // 2] == text[len(text) // 2 :]
+  assert "\nHold'em instead of GAME:\n" in text
+  assert command_line.run(["help"]) == 0
+  assert command_line.run(["slove"]) == command_line.run(["completion", "csh"]) == 2
+  assert re.search(
+    "did you mean solve.*completion csh: choose one of bash, zsh, fish", capsys.readouterr().err, re.S
+  )

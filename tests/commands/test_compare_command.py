@@ -1,5 +1,6 @@
 """The command compare: what it prints is what its solvers reached."""
 
+import csv
 import json
 
 import pyspiel
@@ -7,6 +8,7 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.rules import RULES
 
 
 def test_solvers_side_by_side(tmp_path, capsys):
@@ -27,6 +29,40 @@ def test_solvers_side_by_side(tmp_path, capsys):
     done = point["iteration"]
     expected = exploitability.exploitability(game, solver.average_policy())
     assert point["exploitability"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_all_rules(tmp_path, capsys):
+  """A line for each rule, in the table and in the picture, the same as those of solvers named by hand."""
+  words = ["compare", "kuhn_poker", "--seconds=0.001"]
+  assert program.run([*words, "--rules=all", f"--png={tmp_path / 'rules.png'}"]) == 0
+  lines = capsys.readouterr().out.splitlines()
+  assert [line.split()[0] for line in lines[3 : 3 + len(RULES)]] == list(RULES)
+  assert program.run([*words, "--rules=SAPCFR+,hs-dcfr", "--solvers=OpenSpiel CFR", "--json"]) == 0
+  assert list(json.loads(capsys.readouterr().out)["runs"]) == ["OpenSpiel CFR", "sapcfr+", "hs-dcfr"]
+  assert program.run([*words, "--rules=magic"]) == 2
+  assert "unknown rule 'magic'; choose among rm, rm+" in capsys.readouterr().err
+
+
+def test_a_table_of_seeds(tmp_path, capsys):
+  """The file has the numbers of --json; each solver has two runs."""
+  file = tmp_path / "new" / "runs.csv"
+  words = ["compare", "kuhn_poker", "--solvers=OpenSpiel external sampling,rm", "--seconds=0.01", "--seeds=2"]
+  assert program.run([*words, f"--csv={file}", "--json"]) == 2  # its folder is missing
+  file.parent.mkdir()
+  capsys.readouterr()
+  assert program.run([*words, f"--csv={file}", "--json"]) == 0
+  runs = json.loads(capsys.readouterr().out)["runs"]
+  with open(file, newline="") as lines:
+    rows = list(csv.DictReader(lines))
+  for name, points in runs.items():
+    mine = [row for row in rows if row["solver"] == name]
+    assert [{key: float(row[key]) for key in points[0]} for row in mine] == points
+    assert {point["seed"] for point in points} == {0, 1}
+  assert program.run([*words, f"--csv={file}"]) == 0
+  out = capsys.readouterr().out
+  assert out.count(" ± ") == 4 and str(file) in out
+  assert program.run([*words, f"--csv={tmp_path}"]) == 2
+  assert "name a file in it" in capsys.readouterr().err
 
 
 def test_an_unknown_solver(capsys):

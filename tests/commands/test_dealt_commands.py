@@ -30,7 +30,9 @@ SOLVE = (
 
 def start(folder, processes, *more):
   """The program in a process of its own, with XLA's own settings: the bits depend on them."""
-  environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+  environment = {
+    name: value for name, value in os.environ.items() if name != "JAX_DISABLE_MOST_OPTIMIZATIONS"
+  }
   words = [*SOLVE, f"--iterations={ITERATIONS}", f"--output={folder}", f"--processes={processes}", *more]
   command = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words]
   pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -61,7 +63,7 @@ def test_a_killed_process_changes_nothing(tmp_path):
   facts = json.loads(told.splitlines()[-1])
   assert facts["iterations"] == ITERATIONS
   one, two = (load_solver(tmp_path / name / "run.npz") for name in ("one", "two"))
-  for x, y in zip(*(jax.tree.leaves(run._kept()) for run in (one, two)), strict=True):
+  for x, y in zip(*(jax.tree.leaves((run._kept(), run._here())) for run in (one, two)), strict=True):
     np.testing.assert_array_equal(x, y)
   assert facts["exploitability"] == pytest.approx(one.exploitability())  # though each evaluated a half
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ps_cfr_spiel.commands import learn, program
+from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.learning import LearnedValues, RiverValues
 
 QUICK = ["--draws=30", "--steps=200", "--width=16", "--teacher_iterations=10"]
@@ -51,10 +51,10 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
   ("words", "message"),
   [
     (["learn", "kuhn_poker", "--teacher=search"], "--teacher=search learns from its own values"),
-    (["learn", "matching_pennies_3p"], "for two-player zero-sum games"),
+    (["learn", "matching_pennies_3p"], "has 3 players"),
     (
       ["learn", "kuhn_poker", "--rivers=data", "--turns=1"],
-      "whatever the game; leave out kuhn_poker --turns",
+      "of any game; leave out kuhn_poker --turns",
     ),
     (["learn", "--rivers=no-such-folder"], "no-such-folder: there are no rivers in it"),
     (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values for kuhn_poker"),
@@ -78,7 +78,7 @@ def test_the_extra_is_not_installed(monkeypatch, tmp_path, capsys):
 
 
 def test_interrupted_while_solving(monkeypatch, tmp_path, capsys):
-  learning = learn.load_learning()
+  from ps_cfr_spiel import learning
 
   def stop(*args, **options):
     raise KeyboardInterrupt

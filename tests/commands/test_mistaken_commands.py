@@ -6,6 +6,7 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.rules import RULES
 
 RIVER = "river_subgame(ranges=AA KQs;TT 87s)"
 
@@ -41,9 +42,12 @@ def spoil(folder, run):
     ("solve|river_subgame(", "Missing closing bracket"),
     ("solve|river_subgame(pot=3)", "pot=3"),
     ("solve|river_subgame(ranges=AA)", "ranges='AA'"),
-    ("solve|kuhn_poker(players=3)", "two-player zero-sum"),
+    ("solve|kuhn_poker(players=3)|--abstraction=observation", "has 3 players"),
     ("solve|one|two", "Expected one game, got 'one' and 'two'"),
-    ("solve|--rule=nrn", "value should be one of <rm|rm+|dcfr|lcfr|pcfr+|pdcfr+|nrm+|cfr|cfr+>"),
+    (
+      "solve|--rule=nrn",
+      f"value should be one of <{'|'.join(RULES)}|cfr|cfr+>",
+    ),
     ("solve|--dtype=float16", "value should be one of <float32|float64>"),
     ("solve|--leaves=tea", "--leaves=tea: value should be one of"),
     ("solve|--iterations=-1", "-1 is not a non-negative integer"),
@@ -62,8 +66,11 @@ def spoil(folder, run):
     ("solve|kuhn_poker|--solver=fictitious-play|--rule=rm", "no --rule; it has no flags of its own"),
     ("solve|kuhn_poker|--abstraction=suits", "value should be one of <observation|initial|identity>"),
     ("solve|kuhn_poker|--limit=10", "more than 10 histories"),
-    ("solve|dark_hex(num_rows=2,num_cols=2)", "has no public states"),
-    ("solve|--target=nan", "--target=nan: expected a number such as 0.2 or a share of the pot such as 0.1%"),
+    ("resolve|dark_hex(num_rows=2,num_cols=2)", "has no public states"),
+    (
+      "solve|--target=nan",
+      "--target must be a number of at least 0, or a share of the pot such as 0.1%, got 'nan'",
+    ),
     ("solve|kuhn_poker|--target=1%", "this game has no pot"),
     ("solve|--output={run}", "Cannot write to the folder"),
     ("solve|--output={run}/below", "Cannot write to the folder"),
@@ -75,7 +82,7 @@ def spoil(folder, run):
     ("evaluate", "evaluate needs a file"),
     ("evaluate|{run}|--lbr_actions=0,1", "--lbr_actions is for --lbr"),
     ("evaluate|{run}|--lbr|--lbr_actions=0,call", "--lbr_actions must be numbers of actions"),
-    ("evaluate|{tmp}", "Is a directory"),
+    ("evaluate|{tmp}", "is a folder; name a file in it, such as"),
     ("evaluate|{run}|{tmp}/none.npz", "none.npz: No such file or directory"),
     ("show", "show needs one file"),
     ("show|{tmp}/truncated.npz", "truncated"),
@@ -106,7 +113,7 @@ def spoil(folder, run):
     ("show|{run}|--json|--player=0", "--player is for what is printed as text; leave it out"),
     ("show|{run}|--csv={tmp}/x.csv|--hand=AKs", "--hand is for what is printed as text"),
     ("show|{run}|--csv={run}", "would replace the file that is read; name another one"),
-    ("explore|", "Is a directory"),
+    ("explore|", ". is a folder; name a file in it, such as run.npz"),
     ("explore|{run}|--html={run}", "would replace the file that is read; name another one"),
     ("check|kuhn_poker|--memory=nan", "memory must be a number of at least 1"),
     ("summary|kuhn_poker|--memory=nan", "memory must be a number of at least 1"),
@@ -131,6 +138,8 @@ def spoil(folder, run):
     ("generate|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
     ("show|{run}|--part=limp|--save={tmp}/part.npz", "Unknown action 'limp' at the start"),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
+    ("resolve|kuhn_poker|--knowledge=1|--lookahead=1", "knowledge is for searches to the end"),
+    ("resolve|kuhn_poker|--knowledge=1|--public_states=closure", "--public_states is not for --knowledge"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
     ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
@@ -139,8 +148,7 @@ def spoil(folder, run):
     ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967295]"),
     (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967295]"),
     ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, search, or"),
-    ("play|backgammon", "cannot be played here: it has no strings for what players know"),
-    ("play|blotto", "cannot be played here: its players move at the same time"),
+    ("play|backgammon", "cannot be played here: it has no information state strings"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
   ],
 )

@@ -8,8 +8,7 @@ import pytest
 from game_checks import all_histories
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import play
-from ps_cfr_spiel.commands.user_input import UserError
+from ps_cfr_spiel.commands import play, program
 from ps_cfr_spiel.evaluation import table, telling
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
 
@@ -49,7 +48,7 @@ def converse(game_string, seat, lines, opponent=None, seed=0):
   game, rng = pyspiel.load_game(game_string), np.random.RandomState(seed)
   make = opponent or play.make_opponent(game, "random", rng)
   output = io.StringIO()
-  state = table.play(game, seat, make, io.StringIO("".join(f"{x}\n" for x in lines)), output, rng)
+  state = table.play(game, seat, make, io.StringIO("".join(f"{x}\n" for x in lines)).readline, output, rng)
   return state, output.getvalue()
 
 
@@ -82,6 +81,12 @@ def test_a_move_in_every_spelling(move):
   assert state.is_terminal()
 
 
+def test_the_result_of_a_general_sum_game_has_both_utilities():
+  state, text = converse("turn_based_simultaneous_game(game=matrix_pd())", 1, ["Defect"], first_bot)
+  assert state.returns() == [0, 10]
+  assert "You get 10, player 0 gets 0." in text
+
+
 def test_short_forms_are_read_as_they_are_shown():
   river = pyspiel.load_game(RIVER)
   names = {a: river.new_initial_state().child(0).child(0).action_to_string(a) for a in (1, 2, 3)}
@@ -94,6 +99,8 @@ def test_short_forms_are_read_as_they_are_shown():
   ("name", "rule"),
   [
     ("glasses", "stones"),
+    ("river_subgame", "A fold gives the pot to the other player"),
+    ("holdem_subgame", "A fold gives the pot to the other player"),
     ("kuhn_poker", "Three cards"),
     ("cheat", "Cheat"),
     ("turn_based_simultaneous_game(game=goofspiel(num_cards=3))", "Prize cards"),
@@ -154,7 +161,7 @@ def test_ctrl_c_quits():
       raise KeyboardInterrupt
 
   output = io.StringIO()
-  table.play(pyspiel.load_game("glasses"), 0, first_bot, Interrupted(), output)
+  table.play(pyspiel.load_game("glasses"), 0, first_bot, Interrupted().readline, output)
   assert output.getvalue().endswith("You quit.\n")
 
 
@@ -244,7 +251,7 @@ def test_only_own_information_is_shown(game_string):
     rng = np.random.RandomState(seat)
     with pytest.MonkeyPatch.context() as patch:
       patch.setattr(table, "_show", show)
-      end = table.play(game, seat, play.make_opponent(game, "random", rng), person, output, rng)
+      end = table.play(game, seat, play.make_opponent(game, "random", rng), person.readline, output, rng)
     text = output.getvalue()
     allowed = {state.observation_string(seat) for state in seen}
     assert set(re.findall(r"^Now: +(.*)$", text, re.MULTILINE)) == allowed
@@ -302,7 +309,7 @@ def test_a_saved_policy_as_opponent(tmp_path):
   expected = solver.average_policy().action_probabilities(game.new_initial_state())
   for action, probability in expected.items():
     assert first.count(action) / len(seeds) == pytest.approx(probability, abs=0.1)
-  with pytest.raises(UserError, match="holds a policy for glasses"):
+  with pytest.raises(ValueError, match="holds a policy for glasses"):
     play.make_opponent(pyspiel.load_game("glasses"), str(path), rng)
 
 
@@ -318,7 +325,7 @@ def test_a_search_as_opponent():
 
 @pytest.mark.parametrize("name", ["naive", "heuristic"])
 def test_bots_of_cheat_play_nothing_else(name):
-  with pytest.raises(UserError, match=f"The {name} bot plays cheat only, not kuhn_poker"):
+  with pytest.raises(ValueError, match=f"The {name} bot plays cheat only, not kuhn_poker"):
     play.make_opponent(pyspiel.load_game("kuhn_poker"), name, np.random.RandomState(0))
 
 
@@ -331,7 +338,7 @@ def run(monkeypatch, capsys, words, lines):
   values = play.COMMAND.flags()
   rest = values(["play", *words])[1:]
   monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-  code = play.play_game(values, rest)
+  code = play.COMMAND.run(values, rest) or 0
   return code, capsys.readouterr().out
 
 
@@ -354,7 +361,7 @@ def test_the_command(monkeypatch, capsys):
   ],
 )
 def test_mistakes(monkeypatch, capsys, words, message):
-  with pytest.raises(UserError, match=message):
+  with pytest.raises(ValueError, match=message):
     run(monkeypatch, capsys, words, [])
 
 
@@ -368,3 +375,20 @@ def test_what_a_game_is_worth_without_luck(tmp_path, monkeypatch, capsys):
   )
   worth = float(re.search(r"Without the luck in it \(AIVAT\) your play won (\S+)\.", out)[1])
   assert abs(worth) < 2 and worth <= 1 / 18 + 0.01  # the game's value to player 1; mistakes cost
+
+
+def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
+  """`train` saves the agent where `play` finds it; --move_seconds=0 leaves the search out."""
+  monkeypatch.chdir(tmp_path)
+  name = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
+  game = pyspiel.load_game(name)
+  assert play.default_opponent(game) == "heuristic"
+  assert program.run(["train", name, "--iterations=1", "--batch=4", "--games=1", "--quiet"]) == 0
+  agent = play.default_opponent(game)
+  assert agent == "runs/cheat/run.npz" and play.default_opponent(pyspiel.load_game("cheat")) == "heuristic"
+  rng = np.random.RandomState(0)
+  assert isinstance(play.make_opponent(game, agent, rng, seconds=0.01)(1), ps_cfr_spiel.RolloutBot)
+  assert not isinstance(play.make_opponent(game, agent, rng)(1), ps_cfr_spiel.RolloutBot)
+  capsys.readouterr()
+  _, text = run(monkeypatch, capsys, [name, "--move_seconds=0.01"], ["q"])
+  assert "Opponent: runs/cheat/run.npz, which searches for 0.01 s a decision;" in text

@@ -2,13 +2,14 @@
 
 import csv
 import io
+import json
 
 import numpy as np
 import pyspiel
 import pytest
 from ps_cfr_spiel.games.cheat import native
 
-from ps_cfr_spiel import PlayedMCCFRSolver, load_solver
+from ps_cfr_spiel import SimulatedMCCFRSolver, load_solver
 from ps_cfr_spiel.commands import program
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -46,8 +47,9 @@ def test_any_other_game(tmp_path, capsys):
 def test_the_papers_own_method(tmp_path, capsys):
   words = [SMALL, "--method=external", "--iterations=2", "--every=1", "--games=5", f"--output={tmp_path}"]
   assert program.run(["train", *words, "--pruning=regret"]) == 0
-  assert "PlayedExternal(pruning=regret" in capsys.readouterr().out
-  assert program.run(["train", *words, "--most_nodes=5"]) == program.USER_ERROR
+  assert "SimulatedExternal(pruning=regret" in capsys.readouterr().out
+  few = f"--output={tmp_path / 'few'}"
+  assert program.run(["train", *words, "--most_nodes=5", few]) == program.USER_ERROR
   assert "met 5 decisions and was given up" in capsys.readouterr().err
 
 
@@ -63,7 +65,7 @@ def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
 
 def test_interrupted(tmp_path, capsys, monkeypatch):
   """Ctrl-C in the third iteration: the second is in the file, from which the run goes on."""
-  advance = PlayedMCCFRSolver._advance
+  advance = SimulatedMCCFRSolver._advance
 
   def interrupted(solver, iterations):
     if solver.iteration == 2:
@@ -72,7 +74,7 @@ def test_interrupted(tmp_path, capsys, monkeypatch):
 
   words = [SMALL, "--iterations=4", "--every=1", f"--output={tmp_path}", *QUICK]
   with monkeypatch.context() as patch:
-    patch.setattr(PlayedMCCFRSolver, "_advance", interrupted)
+    patch.setattr(SimulatedMCCFRSolver, "_advance", interrupted)
     assert program.run(["train", *words]) == 130
   assert "Interrupted; iteration 2 is saved" in capsys.readouterr().err
   assert load_solver(tmp_path / "run.npz").iteration == 2
@@ -96,7 +98,7 @@ def test_a_start_from_a_smaller_game(trained, tmp_path):
     words = [game, "--iterations=1", f"--output={tmp_path}", *QUICK, "--quiet", *more]
     assert program.run(["train", *words]) == 0
     tables.append(load_solver(tmp_path / "run.npz").average_policy().table)
-  solver = PlayedMCCFRSolver(pyspiel.load_game(game), batch=16)
+  solver = SimulatedMCCFRSolver(pyspiel.load_game(game), batch=16)
   solver.start_from(load_solver(start))
   solver.run(1)
   np.testing.assert_array_equal(tables[1], solver.average_policy().table)
@@ -113,7 +115,6 @@ def test_agents_play(trained, capsys, monkeypatch):
   ("words", "message"),
   [
     (["train"], "train needs a game, such as cheat"),
-    (["train", "matrix_rps"], "cannot be played here: it has no players who move one after the other"),
     (["train", "kuhn_poker", "--cells=5", "--iterations=2"], "The tables are full: 2 keys have 4 of 5 cells"),
     (["train", "cheat(players=3)"], "players=3: keys are counted for two players only"),
     (["train", "cheat(ranks=13)"], "ranks=13, suits=4"),
@@ -135,3 +136,20 @@ def test_agents_play(trained, capsys, monkeypatch):
 def test_mistakes(trained, capsys, words, message):
   assert program.run([word.format(run=trained / "run.npz") for word in words]) == program.USER_ERROR
   assert message in capsys.readouterr().err
+
+
+def test_a_searching_opponent(trained, capsys):
+  against = f"--against={trained / 'run.npz'}"
+  assert program.run(["train", "--method=search", against, "--games=6", "--rollouts=40", "--json"]) == 0
+  found = json.loads(capsys.readouterr().out)
+  assert found["games"] == 6 and 0 <= found["won"] <= 1 and abs(found["value"]) <= 1
+  for words, message in (
+    ([], "needs an opponent"),
+    ([against, "--iterations=3"], "has no --iterations"),
+    ([against, "--move_seconds=0"], "seconds must be above 0"),
+    (["leduc_poker", against], "The policy is for cheat"),
+  ):
+    assert program.run(["train", "--method=search", *words]) == program.USER_ERROR
+    assert message in capsys.readouterr().err
+  assert program.run(["train", SMALL, "--rollouts=3"]) == program.USER_ERROR
+  assert "--method=plays has no --rollouts" in capsys.readouterr().err

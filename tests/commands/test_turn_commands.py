@@ -39,6 +39,17 @@ def test_it_stops_at_the_target_and_keeps_the_lock(solved):
   assert "locked" in load_solver(solved).description
 
 
+def test_a_run_in_16_bits_is_resumed_in_16_bits(folder, capsys):
+  words = [TURN, "--bits=16", "--iterations=20", "--noplot", "--quiet", f"--output={folder / 'narrow'}"]
+  assert command_line.run(["solve", *words]) == 0
+  file = folder / "narrow" / "run.npz"
+  assert command_line.run(["solve", f"--resume={file}", "--iterations=20", "--noplot", "--quiet"]) == 0
+  assert "kept in 16 bits" in load_solver(file).description
+  assert load_solver(file).iteration == 40
+  assert command_line.run(["solve", TURN, "--bits=16", "--rule=dcfr"]) != 0
+  assert "choose the rule 'nrm+'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
   ("lock", "message"),
   [

@@ -205,7 +205,7 @@ def test_invalid_public_states_are_named():
   kuhn = walk(pyspiel.load_game("kuhn_poker"))
   leaky = dataclasses.replace(kuhn, public=kuhn.infostate[0])  # an observer that shows player 0's card
   with pytest.raises(ValueError, match="kuhn: its public observer shows more than player 1 knows"):
-    public_partition("kuhn", leaky, own_choices("kuhn", leaky), "observer")
+    public_partition("kuhn", leaky, own_choices(leaky)[0], "observer")
   forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"))
   choices = [last_choices(forgetful, player) for player in (0, 1)]
   with pytest.raises(ValueError, match="time is not common knowledge"):
@@ -222,7 +222,7 @@ def test_random_games_are_not_all_alike():
 def test_no_public_states_but_a_solution():
   game = pyspiel.load_game("dark_hex(num_rows=2,num_cols=2)")
   with pytest.raises(ValueError, match=r"dark_hex.*has no public states.*'none'"):
-    PSCFRSolver(game)
+    build_tree(game)
   solver = PSCFRSolver(game, public_states="none")
   solver.run(200)
   assert solver.exploitability() < 1e-3
@@ -232,15 +232,8 @@ def test_no_public_states_but_a_solution():
 @pytest.mark.parametrize(
   "game, options, message",
   [
-    (
-      "goofspiel(num_cards=3)",
-      {},
-      "players move at the same time; make the game sequential with",
-    ),
-    ("liars_dice_ir(dice_sides=3)", {}, "imperfect recall"),
-    ("kuhn_poker(players=3)", {}, "this one has 3 player"),
-    ("tiny_hanabi", {}, "utility IDENTICAL"),
-    ("pig(players=2,winscore=10)", {}, "no information state strings"),
+    ("catch", {}, "this one has 1 player"),
+    ("einstein_wurfelt_nicht", {"limit": 1000}, "has more than 1,000 histories"),
     ("leduc_poker", {"limit": 1000}, r"leduc_poker\(\) has more than 1,000 histories, the limit"),
     ("leduc_poker", {"leaves": "showdown"}, r"'showdown' needs a game with a bayesian_form\(\)"),
     (goofspiel(3), {"leaves": "dense"}, "'dense' needs a Bayesian game"),

@@ -237,9 +237,9 @@ def test_labels_are_the_games(game_string):
   for number, state in enumerate(states):
     assert state.parent < number
     assert number == 0 or number in labels.children[state.parent]
-    if labels.count(number):
+    if labels.source.count(number):
       history = game.new_initial_state()
-      for action in labels.history(number):
+      for action in labels.source.history(number):
         history.apply_action(action)
       assert int(history.current_player()) == state.player
       assert (state.player == TERMINAL) == history.is_terminal()
@@ -252,7 +252,7 @@ def test_labels_are_the_games(game_string):
       decision.row,
       h,
     )
-  assert labels.histories == 1 + sum(labels.count(s) for s in range(len(states)))
+  assert labels.histories == 1 + sum(labels.source.count(s) for s in range(len(states)))
   with pytest.raises(ValueError, match="has no information state"):
     labels.find(0, "p0 6d6c | nowhere")
 
@@ -262,7 +262,7 @@ def test_a_hand_with_a_card_of_the_board_is_not_here():
   with pytest.raises(ValueError, match="has no information state"):
     labels.find(0, "p0 AsKd | 9s7c5s4h pot 200 stack 300 | x x | As")
   decision, _ = labels.find(0, "p0 AsKd | 9s7c5s4h pot 200 stack 300 | x x | 2c")
-  assert labels.path(decision, 0)[2:] == [1, 1, 0]
+  assert labels.source.path(decision, 0)[2:] == [1, 1, 0]
 
 
 def test_the_turn_lies_around_the_rust_solvers_value():

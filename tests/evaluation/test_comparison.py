@@ -1,4 +1,5 @@
 import itertools
+import re
 
 import pyspiel
 import pytest
@@ -70,6 +71,63 @@ def test_the_table_tells_set_up_and_iterations_apart():
   head, line = comparison.table({"CFR+": run}).splitlines()
   assert head.split() == ["set-up", "iterations", "each", "exploitability"]
   assert line.split() == ["CFR+", "2.50", "s", "4,000", "500", "us", "1.25e-03"]
+
+
+def test_columns_never_run_together():
+  slow = Run(0.49, (Point(1, 11.116729, 0.5, 0.0),))
+  fast = Run(1234.5, (Point(123_456_789, 1.0, 0.5, 0.0),))
+  for line in comparison.table({"OpenSpiel CFR+": slow, "NRM+": fast}).splitlines()[1:]:
+    assert len(re.split(r"  +", line)) == 5, line
+
+
+def test_seeds_are_runs_of_their_own(kuhn):
+  """A maker with a seed gets 0, 1, 2; curves of solvers that draw differ, those of others do not."""
+  solvers = {
+    "CFR": comparison.THEIRS["OpenSpiel CFR"],
+    "MCCFR": comparison.THEIRS["OpenSpiel external sampling"],
+  }
+  runs = comparison.compare(kuhn, 0.02, solvers, progress=False, seeds=3)
+  for name, run in runs.items():
+    curves = [[point.exploitability for point in points][:5] for points in run.by_seed]
+    assert len(curves) == 3 and (len(set(map(tuple, curves))) == 1) == (name == "CFR")
+  for seed, points in enumerate(runs["MCCFR"].by_seed):
+    alone = pyspiel.ExternalSamplingMCCFRSolver(kuhn, seed=seed)
+    alone.run_iteration()
+    assert points[0].exploitability == pytest.approx(pyspiel.exploitability(kuhn, alone.average_policy()))
+  with pytest.raises(ValueError, match="seeds must be"):
+    comparison.compare(kuhn, 0.1, solvers, seeds=0)
+
+
+def test_the_table_has_intervals_of_several_seeds():
+  """Student's t of three numbers: 4.303 standard errors."""
+  ends = [(Point(100, seconds, found, 0.0),) for seconds, found in ((0.1, 0.1), (0.2, 0.2), (0.3, 0.3))]
+  _, line = comparison.table({"MCCFR": Run(1.0, ends[0], tuple(ends[1:]))}).splitlines()
+  half = 4.302653 / 3**0.5
+  assert line.split() == [
+    *(
+      "MCCFR",
+      "1.00",
+      "s",
+      "100",
+      "2,000",
+      "±",
+      f"{1000 * half:,.0f}",
+      "us",
+      "2.00e-01",
+      "±",
+      f"{0.1 * half:.2e}",
+    )
+  ]
+
+
+def test_rows_are_columns_of_one_length_for_a_data_frame(kuhn, runs):
+  rows = comparison.rows(kuhn, runs)
+  assert {tuple(row) for row in rows} == {("game", "solver", "seed", "setup_seconds", *Point._fields)}
+  for name, run in runs.items():
+    assert [Point(*(row[key] for key in Point._fields)) for row in rows if row["solver"] == name] == [
+      *run.points
+    ]
+  assert {(type(row["seed"]), type(row["exploitability"])) for row in rows} == {(int, float)}
 
 
 def test_a_curve_ends_where_it_was_told_to(kuhn):

@@ -196,7 +196,7 @@ def test_rollouts_of_ones_own():
     ({"rollout": "raise"}, "Unknown rollout 'raise'; choose one of 'call', 'uniform'"),
     ({"actions": ()}, r"actions must be OpenSpiel actions, or a list of them for each round, got \(\)"),
     ({"actions": "fold"}, "actions must be a sequence, got 'fold'"),
-    ({"actions": [(7,)]}, r"none of \[7\] is legal at"),
+    ({"actions": [(7,)]}, r"actions: \[7\] has no legal action at"),
     ({"public_states": "none"}, "public states"),
   ],
 )

@@ -27,7 +27,7 @@ from ps_cfr_spiel.hierarchical import (
   make_abstraction,
   measure,
 )
-from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, traverse
+from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
 from ps_cfr_spiel.mccfr import Turn
 from ps_cfr_spiel.poker.dealt import dealt_form
 from ps_cfr_spiel.poker.suits import set_numbers
@@ -108,13 +108,13 @@ def cell_of(dealt, abstraction, state):
   return cluster, line_cells(dealt, abstraction.sizes)[line] + bucket
 
 
-def exact_increments(game, policy, traverser):
-  """The traverser's counterfactual regrets, the other's reach x policy: {string: (state, [A])}."""
+def exact_increments(game, policy, traverser, key_of=pyspiel.State.information_state_string):
+  """The traverser's counterfactual regrets, the other's reach x policy: {key: (state, [A])}."""
   found = {}
 
   @functools.cache
-  def play(infostate):
-    return policy.action_probabilities(states[infostate])
+  def play(key):
+    return policy.action_probabilities(states[key])
 
   states = {}
 
@@ -124,7 +124,7 @@ def exact_increments(game, policy, traverser):
       return state.returns()[traverser]
     if state.is_chance_node():
       return sum(p * value(state.child(a), reach, chance * p) for a, p in state.chance_outcomes())
-    key = state.information_state_string()
+    key = key_of(state)
     states.setdefault(key, state)
     shares = play(key)
     total = found.setdefault(key, (states[key], np.zeros(len(shares))))[1]
@@ -140,6 +140,19 @@ def exact_increments(game, policy, traverser):
   return found
 
 
+def test_hands_are_dealt_as_chance_deals_them():
+  """Pairs without a card in common, each as often as any other."""
+  _, dealt = compiled(TWO_CARDS)
+  parts = dealt_tree(dealt, make_abstraction(dealt, np.zeros(len(dealt.runouts[1].cards), int), "lossless"))
+  draws, hands = 100_000, len(dealt.hands)
+  first, second = np.asarray(jax.jit(_deal, static_argnums=2)(parts.cards, jax.random.key(3), draws))
+  apart = np.array([[not set(x) & set(y) for y in dealt.hands.tolist()] for x in dealt.hands.tolist()])
+  count = np.bincount(first * hands + second, minlength=hands**2).reshape(hands, hands)
+  assert not count[~apart].any()
+  expected = draws / apart.sum()
+  assert (np.abs(count[apart] - expected) < 5 * expected**0.5).all()
+
+
 def halves(lines, shape, generator):
   """Regrets by which each cell plays one action, or two equally often: two numbers draw all there is."""
   table = np.zeros((*shape, lines.actions, lines.cells))
@@ -149,6 +162,20 @@ def halves(lines, shape, generator):
     table[(*place[:-1], some, place[-1])] = 2.0
     table[(*place[:-1], slice(legal[place[-1]]), place[-1])] -= 1
   return np.where(table > 0, 1.0, np.minimum(table, 0))
+
+
+def after_a_turn(parts, strategies, hands, head, child, traverser):
+  """The increments of regrets and averages, [A, S] of the head and [C', A, S] of the clusters."""
+  count = len(parts.boards)
+  empty = np.pad(strategies.child, ((0, count - len(strategies.child)), (0, 0), (0, 0)))
+  tables = strategies.head, np.concatenate(empty, 1)
+  before = DealtTables(*(PartTables(x, averages.Sum(np.zeros_like(x), np.zeros_like(x))) for x in tables))
+  after = turn(*to_device((parts, before, hands, head, child), "float64"), jnp.int32(traverser))
+  found = [
+    (np.asarray(new.regrets) - old.regrets, np.asarray(new.average.total))
+    for new, old in zip(after, before, strict=True)
+  ]
+  return found[0], tuple(np.stack(np.split(x, count, 1)) for x in found[1])
 
 
 @jit()
@@ -177,16 +204,8 @@ def enumerated(dealt, abstraction, tables, traverser, draws):
   order = np.arange(len(grid)).reshape(-1, 12, 2, 2, 2, 2)
   other = np.roll(order, 5, 1)[..., ::-1, ::-1].ravel()
   child = np.concatenate([child, child[:, other]], 1)[:, : draws * len(grid)]
-  regrets = np.pad(tables.child, ((0, len(parts.boards) - abstraction.count), (0, 0), (0, 0)))
-  before = DealtTables(
-    *(PartTables(x, averages.Sum(np.zeros_like(x), np.zeros_like(x))) for x in (tables.head, regrets))
-  )
   hands = hands[:, deal.astype(int)].astype(np.int32)
-  after = turn(*to_device((parts, before, hands, head, child), "float64"), jnp.int32(traverser))
-  return tuple(
-    (np.asarray(new.regrets) - old.regrets, np.asarray(new.average.total))
-    for new, old in zip(after, before, strict=True)
-  )
+  return after_a_turn(parts, tables, hands, head, child, traverser)
 
 
 def expected_and_found(clusters, traverser, draws=1):
@@ -216,6 +235,43 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
   assert len(cells) > 100  # where the other player never comes nothing is learned
   for _, _, increments, found in cells:
     np.testing.assert_allclose(found, increments, atol=1e-12)
+
+
+@pytest.mark.parametrize("clusters", [(0, 0), (1, 0)])
+@pytest.mark.parametrize("traverser", [0, 1])
+def test_expected_increments_over_three_rounds(clusters, traverser):
+  """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
+  game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1))
+  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
+  parts = dealt_tree(dealt, abstraction)
+  hands = np.array(list(itertools.permutations(range(4), 2)))
+  grid = np.array(list(itertools.product(range(len(hands)), (0.25, 0.75), (0.25, 0.75))))
+  head = np.full((len(parts.head.depths), len(grid)), 0.5)
+  child = np.full((2 + len(parts.child.depths), len(grid)), 0.5)
+  child[:2] = grid.T[1:]
+  dealt_hands = hands[grid[:, 0].astype(int)].T.astype(np.int32)
+  last = 0
+  for seed in range(3):
+    generator = np.random.default_rng(seed)
+    choices = (
+      generator.integers(0, legal_actions(parts.head)),
+      generator.integers(0, legal_actions(parts.child), (abstraction.count, parts.child.cells)),
+    )
+    head_table, child_table = (
+      np.eye(lines.actions)[chosen].swapaxes(-1, -2)
+      for chosen, lines in zip(choices, (parts.head, parts.child), strict=True)
+    )
+    tables = StrategyTables(head_table, child_table)
+    found = after_a_turn(parts, tables, dealt_hands, head, child, traverser)
+    policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
+    exact = exact_increments(game, policy, traverser, functools.partial(cell_of, dealt, abstraction))
+    for (cluster, cell), (state, increments) in exact.items():
+      table = found[min(cluster, 0) + 1][0 if state.current_player() == traverser else 1]
+      column = (table if cluster < 0 else table[cluster])[: len(increments), cell]
+      np.testing.assert_allclose(column, increments, atol=1e-12)
+      cards = sum(move.player < 0 for move in state.full_history())
+      last += cards == 4 and state.current_player() == traverser and np.abs(increments).max() > 0
+  assert last > 10  # of the last round
 
 
 # --- Exact values -----------------------------------------------------------------------------------
@@ -305,6 +361,20 @@ def test_board_by_board_values_over_three_rounds():
   assert found.value == pytest.approx(worth(game, policy, 0, 1, best=False))
   for player in (0, 1):
     assert found.best_response[player] == pytest.approx(worth(game, policy, player, 1, best=True))
+
+
+def test_shares_beaten_before_the_last_cards():
+  """The mean over the cards that may come of the share of all hands that are there, itself for a half."""
+  _, dealt = compiled(THREE)
+  for board, hand in itertools.permutations(range(6), 2):
+    shares = []
+    for card in set(range(6)) - {board, hand}:
+      (runout, own), others = dealt.seen([hand], [board, card])[-1], set(range(6)) - {board, card}
+      lead = [dealt.strength[runout][own] - dealt.strength[runout][dealt.seen([o], [board, card])[-1][1]]
+              for o in others]  # fmt: skip
+      shares.append(np.mean([(x > 0) + (x == 0) / 2 for x in lead]))
+    runout, own = dealt.seen([hand], [board])[-1]
+    assert dealt.shares_beaten(1, runout)[own] == pytest.approx(np.mean(shares))
 
 
 # --- Abstractions -----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.histories import limits
 from ps_cfr_spiel.histories.limits import BYTES, TooLarge, free_memory
 from ps_cfr_spiel.histories.public_states import public_partition
+from ps_cfr_spiel.histories.recorder import Recorder, Start
 from ps_cfr_spiel.histories.size_estimate import STAKE, estimate_size, probe
 from ps_cfr_spiel.histories.walker import walk
 
@@ -83,9 +84,24 @@ def test_a_huge_game_is_refused_at_the_first_estimate(name, monkeypatch):
 
 
 def test_a_game_that_is_a_little_too_large_is_walked_to_the_limit():
-  with pytest.raises(TooLarge, match=r"more than 9,000 .*about [\d,]+ histories in .* MB.*limit=\.\.\."):
+  with pytest.raises(
+    TooLarge, match=r"more than 9,000 .*about [\d,]+ histories in .* MB, \d+ s of walking, .*limit=\.\.\."
+  ):
     build_tree(pyspiel.load_game("leduc_poker"), limit=9000)
   assert build_tree(pyspiel.load_game("leduc_poker"), limit=9457).labels.histories == 9457
+
+
+def test_the_bar_tells_the_size_once_it_is_estimated(monkeypatch):
+  monkeypatch.setattr(sys, "stderr", io.StringIO())
+  game = pyspiel.load_game("leduc_poker")
+  size = estimate_size(game, 1e6)
+  with limits.Watch(game, limits.Limits.create(), True, size=size) as watch:
+    assert watch.bar.desc == f"Walking about {limits.readable_count(size.count)} in 2 MB: "
+  with limits.Watch(game, limits.Limits.create(), True) as watch:
+    assert watch.bar.desc == "Walking"
+    monkeypatch.setattr(limits, "PATIENCE", 0)
+    Recorder(game).walk(Start(), watch)
+    assert watch.bar.desc.startswith("Walking about")
 
 
 def test_memory_is_a_limit():
@@ -96,7 +112,7 @@ def test_memory_is_a_limit():
   assert "needs more than 1 MB" in str(check_game(game, memory=1e6))
   assert build_tree(game, memory=1e7).labels.histories == 9457
   histories = walk(game)
-  choices = own_choices("leduc", histories)
+  choices = own_choices(histories)[0]
   found = public_partition("leduc", histories, choices, "closure")
   with pytest.raises(ValueError, match=r"'dense' needs .* for the utilities of .* leaves with 6 x 6 types"):
     build_general(game, histories, choices, found, "dense", memory=1000)
@@ -125,6 +141,7 @@ def test_under_a_process_limit_the_refusal_comes_before_the_memory_is_gone():
     import os, resource
     import pyspiel, scipy.sparse.csgraph
     import ps_cfr_spiel
+    ps_cfr_spiel.build_tree(pyspiel.load_game("kuhn_poker"))  # imports what it needs, before the limit
     from pathlib import Path
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000, -1))

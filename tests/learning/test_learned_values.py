@@ -198,9 +198,9 @@ def test_situations_nobody_can_learn_from(name, change, message):
     (lambda: Examples.join(["x"]), "Each of shards must be Examples, got str"),
     (lambda: Examples.mixed(True), "sets must be a sequence, got True"),
     (lambda: Examples.mixed([solved("kuhn_poker"), None]), "sets must be Examples, got None"),
-    (lambda: OneAhead(10, "x"), r"beyond must have a bind\(\), as CFRValues\(\) has, got 'x'"),
-    (lambda: taught(ranges="x"), r"ranges must have a bind\(\), as ReachSampler\(\) has, got 'x'"),
-    (lambda: taught(teacher=5), r"teacher must have a bind\(\), as CFRValues\(\) has, got 5"),
+    (lambda: OneAhead(10, "x"), r"beyond must have a bind\(\) method, like CFRValues\(\); got 'x'"),
+    (lambda: taught(ranges="x"), r"ranges must have a bind\(\) method, like ReachSampler\(\); got 'x'"),
+    (lambda: taught(teacher=5), r"teacher must have a bind\(\) method, like CFRValues\(\); got 5"),
     (lambda: taught(teacher=CFRValues), "teacher must have a bind.*got <class"),
     (
       lambda: taught(teacher=learned("kuhn_poker")),
@@ -224,7 +224,11 @@ class Oracle:
 
   bound: Any
   index: Any
-  ranges: Any  # of the lengths M, as a network has them
+  ranges: Any  # of the lengths M
+
+  @property
+  def slots(self):
+    return tuple(map(len, self.ranges))
 
   def __call__(self, place, ranges):
     given = []
@@ -251,7 +255,7 @@ class ThroughNetwork:
     )
     scale = np.ones(len(self.frontier.public_states), np.float32)
     card = {"game": subgames.labels.game}
-    return LearnedValues(oracle, scale, self.frontier.public_states, card, None).bind(
+    return LearnedValues(oracle, scale, card, None, self.frontier.public_states).bind(
       subgames, public_states, pad_to
     )
 

@@ -93,9 +93,11 @@ def test_situations_of_searches():
 
 @pytest.mark.parametrize("values", [None, "x", CFRValues])
 def test_what_is_no_value_function(values):
-  with pytest.raises(ValueError, match=r"values must have a bind\(\), as CFRValues\(\) has, got"):
+  with pytest.raises(ValueError, match=r"values must have a bind\(\) method, like CFRValues\(\); got"):
     SearchSampler(values)
-  with pytest.raises(ValueError, match=r"value_function must have a bind\(\), as CFRValues\(\) has, got"):
+  with pytest.raises(
+    ValueError, match=r"value_function must have a bind\(\) method, like CFRValues\(\); got"
+  ):
     Listener(subgames_of("kuhn_poker"), values).start(0)
 
 

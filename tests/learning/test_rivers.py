@@ -142,6 +142,23 @@ def test_they_sum_to_zero(learned):
   assert all(np.isfinite(v).all() for v in both(bound, tuple(map(np.zeros_like, ranges))))
 
 
+def test_hands_that_a_river_blocks_count_for_nothing(learned):
+  """Whatever range they come with; on every board that of other hands is what the network is asked about."""
+  subgames, states = rivers_of(TURN)
+  bound, random = learned.bind(subgames, states), np.random.default_rng(3)
+  lines, changed = len(bound.ratio), 0
+  ranges = tuple(random.random((len(states), player.types)) for player in subgames.tree.players)
+  others = []
+  for range_, weight in zip(ranges, bound.weights, strict=True):
+    blocked = np.tile(weight == 0, (lines, 1))  # rows are line by line
+    others.append(np.where(blocked, 5 * random.random(blocked.shape), range_))
+    changed += blocked.sum()
+  assert changed > 0
+  for one, other in zip(both(bound, ranges), both(bound, tuple(others)), strict=True):
+    np.testing.assert_allclose(one, other, atol=1e-9)
+    assert np.abs(one).max() > 1e-3
+
+
 def test_searches_by_them_where_nobody_bets(learned):
   """A search of the turn with exact values beyond is as good as one to the end of the game."""
   game = pyspiel.load_game(CHECKED)

@@ -188,10 +188,10 @@ def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
 def test_searches_teach_upwards():
   """Each turn solves one decision ahead only; the values come nearer to those of whole solutions."""
   game, errors = pyspiel.load_game(DICE), []
-  truth = generate_examples(game, 6, 99, iterations=200, progress=False)
+  truth = generate_examples(game, 20, 99, iterations=200, progress=False)
 
   def measure(values):
-    own = fitting.tensors_of(truth, values.scale, np.arange(len(truth)))
+    own = values.tensors(truth, np.arange(len(truth)))
     errors.append(float(fitting.measure_errors(values.network, own).total_error))
 
   self_play(

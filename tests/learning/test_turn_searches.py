@@ -86,8 +86,8 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
     ({"ratios": (1.0, "2")}, "ratios must be a number from 0 to .*, got '2'"),
     ({"ratios": (1.0, 1e30)}, r"ratios must be a number from 0 to .*, got 1e\+30"),
     ({"ratios": (1.0, 1e9)}, r"pot x \(1 \+ 2 x ratio\) must be at most 2147483647, got 400000000200"),
-    ({"values": None}, r"values must have a bind\(\), as RiverValues has, got None"),
-    ({"values": "x"}, r"values must have a bind\(\), as RiverValues has, got 'x'"),
+    ({"values": None}, r"values must have a bind\(\) method, like RiverValues; got None"),
+    ({"values": "x"}, r"values must have a bind\(\) method, like RiverValues; got 'x'"),
   ],
 )
 def test_bad_input(values, given, words):

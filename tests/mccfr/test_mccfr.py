@@ -96,6 +96,8 @@ GAMES = {
   "river": RIVER,
   "turn": TURN,
   "flop": FLOP,
+  "kuhn of three": "kuhn_poker(players=3)",
+  "auction": "first_sealed_auction(max_value=3)",
 }
 
 
@@ -128,6 +130,21 @@ def test_estimates_are_unbiased(name, baseline, player):
   np.testing.assert_allclose(averages, strategy * dealt[None], atol=1e-12)
   if game.nodes.deal is None:
     np.testing.assert_allclose(dealt[met.any(0)], chance_of(game.nodes, 1 - player)[met.any(0)], atol=1e-12)
+
+
+@pytest.mark.parametrize("player", [0, 1, 2])
+@pytest.mark.parametrize("name", ["kuhn of three", "auction"])
+def test_regrets_are_unbiased_in_general_sum(name, player):
+  game = compiled(GAMES[name])
+  player = min(player, game.nodes.players - 1)
+  updates, probability, _ = every_trajectory(game, BASELINES["zero"], random_table(0), player)
+  regrets, averages = expected(game.nodes, updates, probability)
+  exact_regrets, _ = exact(game, player)
+  assert np.abs(exact_regrets).max() > 0.01
+  np.testing.assert_allclose(regrets, exact_regrets, atol=1e-10)
+  strategy = exact(game, (player + 1) % game.nodes.players)[1]  # times a weight of the infostate
+  weight = averages.sum(0) / np.where(strategy.sum(0) > 0, strategy.sum(0), 1)
+  np.testing.assert_allclose(averages, strategy * weight, atol=1e-12)
 
 
 def chance_of(nodes, player):
@@ -473,6 +490,7 @@ def test_late_iterations_are_not_lost():
   np.testing.assert_allclose(pair[0] - pair[1] - 2**25, (3 * length + 1) / 3, rtol=1e-3)
 
 
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("rule, iterations", [("rm", 500), ("rm+", 200)])
 def test_large_batches_stay_finite(rule, iterations):
   """Many trajectories that meet the same baselines: the sum of their steps would explode."""

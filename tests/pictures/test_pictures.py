@@ -15,7 +15,7 @@ from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
 from ps_cfr_spiel.pictures import hands, style, trees
-from ps_cfr_spiel.pictures.style import tick_text
+from ps_cfr_spiel.pictures.style import power_text
 from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.views import chance_moves, charts, grouped, spot
 
@@ -109,12 +109,14 @@ def test_what_player_0_may_win_at_an_end(name):
   """Beside all histories, grouped by their public moves, which come after two deals."""
   game = pyspiel.load_game(name)
   labels = build_tree(game).names
-  ends = [n for n, state in enumerate(labels.public_states) if state.player == TERMINAL and labels.count(n)]
+  ends = [
+    n for n, state in enumerate(labels.public_states) if state.player == TERMINAL and labels.source.count(n)
+  ]
   expected: dict[tuple[int, ...], set[float]] = {}
   for state, _ in all_histories(game):
     if state.is_terminal():
       expected.setdefault(tuple(state.history()[2:]), set()).add(state.returns()[0])
-  assert {tuple(labels.history(n)[2:]): set(labels.payoffs(n)) for n in ends} == expected
+  assert {tuple(labels.source.history(n)[2:]): set(labels.source.payoffs(n)) for n in ends} == expected
 
 
 def test_the_tree_of_kuhn_poker_has_payoffs_and_infostates():
@@ -210,19 +212,56 @@ def test_no_global_state_of_matplotlib_is_touched():
   subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
+def test_all_logarithmic_axes_have_powers_of_ten():
+  """Ticks of one form, from a millionth to millions, on both axes of three pictures and beside the pot."""
+  wide = [Point(10**n, 10.0**n / 1e6, 10.0**-n, 0.0) for n in range(7)]
+  narrow = Runs(np.array([1, 1000]), np.array([[3.0, 0.7]]), None)
+  figures = [
+    pictures.exploitability_curve(pyspiel.load_game(SMALL), {"NRM": wide}),
+    pictures.iterations_and_seconds(pyspiel.load_game("kuhn_poker"), {"NRM": Run(1.0, tuple(wide))}),
+    pictures.bands(pyspiel.load_game("kuhn_poker"), {"MCCFR": narrow}),
+  ]
+  for figure in figures:
+    FigureCanvasAgg(figure).draw()
+    axes = figure.axes
+    for axis in (*(a.xaxis for a in axes), axes[0].yaxis, *(a.yaxis for b in axes for a in b.child_axes)):
+      ticks = [tick.get_text() for tick in axis.get_ticklabels(which="both") if tick.get_text()]
+      assert axis.get_scale().endswith("log") and ticks and all("10^{" in tick for tick in ticks), ticks
+
+
 @pytest.mark.parametrize(
   ("number", "text"),
-  [
-    (1, "1"),
-    (1000, "1,000"),
-    (0.001, "0.001"),
-    (1e-5, "$10^{-5}$"),
-    (5e-6, r"$5\cdot10^{-6}$"),
-    (1e8, "$10^{8}$"),
-  ],
+  [(1, "$10^{0}$"), (1e-5, "$10^{-5}$"), (5e-6, r"$5\cdot10^{-6}$"), (2000, r"$2\cdot10^{3}$")],
 )
 def test_ticks(number, text):
-  assert tick_text(number) == text
+  assert power_text(number) == text
+
+
+@pytest.mark.parametrize(
+  ("game", "words"),
+  [
+    ("liars_dice(dice_sides=3)", "liars_dice(dice_sides=3)"),
+    ("kuhn_poker", "kuhn_poker"),
+    ("leduc_poker(players=2,suit_isomorphism=True)", "suit_isomorphism=True"),
+    ("river_subgame", "river_subgame, 9s7c5s4h3c, pot 200"),
+  ],
+)
+def test_titles_have_the_parameters(game, words):
+  game = pyspiel.load_game(game)
+  curve = pictures.exploitability_curve(game, {"NRM": POINTS, "DCFR": POINTS})
+  assert words in curve.axes[0].get_title(loc="left")
+  both = pictures.iterations_and_seconds(game, {"NRM": Run(1.0, tuple(POINTS))})
+  assert words in both.get_suptitle()
+  assert_nothing_cut_off(both)
+
+
+def test_every_seed_has_a_line_and_the_legend_one_entry():
+  run = Run(1.0, tuple(POINTS), (tuple(POINTS), tuple(POINTS[:2])))
+  figure = pictures.iterations_and_seconds(pyspiel.load_game("kuhn_poker"), {"MCCFR": run, "NRM": run})
+  left = figure.axes[0]
+  assert [len(line.get_xdata()) for line in left.lines] == 2 * [len(POINTS), len(POINTS), 2]
+  assert len({line.get_color() for line in left.lines[:3]}) == 1
+  assert [text.get_text() for text in figure.legends[0].get_texts()] == ["MCCFR", "NRM"]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.ranking import strengths
 
-eval7 = cards.eval7  # which imports it without its warnings
+eval7 = cards.eval7()  # which imports it without its warnings
 
 
 def random_boards(count):

@@ -9,10 +9,11 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.poker import cards
 
 
 def test_commas_and_percents():
-  game = ps_cfr_spiel.river("Kh, Kd, 8c,4s, 2h", 100, 500, "50%, 133.5 %, a", ("AA, KQs,76s:0.5", "TT+, AQs"))
+  game = ps_cfr_spiel.river("Kh, Kd, 8c,4s, 2h", 100, 450, "50%, 133.5 %, a", ("AA, KQs,76s:0.5", "TT+, AQs"))
   expected = pyspiel.load_game(
     "river_subgame(board=Kh Kd 8c 4s 2h,pot=100,stack=500,bets=0.5 1.335 a,ranges=AA KQs 76s:0.5;TT+ AQs)"
   )
@@ -53,9 +54,9 @@ def test_defaults_are_the_games():
   ],
 )
 def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
-  game = ps_cfr_spiel.holdem(board, 100, 500, bets, ("AA, KQs", "TT+"))
+  game = ps_cfr_spiel.holdem(board, 100, 450, bets, ("AA, KQs", "TT+"))
   assert str(game) == str(pyspiel.load_game(f"{expected},pot=100,stack=500,ranges=AA KQs;TT+)"))
-  words = [f"--board={board}", "--pot=100", "--stack=500", f"--bets={bets}", "--ranges=AA, KQs;TT+"]
+  words = [f"--board={board}", "--pot=100", "--stack=450", f"--bets={bets}", "--ranges=AA, KQs;TT+"]
   assert program.run(["summary", *words, "--json"]) == 0
   assert json.loads(capsys.readouterr().out)["game"] == str(game)
 
@@ -74,12 +75,14 @@ def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
     *[({"ranges": ranges}, "ranges=.*: must be a text, or several") for ranges in (None, ["AA", 3], 5)],
     ({"board": "Kh, Kd"}, "a river board has 5"),
     ({"bets": ["50% / 33%", "a"]}, "sizes for each player or street are one text"),
-    ({"stack": 10**20}, "stack=100000000000000000000: must be a whole number from 0 to 2147483647"),
-    ({"stack": 2**31}, "stack=2147483648: must be a whole number"),
-    ({"pot": -(10**20)}, "pot=-100000000000000000000: must be a whole number"),
-    ({"pot": 200.0}, "pot=200.0: must be a whole number"),
-    ({"stack": True}, "stack=True: must be a whole number"),
-    ({"stack": "500"}, "stack='500': must be a whole number"),
+    ({"stack": 10**20}, "stack=100000000000000000000: must be a number from 0 to 2147483647"),
+    ({"stack": 2**31 - 1}, "stack=2147483747: must be a whole number"),
+    ({"pot": -(10**20)}, "pot=-100000000000000000000: must be a number"),
+    ({"pot": 0.00001}, "pot=1e-05: must be a number from 0 to 2147483647 with at most 4 decimals"),
+    ({"stack": True}, "stack=True: must be a number"),
+    ({"stack": "much"}, "stack='much': must be a number"),
+    ({"stack": float("nan")}, "stack=nan: must be a number"),
+    ({"bets": "2.5y"}, "unknown bet size '2.5y'"),
   ],
 )
 def test_mistakes(arguments, message):
@@ -116,6 +119,82 @@ def test_flags_and_a_game_exclude_each_other(capfd):
 
 
 def test_chips_may_be_numpys():
-  game = ps_cfr_spiel.river(pot=np.int64(100), stack=np.int32(500))
+  game = ps_cfr_spiel.river(pot=np.int64(100), stack=np.float64(500))
   assert str(game) == str(ps_cfr_spiel.river(pot=100, stack=500))
-  assert ps_cfr_spiel.river(stack=2**31 - 1).get_parameters()["stack"] == 2**31 - 1
+  assert ps_cfr_spiel.river(stack=2**31 - 101).get_parameters()["stack"] == 2**31 - 1
+
+
+@pytest.mark.parametrize(
+  ("pot", "stack", "chips"),
+  [
+    (5.5, 97.25, {"pot": 550, "stack": 10000, "unit": 100}),
+    ("6.00", 97, {"pot": 600, "stack": 10000, "unit": 100}),
+    (55, 100, {"pot": 550, "stack": 1275, "unit": 10}),  # half of it is no whole number
+    (100.0, 400, {"pot": 100, "stack": 450, "unit": 1}),
+  ],
+)
+def test_the_stack_is_behind_and_amounts_have_decimals(pot, stack, chips):
+  parameters = ps_cfr_spiel.river(pot=pot, stack=stack).get_parameters()
+  assert {name: parameters[name] for name in chips} == chips
+
+
+def test_raises_are_multiples_of_the_bet():
+  game = ps_cfr_spiel.river(pot=5.5, stack=97.25, bets="50%; 2.5x; 2.2x, a", ranges=("8h8d", "6c6d"))
+  state = game.new_initial_state()
+  state.apply_action(0)
+  state.apply_action(0)
+  names = []
+  while len(state.legal_actions()) > 1:  # always the largest size that is no all-in
+    action = [a for a in state.legal_actions() if "All-in" not in state.action_to_string(a)][-1]
+    names.append(state.action_to_string(action))
+    state.apply_action(action)
+  assert names[:3] == ["Bet 2.75", "Raise to 6.88", "Raise to 15.14"]  # 2.5 x 2.75, 2.2 x 6.88, half up
+  # Where there is no bet, a multiple is left out.
+  state = ps_cfr_spiel.river(bets="2.5x, a", ranges=("8h8d", "6c6d")).new_initial_state()
+  assert len(state.child(0).child(0).legal_actions()) == 2
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_subgames_of_libratus_are_dealt_as_by_openspiel(number, tmp_path):
+  rng, weights = np.random.default_rng(number), np.zeros(2652)
+  held = rng.choice(2652, 120, replace=False)
+  weights[held] = rng.uniform(0.01, 1, 120)
+  text = " ".join(map(repr, weights.tolist()))
+  (tmp_path / "subgame.txt").write_text(text)
+  game = ps_cfr_spiel.libratus(number, tmp_path / "subgame.txt")
+  own = game.get_parameters()
+  ranges, possible = cards.parse_ranges(own["ranges"], cards.parse_cards(own["board"]))
+  names = [[cards.card_names(hand) for hand in range_.cards.tolist()] for range_ in ranges]
+  chances = possible * np.outer(ranges[0].weights, ranges[1].weights)
+  found = {pair: chances[at] / chances.sum() for at, pair in np.ndenumerate(pairs_of(*names)) if chances[at]}
+
+  theirs = pyspiel.load_game(
+    "universal_poker(betting=nolimit,numPlayers=2,numRounds=4,blind=100 50,firstPlayer=2 1 1 1,numSuits=4,"
+    "numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,stack=20000 20000,bettingAbstraction=fcpa,"
+    f"potSize={own['pot']},boardCards={own['board']},handReaches={text})"
+  ).new_initial_state()
+  expected = {}
+  for deal, chance in theirs.chance_outcomes():
+    if chance > 0:
+      first, second = re.findall(r"P[01] Cards: (\w{4})", str(theirs.child(deal)))
+      expected[first, second] = chance
+  assert found == pytest.approx(expected, rel=1e-6)
+
+
+def pairs_of(first, second):
+  pairs = np.empty((len(first), len(second)), object)
+  for i, j in np.ndindex(pairs.shape):
+    pairs[i, j] = first[i], second[j]
+  return pairs
+
+
+def test_turns_of_libratus_and_wrong_files(tmp_path):
+  file = tmp_path / "subgame1.txt"
+  file.write_text("1 " * 2652)
+  assert ps_cfr_spiel.libratus(1, file).get_parameters()["pot"] == 500
+  with pytest.raises(ValueError, match="Subgames of Libratus are 1, 2, 3, 4, got 5"):
+    ps_cfr_spiel.libratus(5, file)
+  for text, words in (("1 2 3", "3"), ("-1 " * 2652, "2,652"), ("nan " * 2652, "2,652"), ("", "0")):
+    file.write_text(text)
+    with pytest.raises(ValueError, match=f"must hold 2,652 weights, got {words} words"):
+      ps_cfr_spiel.libratus(3, file)

@@ -112,7 +112,7 @@ def test_compatible_is_a_sum_over_disjoint_hands():
     ({"board": [1, 2, 3, 4, 4]}, "5 cards, 4 of them different"),
     ({"board": BOARD, "pot": "ten"}, "pot='ten': must be a whole number from 0 to 2147483647"),
     ({"board": BOARD, "pot": 21}, "positive even"),
-    ({"board": BOARD, "pot": 20, "stack": 5}, "at least 10"),
+    ({"board": BOARD, "pot": 20, "stack": -5}, "stack=-5: must be a whole number"),
     ({"board": BOARD, "stack": 1.5}, "stack=1.5: must be a whole number"),
     ({"board": BOARD, "stack": True}, "stack=True: must be a whole number"),
     ({"board": BOARD, "bets": 5}, "bets=5: must be a text"),

@@ -116,7 +116,7 @@ def test_openspiels_tools_go_where_chance_never_does(kind):
     )
     assert policy.to_tabular().action_probabilities(impossible) == dict.fromkeys(range(3), 1 / 3)
   elif kind == "re-solving":
-    policy = ps_cfr_spiel.ContinualResolving(game, iterations=5).policy()
+    policy = ps_cfr_spiel.ContinualResolving(game, iterations=5)
   else:
     policy = ps_cfr_spiel.OnlineOutcomeSampling(game, iterations=20)
   expected = ps_cfr_spiel.exploitability(game, policy)

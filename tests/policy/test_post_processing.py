@@ -62,6 +62,11 @@ def test_laws(how):
   assert (how(EXAMPLE, KINDS)[EXAMPLE == 0] == 0).all()
 
 
+def test_a_class_that_is_never_played_stays_unplayed():
+  found = cautious_purification()(np.array([0.1, 0.9, 0.0, 0.0]), ["fold", "call", "bet", "bet"])
+  np.testing.assert_array_equal(found, [0, 1, 0, 0])
+
+
 def test_nothing_is_changed_by_default():
   np.testing.assert_allclose(PostProcessing()(SEVERAL, KINDS), SEVERAL, atol=1e-15)
   np.testing.assert_allclose(PostProcessing(classes=betting_class)(SEVERAL, KINDS), SEVERAL, atol=1e-15)

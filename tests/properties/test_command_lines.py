@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
 @st.composite
 def lines(draw):
   """A command with some of its flags, and games or files; {} stands for the folder."""
-  command = draw(st.sampled_from(program.COMMANDS))
+  command = draw(st.sampled_from([*program.COMMANDS.values()]))
   files = tuple(f"{{}}/{name}" for name in ("run.npz", "policy.npz", "junk.npz", "none.npz"))
   listed = command.flags()
   words = [command.name, *SHORT.get(command.name, ())]

@@ -43,9 +43,9 @@ SOLVERS = (
   ("CFRPlusIRASolver", KUHN, {}),
   ("FPIRASolver", KUHN, {}),
   ("FictitiousPlaySolver", KUHN, {}),
-  ("PlayedMCCFRSolver", KUHN, {"batch": 2, "cells": 100}),
-  ("PlayedMCCFRSolver", CHEAT, {"batch": 2, "updates": "together"}),
-  ("PlayedExternalSolver", CHEAT, {}),
+  ("SimulatedMCCFRSolver", KUHN, {"batch": 2, "cells": 100}),
+  ("SimulatedMCCFRSolver", CHEAT, {"batch": 2, "updates": "together"}),
+  ("SimulatedExternalSolver", CHEAT, {}),
   ("HierarchicalMCCFRSolver", "leduc_poker", {"clusters": 2, "buckets": 2, "batch": 2}),
 )
 
@@ -66,10 +66,12 @@ class Kind(NamedTuple):
   Attributes:
     content: of a sound one.
     use: loads what is at a path and looks whether it is sound; ValueError if the file is refused.
+    clusters: names and contents of the files in the folder beside it.
   """
 
   content: bytes
   use: Callable[[Path], object]
+  clusters: tuple[tuple[str, bytes], ...] = ()
 
 
 def use_policy(path):
@@ -170,7 +172,8 @@ def kinds() -> dict[str, Kind]:
       solver = getattr(ps_cfr_spiel, name)(pyspiel.load_game(game), **options)
       solver.run(5)
       solver.save(path)
-      found[f"{name} {number}"] = Kind(path.read_bytes(), use_run)
+      clusters = tuple((file.name, file.read_bytes()) for file in path.parent.glob("*.clusters/*"))
+      found[f"{name} {number}"] = Kind(path.read_bytes(), use_run, clusters)
       if number == 0:
         found["run as a policy"] = Kind(path.read_bytes(), use_policy)
         solver.average_policy().save(path)
@@ -204,6 +207,9 @@ def refused(kind: str, content: bytes, folder: Path) -> bool:
   """Whether a file of these bytes is refused, in few words; else it is used."""
   path = folder / "edited.npz"
   path.write_bytes(content)
+  for name, beside in kinds()[kind].clusters:
+    (file := path.with_suffix(".clusters") / name).parent.mkdir(exist_ok=True)
+    file.write_bytes(beside)
   try:
     kinds()[kind].use(path)
   except ValueError as error:

@@ -8,10 +8,12 @@ import pyspiel
 from random_games import random_game
 from reference_subgames import Game, tables_of
 
-from ps_cfr_spiel import build_tree
+from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.histories import Walked
+from ps_cfr_spiel.rules import RMPlus
 from ps_cfr_spiel.subgames import Shape, Subgames, unsafe
+from ps_cfr_spiel.subgames.ranged_leaves import GadgetLeaves
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"
@@ -41,6 +43,34 @@ def levels(subgames, player):
   return [own[level] for level in sorted(own)]
 
 
+def judge(tree, strategies, range_):
+  """How far from equilibrium both players are in a gadget, NashConv, and the best response of who chooses.
+
+  What the chooser gets for not playing on is none of the other player's values, but counts. Values of the
+  other player's roots do not know how often that player comes there, by `range_`.
+  """
+  chooser = tree.leaves.chooser
+  best = [best_response_values(tree, i, strategies[1 - i])[1] for i in (0, 1)]
+  forest = tree.players[chooser]
+  left = forest.leaf.pull(sequence_reach(forest, strategies[chooser]))[-1]
+  other = (best[1 - chooser] * range_).sum() - (left * tree.leaves.terminate).sum()
+  return best[chooser].sum() + other, best[chooser].sum()
+
+
+@jit()
+def _solve(tree, range_, iterations):
+  state = cfr.iterate(tree, cfr.init(tree, RMPlus(), "float64"), iterations, rule=RMPlus())
+  average = cfr.average_strategy(tree, state)
+  return average, judge(tree, average, range_) if type(tree.leaves) is GadgetLeaves else (0, 0)
+
+
+def solve(tree, range_, iterations):
+  """Both players' average strategies in a gadget, as host arrays, and what `judge` says of them."""
+  with precision("float64"):
+    average, found = _solve(*to_device((tree, range_), "float64"), iterations)
+    return [[np.asarray(block) for block in blocks] for blocks in average], *map(float, found)
+
+
 def root_histories(subgames, player, roots):
   """For each root and type the actions to a history there, or None if there is none: [R][H]."""
   labels, types = subgames.labels, subgames.tree.players[player].types
@@ -56,7 +86,7 @@ def root_histories(subgames, player, roots):
         for h in range(types)
       ])  # fmt: skip
     else:
-      moves = labels.history(s)[2:]
+      moves = labels.source.history(s)[2:]
       compatible = source.lines.disjoint if player == 0 else source.lines.disjoint.T
       dead = _dead(subgames, s)
       row = []
@@ -72,7 +102,7 @@ def _dead(subgames, public_state):
   """For each player bool[H]: does the hand hold a card that has come since the deal?"""
   labels = subgames.labels
   state = pyspiel.load_game(labels.game).new_initial_state()
-  for move in labels.history(public_state):
+  for move in labels.source.history(public_state):
     state.apply_action(move)
   runout = getattr(state, "runout", ())
   return [np.isin(cards, runout).any(1) for cards in labels.source.lines.form.cards]

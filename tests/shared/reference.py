@@ -130,3 +130,59 @@ def common_knowledge(game):
     if acting:
       groups.add(frozenset(acting))
   return groups
+
+
+def nash_conv_with_recall(game, policy):
+  """NashConv of a policy where players remember all that they saw and did, by plain recursion.
+
+  A player's infostate is the sequence of own actions and of strings seen; strings that do not change count
+  once. The policy must have one strategy in each.
+  """
+  root = game.new_initial_state()
+  best = sum(_best_value(player, [(root, 1.0, (_seen(root, player),))], policy) for player in (0, 1))
+  return best - sum(_values(root, policy))
+
+
+def _seen(state, player):
+  kind = state.get_game().get_type()
+  strings = "information_state" if kind.provides_information_state_string else "observation"
+  return getattr(state, f"{strings}_string")(player)
+
+
+def _best_value(player, waiting, policy):
+  """The player's best value from histories: (state, probability of chance and opponent, own past)."""
+  value, choices = 0.0, {}
+  while waiting:
+    state, weight, past = waiting.pop()
+    if state.is_terminal():
+      value += weight * state.returns()[player]
+    elif state.current_player() == player:
+      choices.setdefault(past, []).append((state, weight))
+    else:
+      for action, p in _odds(state, policy):
+        child = state.child(action)
+        seen = _seen(child, player)
+        waiting.append((child, weight * p, past if past[-1] == seen else (*past, seen)))
+  for past, states in choices.items():
+    answers = [_odds(state, policy) for state, _ in states]
+    assert all(answer == answers[0] for answer in answers)
+    options = []
+    for action in states[0][0].legal_actions():
+      after = [(state.child(action), weight) for state, weight in states]
+      options.append([(child, weight, (*past, action, _seen(child, player))) for child, weight in after])
+    value += max(_best_value(player, option, policy) for option in options)
+  return value
+
+
+def _odds(state, policy):
+  """The moves of a state and their probabilities, where these are positive."""
+  chance = state.is_chance_node()
+  odds = dict(state.chance_outcomes()) if chance else policy.action_probabilities(state)
+  return [(action, p) for action, p in odds.items() if p > 0]
+
+
+def _values(state, policy):
+  """Both players' expected returns."""
+  if state.is_terminal():
+    return np.array(state.returns())
+  return sum(p * _values(state.child(action), policy) for action, p in _odds(state, policy))

@@ -147,7 +147,7 @@ class Game:
     return sum(self.responses(profile, i)[self.known[0][i]] for i in (0, 1)) / 2
 
 
-def resolving_programs(game, roots, player, profile, promises):
+def resolving_programs(game, roots, player, profile, promises, trembles=({}, {}), free=None, known=None):
   """The linear programs of safe re-solving (Schmid 2021, 20.1 and 20.2), in sequence form.
 
   Args:
@@ -156,6 +156,10 @@ def resolving_programs(game, roots, player, profile, promises):
     player: who solves again, coming there by `profile`.
     profile: strategies.
     promises: {what the opponent knows at the roots: promised counterfactual value}.
+    trembles: for each of the two programs {what the opponent knows at the roots: e}, for refined gadgets,
+      which add the sum of e v to -m and to the sum.
+    free: the infostates that the player solves again, going on as before in others; all by default.
+    known: {history: what the opponent knows there}; by default of `roots` what the game says.
 
   Returns:
     The largest m such that some strategy of the subgame has v_s + m w_s <= promise_s for the opponent's best
@@ -174,6 +178,10 @@ def resolving_programs(game, roots, player, profile, promises):
     children = game.children[h]
     if not children:
       terms[theirs][mine] += weight * game.utility[h] * (1 - 2 * opponent)
+    elif game.acting[h] == player and free is not None and game.info[h] not in free:
+      assert not mine  # below a free infostate all are free
+      for a, child in children.items():
+        walk(child, weight * profile[player, game.info[h]][a], mine, theirs)
     elif game.acting[h] == player:
       own = [plan.setdefault((game.info[h], a), len(plan)) for a in children]
       assert plan_rows.setdefault(game.info[h], (mine, own)) == (mine, own)
@@ -189,7 +197,7 @@ def resolving_programs(game, roots, player, profile, promises):
       for child in children.values():
         walk(child, weight * game.chance[child] / game.chance[h], mine, theirs)
 
-  known = {h: game.known[h][opponent] for h in roots}
+  known = known or {h: game.known[h][opponent] for h in roots}
   for s in sorted(set(known.values())):
     owner[s] = numbers.setdefault(("root", s), len(numbers))
   for h in roots:
@@ -227,12 +235,14 @@ def resolving_programs(game, roots, player, profile, promises):
     equal[row, own] = 1.0
   bounds = [(0, None)] * x + [(None, None)] * (size - x)
   results = []
-  for rows, columns, sign in (
-    (range(margins), [x + v], -1.0),
-    (itertools.chain(range(structure), range(margins, len(less))), range(x + v + 1, size), 1.0),
+  for rows, columns, sign, tremble in (
+    (range(margins), [x + v], -1.0, trembles[0]),
+    (itertools.chain(range(structure), range(margins, len(less))), range(x + v + 1, size), 1.0, trembles[1]),
   ):
     rows, objective = list(rows), np.zeros(size)
     objective[list(columns)] = sign
+    for s, e in tremble.items():
+      objective[x + owner[s]] = e
     result = scipy.optimize.linprog(
       objective,
       A_ub=np.array(less)[rows],

@@ -48,11 +48,11 @@ def exact(game, player):
 
 @jit()
 def full_traversal(tree, nodes, regrets):
-  """The same in blocks, for both players, by the public tree."""
+  """The same in blocks, for every player, by the public tree."""
   policies = [tuple(block) for block in nodes.blocks(regret_matching(regrets, nodes.legal))]
   reach = [sequence_reach(p, policy) for p, policy in zip(tree.players, policies, strict=True)]
   result = []
-  for player in (0, 1):
+  for player in range(len(policies)):
     values, _, _ = action_values(tree, player, policies[player], reach)
     gains = [q - sum_actions(p * q) for p, q in zip(policies[player], values, strict=True)]
     own = [r.reshape(p.shape) for r, p in zip(reach[player][1:], policies[player], strict=True)]
@@ -63,7 +63,7 @@ def full_traversal(tree, nodes, regrets):
 def as_table(nodes, player, blocks):
   """The inverse of `SamplingTree.blocks` for one player."""
   table = np.zeros((nodes.actions, nodes.cells))
-  start = sum(rows * types for _, rows, types in nodes.shapes[0]) if player else 0
+  start = sum(rows * types for shapes in nodes.shapes[:player] for _, rows, types in shapes)
   for block in blocks:
     actions, rows, types = block.shape
     table[:actions, start : start + rows * types] = np.asarray(block).reshape(actions, -1)

@@ -14,7 +14,7 @@ from ps_cfr_spiel.solvers import LimitReachedError
 
 @pytest.fixture(scope="module")
 def kuhn():
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(
     pyspiel.load_game("kuhn_poker"), "corrected", exploration=0.4, cells=24
   )
   solver.run(150)
@@ -33,7 +33,7 @@ def test_a_walked_game_has_its_walked_figures(kuhn):
 
 def test_without_decay_it_is_outcome_sampling(kuhn):
   """Nothing is learned that could correct the estimates, and the strategy gets better all the same."""
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
   solver.run(40)
   assert not np.any(solver._state.tables.learned)
   assert exploitability.exploitability(kuhn.game, solver.average_policy()) < 0.1  # uniform play: 0.46
@@ -78,7 +78,7 @@ def test_deals_and_moves_come_as_often_as_they_should():
 
 def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
   """To the last bit, keys included."""
-  first = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=24)
+  first = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=24)
   first.run(50)
   first.save(tmp_path / "run.npz")
   second = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
@@ -91,10 +91,10 @@ def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
 
 def test_a_best_response_to_an_agent(kuhn, tmp_path):
   """In Kuhn poker, to play that is far from optimal: as good as OpenSpiel's; also through a file."""
-  weak = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)
+  weak = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)
   weak.run(2)
   agent = weak.average_policy()
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
   solver.run(100)
   solver.save(tmp_path / "run.npz")
   again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
@@ -114,7 +114,7 @@ def test_a_best_response_to_an_agent(kuhn, tmp_path):
 
 def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
   game = pyspiel.load_game("leduc_poker")
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=4, cells=700)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=4, cells=700)
   with pytest.raises(LimitReachedError, match=r"The tables are full: \d+ keys have \d+ of 700 cells"):
     solver.run(2000, checkpoint=tmp_path / "run.npz")
   assert 0 < solver.iteration < 2000
@@ -125,12 +125,12 @@ def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
 
 def test_full_tables_are_told_though_plays_follow():
   """A chunk goes on after them, over keys that have cells; the next run begins anew."""
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=23)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=23)
   with pytest.raises(LimitReachedError, match="The tables are full: 11 keys have 22 of 23 cells"):
     solver._advance(500)
   with pytest.raises(LimitReachedError, match="The tables are full: 11 keys"):
     solver._advance(500)
-  roomy = ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=24)
+  roomy = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=24)
   roomy._advance(500)
   host = roomy._host
   host.error = OverflowError("full")
@@ -141,7 +141,7 @@ def test_full_tables_are_told_though_plays_follow():
 def test_a_game_that_cannot_be_walked_is_learned():
   """Within its tables; and it gets better against a random player."""
   game = pyspiel.load_game("liars_dice(numdice=2)")
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, cells=300_000)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, cells=300_000)
   solver.run(40)
   score = match(game, player(solver.average_policy()), player("random"), 300).score
   assert score.wins > 1.3 * score.losses
@@ -152,23 +152,31 @@ def test_a_game_that_cannot_be_walked_is_learned():
   [
     ("kuhn_poker(players=3)", {}, "cannot be played here: it has no two players"),
     ("matching_pennies_3p", {}, "it has no two players"),
-    ("matrix_rps", {}, "no players who move one after the other"),
     ("kuhn_poker", {"key": "hand"}, "Unknown key 'hand'; choose one of 'infostate', 'observation'"),
     ("kuhn_poker", {"key": 7}, "Unknown key 7"),
     ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),
-    ("kuhn_poker", {"updates": "at_once"}, "its played form has no native code for that"),
+    ("kuhn_poker", {"updates": "at_once"}, "its simulated form has no native code for that"),
     ("cheat", {"cells": 10}, "has its own keys and cells; leave out key=None and cells=10"),
   ],
 )
 def test_wrong_input(name, options, message):
   with pytest.raises(ValueError, match=message):
-    ps_cfr_spiel.PlayedMCCFRSolver(pyspiel.load_game(name), **options)
+    ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game(name), **options)
+
+
+def test_simultaneous_moves_come_one_after_the_other():
+  """Solvers play the game in turns; its own states have no player to move."""
+  game = pyspiel.load_game("matrix_rps")
+  with pytest.raises(ValueError, match="no players who move one after the other"):
+    HostGame(game)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=1)
+  assert solver.game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
 
 
 def test_moves_that_are_forced():
   """In dark hex a player may have one field left, whose action is 0."""
   game = pyspiel.load_game("dark_hex(board_size=2)")
-  solver = ps_cfr_spiel.PlayedMCCFRSolver(game, batch=32, cells=2000)
+  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=32, cells=2000)
   solver.run(20)
   score = match(game, player(solver.average_policy()), player("random"), 60).score
   assert score.wins > score.losses

@@ -10,7 +10,7 @@ from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact
 from walked_game import WalkedGame
 
 from ps_cfr_spiel import simulated
-from ps_cfr_spiel.cfr import RMPlus
+from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.simulated import windows
 from ps_cfr_spiel.simulated.samplers import KeyTables, add_counts
@@ -165,6 +165,7 @@ def test_trajectories_come_as_often_as_they_should(name):
   which = np.array([number[e] for e in np.asarray(end).tolist()])
   for time, step in enumerate(steps):
     np.testing.assert_allclose(np.asarray(path[0].weight[time]), step.weight[which], rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(path[0].reach[time]), step.reach[which], rtol=1e-9, atol=1e-12)
 
 
 def test_windows():
@@ -214,6 +215,9 @@ def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
       value += 0.5 / 6**0.5 * (mean - value)
     assert found.learned[k] == pytest.approx(value)
   np.testing.assert_allclose(found.regrets, np.maximum(regrets / 8, 0))
+  plain = sampler.update(start, lessons, jnp.int32(6), RM(), 8)
+  np.testing.assert_allclose(plain.regrets, regrets / 8)
+  assert regrets.min() < 0 < regrets.max()
   np.testing.assert_allclose(found.average.total, policies * (6 / 4) ** 2 / 8)
 
 

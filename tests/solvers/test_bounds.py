@@ -49,8 +49,8 @@ def test_utilities_beyond_are_refused(scale):
 class Exploding(RM):
   """Regret matching that multiplies what it has by ten in each iteration."""
 
-  def update(self, state, regret, t):
-    total, strategy = super().update(state * 10, regret, t)
+  def update(self, state, strategy, regret, t):
+    total, strategy = super().update(state * 10, strategy, regret, t)
     return total, strategy
 
 

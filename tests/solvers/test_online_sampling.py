@@ -159,15 +159,16 @@ def test_without_a_target_it_is_outcome_sampling():
   """The same random numbers, delta 0: the same run, though chance is sampled by other code."""
   game = compiled("leduc_poker")
   plain = paths.OutcomeSampling(ZeroBaseline(), EXPLORATION)
-  situation = aimed_runs.Situation(
+  runs = aimed_runs.AimedRuns(
     game.nodes,
     jnp.arange(game.nodes.cells),
     jnp.float64(0),
     jnp.zeros((1, 1, 1)),
     jnp.zeros(game.nodes.cells, jnp.int32),
+    plain,
   )
   state = mccfr.init(game.nodes, plain, 7, "float64")
-  aimed = jax.jit(functools.partial(aimed_runs.advance, sampler=plain))(situation, state, 500, 300)
+  aimed = jax.jit(aimed_runs.AimedRuns.advance)(runs, state, 500, 300)
   expected = mccfr.run(game.nodes, state, 300, sampler=plain, rule=RM())
   assert (expected.tables.regrets != 0).sum() > 100
   np.testing.assert_allclose(aimed.tables.regrets, expected.tables.regrets, rtol=1e-9, atol=1e-9)
@@ -175,6 +176,7 @@ def test_without_a_target_it_is_outcome_sampling():
   np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("target", ["infostate", "public"])
 def test_single_runs_converge(target):
   """All twelve, wherever they are aimed at."""
@@ -186,6 +188,7 @@ def test_single_runs_converge(target):
   assert np.abs(cells - cells[0]).max() > 0.01  # every run has its own random numbers and target
 
 
+@pytest.mark.usefixtures("optimized")
 def test_what_is_played_stays_exploitable():
   """Coordinated matching pennies: each run finds an equilibrium, each its own (Schmid 2021, Fig. 19.2)."""
   runs = online_runs(OnlineOutcomeSampling(pennies()), range(20), (100_000,))
@@ -223,7 +226,7 @@ def test_tabularised_policy_is_what_is_played(target):
     single = method.single_run_policy(player, infostate)
     assert policy.at(player, infostate) == pytest.approx(single.at(player, infostate), abs=1e-9)
     state = kuhn().new_initial_state()
-    for action in method.tree.labels.path(method.decisions[cell], 0):
+    for action in method.tree.labels.source.path(method.decisions[cell], 0):
       state.apply_action(action)
     assert method.action_probabilities(state) == pytest.approx(policy.at(player, infostate), abs=1e-9)
   exact_value = openspiel_exploitability.exploitability(kuhn(), policy.to_tabular())

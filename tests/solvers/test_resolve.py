@@ -63,7 +63,7 @@ def test_openspiel_finds_the_same_exploitability():
 def test_unsafe_resolving_is_exploitable_and_gadgets_are_not(name):
   """Schmid 2021, Sections 19.4 and 20.1: ranges near an equilibrium's, and answers to them that are not."""
   worst = load(name).max_utility()
-  assert exploitability(name, 1000, gadget="unsafe") > 0.1 * worst
+  assert exploitability(name, 1000, gadget="unsafe") > 0.03 * worst
   for gadget in ("cfr-d", "max-margin"):
     assert exploitability(name, 1000, gadget=gadget) < 1e-3 * worst
 
@@ -96,14 +96,14 @@ def test_float64_and_rules(alternating):
 def test_asked_out_of_the_blue(name, options):
   """The policy, stateless, is the tabularised one: one search after the other, or all of a level at once."""
   made = resolving(name, 12, **options)
-  table, policy = made.tabularise(), made.policy()
+  table, policy = made.tabularise(), made
   rng = np.random.default_rng(0)
   asked = list(made.labels.infostates())
   game = load(name)
   for k in rng.permutation(len(asked))[:20]:
     d, h, infostate = asked[k]
     state = game.new_initial_state()
-    for action in made.labels.path(d, h):
+    for action in made.labels.source.path(d, h):
       state.apply_action(action)
     found, expected = policy.action_probabilities(state), table.at(d.player, infostate)
     assert found == policy.action_probabilities(state, d.player) == made.at(d.player, infostate)
@@ -222,18 +222,19 @@ def test_play_does_not_compile_again(name, options, caplog):
     assert len(compilations(caplog)) == 1, compilations(caplog)
 
 
-def test_what_to_expect_of_the_opponent():
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_what_to_expect_of_the_opponent(ahead):
   """What the first search that looked so far ahead says of each of their infostates; uniform beyond."""
-  made = resolving("leduc_poker", 50, lookahead=1, value_function=CFRValues(10))
+  made = resolving("leduc_poker", 50, lookahead=ahead, value_function=CFRValues(10))
   first = made.start(0)
   (state, *_) = made.searcher.levels[0].states(1)
   second = made.search(state)
   new = 0
   for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._stops[1], strict=True):
     uniform = 1 / len(before)
-    np.testing.assert_array_equal(after[:, level <= 1], before[:, level <= 1])
-    assert (before[:, level > 1] == uniform).all() and (after[:, level > 2] == uniform).all()
-    new += (after[:, level == 2] != uniform).sum()
+    np.testing.assert_array_equal(after[:, level <= ahead], before[:, level <= ahead])
+    assert (before[:, level > ahead] == uniform).all() and (after[:, level > ahead + 1] == uniform).all()
+    new += (after[:, level == ahead + 1] != uniform).sum()
   assert new > 0
   assert any((block != 1 / len(block)).any() for block in first.tables[1])
 
@@ -260,14 +261,14 @@ def test_bot_tells_its_policy():
   bot, twin = made.bot(0, seed=5), made.bot(0, seed=5)
   assert bot.provides_policy()
   policy = bot.get_policy(state)
-  assert dict(policy) == made.policy().action_probabilities(state)
+  assert dict(policy) == made.action_probabilities(state)
   drawn = [bot.step_with_policy(state) for _ in range(20)]
   assert all(told == policy for told, _ in drawn)
   assert [action for _, action in drawn] == [twin.step(state) for _ in range(20)]
   assert len(bot.seconds) == len(drawn) and min(bot.seconds) > 0
   bot.restart_at(state)
   with pytest.raises(ValueError, match="No player acts at this state"):
-    made.policy().action_probabilities(load("kuhn_poker").new_initial_state())
+    made.action_probabilities(load("kuhn_poker").new_initial_state())
 
 
 def test_ten_thousand_games_against_the_solution():

@@ -60,7 +60,7 @@ def test_bots_play_whole_hands_and_ask_as_the_table_says():
     bots = [made.bot(0, seed=seed), pyspiel.make_uniform_random_bot(1, seed)]
     assert sum(pyspiel.evaluate_bots(game.new_initial_state(), bots, seed)) == 0
   assert max(made.seconds) > 0
-  table, asked = made.tabularise(progress=False), ContinualResolving(game, 20).policy()
+  table, asked = made.tabularise(progress=False), ContinualResolving(game, 20)
   state = game.new_initial_state()
   for action in (0, 0, 1, 1):  # both check the turn
     state.apply_action(action)

@@ -48,6 +48,8 @@ def dealt(name):
     ({"actions": [True]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[True\]"),
     ({"rule": "nrn"}, "Unknown rule 'nrn'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'"),
+    ({"refine": 1}, "refine must be True or False, got 1"),
+    ({"refine": True, "gadget": "unsafe"}, "refine is for the gadgets 'cfr-d' and 'max-margin'; choose one"),
     ({"public_states": "none"}, "Subgames need public states"),
     ({"public_states": "mine"}, "Unknown public_states 'mine'"),
     ({"limit": 5}, "more than 5 histories"),
@@ -75,12 +77,12 @@ def test_bad_options(options, message):
     (lambda made: made.bot(1).step(dealt("kuhn_poker")), "not the turn of player 1, but of 0"),
     (lambda made: made.bot(1).get_policy(dealt("kuhn_poker")), "not the turn of player 1, but of 0"),
     (
-      lambda made: made.policy().action_probabilities(dealt("kuhn_poker"), 5),
+      lambda made: made.action_probabilities(dealt("kuhn_poker"), 5),
       r"No player acts at this state \(current player 5\); expected 0 or 1",
     ),
     (lambda made: made.at(0, "nonsense"), r"Player 0 has no information state 'nonsense' in kuhn_poker\(\)"),
     (
-      lambda made: made.policy().action_probabilities(dealt("leduc_poker")),
+      lambda made: made.action_probabilities(dealt("leduc_poker")),
       r"for kuhn_poker\(\); the state is of another game, leduc_poker\(\)",
     ),
   ],

@@ -13,7 +13,7 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from reference import policy_table, sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.rules import RM, RULES, RMPlus
 from ps_cfr_spiel.solvers import exact
 from ps_cfr_spiel.solvers import solver as base
@@ -69,7 +69,7 @@ def test_simultaneous_iterates_equal_openspiels(reduced):
 
 def test_exploitability_and_value_equal_openspiels(reduced):
   solver = PSCFRSolver(reduced, dtype="float64")
-  solver.run(30)
+  solver.run(5)
   policy = solver.average_policy()
   expected = openspiel_exploitability.exploitability(reduced, policy)
   assert abs(solver.exploitability() - expected) < 1e-9
@@ -251,3 +251,17 @@ def test_who_waits_is_told_once_for_what(monkeypatch):
   said.clear()
   PSCFRSolver(pyspiel.load_game("kuhn_poker")).compile(progress=False)
   assert said == [("Compiling NRMPlus", False), ("Evaluating", False)]
+
+
+def test_a_game_without_public_states_is_solved_at_once(tmp_path):
+  """And says so; what needs public states still refuses the game."""
+  game = pyspiel.load_game("dark_hex(num_rows=2,num_cols=2)")
+  solver = PSCFRSolver(game)
+  assert "without public states: time or the acting player is not common knowledge" in solver.summary()
+  assert "without public states" not in PSCFRSolver(pyspiel.load_game("kuhn_poker")).summary()
+  solver.run(30)
+  assert solver.exploitability() < 1e-3
+  solver.save(tmp_path / "run.npz")
+  assert type(solver).load(tmp_path / "run.npz").iteration == 30
+  with pytest.raises(ValueError, match="has no public states"):
+    ContinualResolving(game)

@@ -42,11 +42,11 @@ def test_searches(options, text):
   assert ps_cfr_spiel.exploitability(game, policy) == pytest.approx(0, abs=1e-3)
 
 
-def test_played():
+def test_simulated():
   """Without a tree: that it runs, and plays what it is asked about."""
   for text in (NOBODY, ONE):
     game = pyspiel.load_efg_game(text)
-    solver = ps_cfr_spiel.PlayedMCCFRSolver(game)
+    solver = ps_cfr_spiel.SimulatedMCCFRSolver(game)
     solver.run(20)
     state = game.new_initial_state().child(0)
     policy = solver.average_policy()
@@ -59,5 +59,5 @@ def test_online_sampling_and_abstractions():
     online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, public_states="none")
     assert ps_cfr_spiel.exploitability(game, online.tabularise()) == pytest.approx(0, abs=0.05)
     assert f"{count} sets of {count} infostates" in abstract(game, "initial").summary()
-  with pytest.raises(ValueError, match="nobody decides: there are no infostates to follow runs at"):
+  with pytest.raises(ValueError, match="has no decisions, so no infostates for the runs"):
     online_runs(ps_cfr_spiel.OnlineOutcomeSampling(pyspiel.load_efg_game(NOBODY), 20), [0], [10])

@@ -5,16 +5,26 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
-from cuts import TURN, at_roots, common_shape, known_at, levels, ranges_at, reaches, rounded, values_at_roots
+from cuts import (
+  TURN,
+  at_roots,
+  common_shape,
+  known_at,
+  levels,
+  ranges_at,
+  reaches,
+  rounded,
+  solve,
+  values_at_roots,
+)
 from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
-from ps_cfr_spiel import build_tree, cfr
-from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.rules import RMPlus
-from ps_cfr_spiel.subgames import GADGETS, Subgames, cfr_d, max_margin, unsafe
-from ps_cfr_spiel.subgames.ranged_leaves import GadgetLeaves
-from ps_cfr_spiel.tree import best_response_values, sequence_reach
+from ps_cfr_spiel import build_tree
+from ps_cfr_spiel.search import FrozenValues
+from ps_cfr_spiel.subgames import GADGETS, Subgames, cfr_d, gadgets, max_margin, unsafe
+from ps_cfr_spiel.subgames.ranged_leaves import EchoedRanges
+from ps_cfr_spiel.tree import record_of
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
@@ -46,34 +56,6 @@ def blueprint(name, quality):
   return {
     key: {a: 0.999 * dict(table[key[1]])[a] + 0.001 / len(row) for a in row} for key, row in keys.items()
   }
-
-
-def judge(tree, strategies, range_):
-  """How far from equilibrium both players are in a gadget, NashConv, and the best response of who chooses.
-
-  What the chooser gets for not playing on is none of the other player's values, but counts. Values of the
-  other player's roots do not know how often that player comes there, by `range_`.
-  """
-  chooser = tree.leaves.chooser
-  best = [best_response_values(tree, i, strategies[1 - i])[1] for i in (0, 1)]
-  forest = tree.players[chooser]
-  left = forest.leaf.pull(sequence_reach(forest, strategies[chooser]))[-1]
-  other = (best[1 - chooser] * range_).sum() - (left * tree.leaves.terminate).sum()
-  return best[chooser].sum() + other, best[chooser].sum()
-
-
-@jit()
-def _solve(tree, range_, iterations):
-  state = cfr.iterate(tree, cfr.init(tree, RMPlus(), "float64"), iterations, rule=RMPlus())
-  average = cfr.average_strategy(tree, state)
-  return average, judge(tree, average, range_) if isinstance(tree.leaves, GadgetLeaves) else (0, 0)
-
-
-def solve(tree, range_, iterations):
-  """Both players' average strategies in a gadget, as host arrays, and what `judge` says of them."""
-  with precision("float64"):
-    average, found = _solve(*to_device((tree, range_), "float64"), iterations)
-    return [[np.asarray(block) for block in blocks] for blocks in average], *map(float, found)
 
 
 def prepare(name, profile, states, player, pad_to=None):
@@ -164,6 +146,53 @@ def test_margin_is_the_linear_programs(name):
         if not noise:
           assert margin >= -1e-7
           assert kept == pytest.approx(sum(named.values()), abs=1e-7)
+
+
+@pytest.mark.parametrize("gadget", [cfr_d, max_margin])
+@pytest.mark.parametrize("name", ["kuhn_poker", SKEWED])
+def test_a_gadget_refined_by_no_tremble_is_the_gadget(name, gadget, monkeypatch):
+  """The choice beside the decisions is the choice above them: the player learns the same strategies."""
+  monkeypatch.setattr(gadgets, "TREMBLE", 0.0)
+  states = levels(load(name)[1], 1)[0]
+  subgame, ranges, promises = prepare(name, load(name)[0].random(3), states, 1)
+  first, second = (
+    solve(gadget(subgame, 1, ranges, promises, refine=refine), ranges[1], 20)[0][1]
+    for refine in (False, True)
+  )
+  for a, b in zip(first, second, strict=True):
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", SKEWED, "3"])
+def test_refined_gadgets_solve_the_linear_programs(name):
+  """With exact values under the player's new strategy, from promises that are slack or cannot be kept."""
+  game, subgames = load(name)
+  profile = game.random(3)
+  for player in (0, 1):
+    group = levels(subgames, player)[-1][:1]
+    for noise in (0.5, -0.1):
+      subgame, ranges, promises = prepare(name, profile, group, player)
+      promises += noise * np.abs(promises).mean()
+      theirs = subgame.roots[1 - player]
+      known = [s for row in known_at(game, subgames, 1 - player, theirs) for s in row]
+      places = [(k, s) for k, s in enumerate(known) if s is not None]
+      roots = [h for h in range(game.size) if game.known[h][1 - player] in known]
+      weight = subgame.prior.weight(1 - player, ranges[player]).ravel()
+      named = {s: promises.ravel()[k] for k, s in places}
+      margin = {s: gadgets.TREMBLE / weight.sum() for _, s in places}
+      sums = {s: gadgets.TREMBLE / (weight > 0).sum() for _, s in places}
+      expected = resolving_programs(game, roots, player, profile, named, (margin, sums))
+      for gadget, least in ((max_margin, -expected[0]), (cfr_d, expected[1])):
+        tree = gadget(subgame, player, ranges, promises, refine=True)
+        tables = tables_of(subgames.tree, profile)
+        tables[player] = subgame.back(player, solve(tree, ranges[player], 3000)[0][player], tables[player])
+        value = game.responses(profile_of(subgames.tree, tables), 1 - player)
+        if gadget is cfr_d:
+          found = sum(max(value[s], p) + sums[s] * value[s] for s, p in named.items())
+        else:
+          excess = [(value[s] - named[s]) / weight[k] for k, s in places if weight[k] > 0]
+          found = max(excess) + sum(margin[s] * value[s] for _, s in places)
+        assert least - 1e-9 <= found <= least + 2e-3 * max(game.utility)
 
 
 @pytest.mark.parametrize("gadget", ["unsafe", "cfr-d"])
@@ -308,6 +337,48 @@ def test_a_frontier_needs_values():
   subgame = subgames.cut([2], levels(subgames, 0)[1])
   with pytest.raises(ValueError, match="with a frontier needs a value function; pass one"):
     unsafe(subgame, 0, (np.ones((1, 3)), np.ones((1, 3))))
+
+
+def test_an_impossible_infostate_costs_more_than_any_possible_one_can():
+  """Even one where the most is promised and the most is lost: the chooser always prefers that."""
+  game, subgames = load("kuhn_poker")
+  states = levels(subgames, 0)[-1][:1]
+  subgame, ranges, promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), states, 0)
+  first = np.zeros(ranges[0].shape)
+  first.flat[0] = 1  # one card for certain, so that the opponent does not have it
+  possible = subgame.prior.weight(1, first) > 0
+  leaves = max_margin(subgame, 0, (first, ranges[1]), np.abs(promises) + 1).leaves
+  fee = leaves.terminate.reshape(possible.shape)
+  assert (~possible).any() and (fee[possible] < 0).all()
+  assert fee[~possible].max() < fee[possible].min() - max(game.utility) - 0.1
+
+
+@pytest.mark.parametrize("gadget", GADGETS)
+@pytest.mark.parametrize("player", [0, 1])
+def test_values_at_the_frontier_are_asked_and_kept_by_ranges(gadget, player):
+  """A player's range there is the range at the root times reach; what is kept has the units of the values."""
+  _, subgames = load("kuhn_poker")
+  root = levels(subgames, player)[0] if player == 0 else levels(subgames, 1)[0][:1]
+  last = [s for own in (0, 1) for s in levels(subgames, own)[-1] if s not in root]
+  below = sorted(s for found in subgames.reached(root, last).values() for s in found)
+  subgame, rng = subgames.cut(root, below), np.random.default_rng(player)
+  types = [forest.types for forest in subgame.tree.players]
+  ranges = tuple(rng.random((n, h)) for n, h in zip(subgame.shape.roots, types, strict=True))
+  promises = rng.random((subgame.shape.roots[1 - player], types[1 - player]))
+  frozen = tuple(rng.normal(size=(n, h)) for n, h in zip(subgame.shape.frontier, types, strict=True))
+  asked, kept = (
+    GADGETS[gadget](subgame, player, ranges, promises, values)
+    for values in (EchoedRanges(), FrozenValues(frozen))
+  )
+  place = -1 if gadget == "unsafe" else -2  # the gadget's own leaves come last
+  for i in (0, 1):
+    shapes = [[(n, forest.types) for n in forest.leaf.children] for forest in asked.players]
+    own, opponent = ([rng.random(shape) for shape in shapes[j]] for j in (i, 1 - i))
+    at = subgame.leaf_roots[i][-1]
+    if i == player or gadget == "unsafe":
+      np.testing.assert_allclose(asked.leaves(i, opponent, own)[place], own[place] * ranges[i][at])
+    (record,) = record_of(kept.leaves, i, kept.leaves(i, opponent, own))
+    np.testing.assert_allclose(record, frozen[i])
 
 
 def test_rounding_brings_no_infostate_to_life():

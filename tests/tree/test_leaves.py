@@ -1,9 +1,12 @@
 """Leaf evaluators: equal to each other and to a double loop over hands."""
 
+import dataclasses
+
+import jax
 import numpy as np
 import pyspiel
 import pytest
-from cuts import values_of
+from cuts import TURN, values_of
 
 import ps_cfr_spiel
 from ps_cfr_spiel.device import precision, to_device
@@ -65,6 +68,22 @@ def test_many_showdowns_are_valued_as_one_by_one(count):
       alone = to_device(leaves.take([chosen[0][:, k : k + 1], chosen[1]]), "float64")
       value, _ = alone(0, to_device([reach[0][k : k + 1], reach[1]], "float64"))
       np.testing.assert_allclose(values[k], value[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_all_ins_for_other_stakes_one_by_one(player):
+  """In a game all of them are for the whole stack, but the evaluator does not go by that."""
+  leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(TURN)).leaves
+  one = jax.tree.map(lambda table: table[0], leaves.streets[0])
+  one = dataclasses.replace(one, stake=1.0 + np.arange(len(one.stake)))
+  rng = np.random.default_rng(player)
+  counts = [len(one.stake), len(one.folds.constant)]
+  reach = [rng.random((n, one.mean.shape[1 - player])) for n in counts]
+  with precision("float64"):
+    values = np.concatenate(one(player, reach))
+    single = one.sampled(player, np.arange(sum(counts)), np.concatenate(reach))
+  assert len(one.stake) > 1 and np.abs(values[: len(one.stake)]).max() > 0
+  np.testing.assert_allclose(single, values, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["dense", "showdown"])

@@ -124,7 +124,10 @@ def test_jit_and_vmap():
   _, stake, constant, reach = some_leaves("unequal")
   rng = np.random.default_rng(8)
   forms = [random_form(rng, 12, (50, 23), 9) for _ in range(3)]
-  boards = [to_device(NativeLeaves.create(form, stake, constant), "float64") for form in forms]
+  boards = [
+    to_device(NativeLeaves.create(form, k * stake, k**2 * constant), "float64")
+    for k, form in enumerate(forms, start=1)
+  ]
   leaves, reach = boards[0], to_device(reach[1], "float64")
   weights = jnp.asarray(rng.random((2, 3, 1, 23)))
 

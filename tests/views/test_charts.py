@@ -2,12 +2,16 @@
 
 import collections
 
+import eval7
 import numpy as np
 import pytest
 from random_policies import random_policy
 
-from ps_cfr_spiel.policy import letters
-from ps_cfr_spiel.views import charts, spot
+import ps_cfr_spiel
+from ps_cfr_spiel.poker import cards, made_hands
+from ps_cfr_spiel.poker.made_hands import MADE
+from ps_cfr_spiel.policy import TreePolicy, letters
+from ps_cfr_spiel.views import charts, spot, worth_at
 
 GAME = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 
@@ -130,6 +134,87 @@ def test_hands_are_found_by_name_and_by_kind(policy):
   for unknown in ("TT", "Zz", "", "A"):
     with pytest.raises(ValueError, match="never holds"):
       charts.find_types(here, unknown)
+
+
+def test_units_of_a_spot_by_hand():
+  """Pot 100, 100 behind, 9s7c5s4h3c: player 1 calls an all-in of jacks with aces, nines or twos."""
+  game = ps_cfr_spiel.river(pot=100, stack=100, bets="a", ranges=("JJ", "AhAd, Tc9c, 2d2c:0.5"))
+  policy = uniform(game)
+  here = spot(policy, "all-in")
+  worth = worth_at(policy, here).since(here.spent[1])
+  assert (here.spent, here.board, here.actions) == ((150.0, 50.0), "9s7c5s4h3c", ("Fold", "Call"))
+  aces, nines, twos = (here.types.index(name) for name in ("AhAd", "Tc9c", "2d2c"))
+  np.testing.assert_allclose(worth.value[0], 0, atol=1e-9)  # a fold, from now on
+  # A call of 100 makes a pot of 300, which aces win and the others lose.
+  np.testing.assert_allclose(worth.value[1, [aces, nines, twos]], [300 - 100, -100, -100], atol=1e-9)
+  np.testing.assert_allclose(worth.equity[[aces, nines, twos]], [1, 0, 0], atol=1e-12)
+  np.testing.assert_allclose(here.combos[[aces, nines, twos]], [1, 1, 0.5])
+  # Half of the 2.5 combos is called, by the uniform policy.
+  ev, equity = worth.mean(here)
+  np.testing.assert_allclose((ev, equity), (0.5 * (200 * 1 - 100 * 1 - 100 * 0.5) / 2.5, 1 / 2.5), atol=1e-9)
+  assert charts.range_text(here, worth) == (
+    "Range: 2.5 combos, equity 40.00%, EV 10; player 0: equity 60.00%, EV 190; pot 200."
+  )
+  rows = {(row["type"], row["action_name"]): row for row in policy.to_rows([here.public_state])}
+  assert rows["AhAd", "Call"]["ev"] == pytest.approx(200) and rows["AhAd", "Call"]["value"] == pytest.approx(
+    150
+  )
+
+
+def uniform(game):
+  tree = ps_cfr_spiel.build_tree(game)
+  return TreePolicy(game, tree.names, [[np.ones(s) for s in p.block_shapes] for p in tree.players])
+
+
+@pytest.mark.parametrize(
+  ("board", "hands"),
+  [
+    (
+      "Ks7d2c",
+      {"AsAd": "overpair", "KhQd": "top pair", "7s7h": "set", "7h6h": "second pair", "TsTd": "pocket pair"},
+    ),
+    ("Ks7d2c", {"AdQd": "ace high", "5s4s": "high card", "7c2d": "two pair", "3h2h": "low pair"}),
+    ("Ks7s2c5h", {"AsQs": "ace high, flush draw", "6h4h": "high card, open-ended draw"}),
+    ("Ks7s2c5h", {"6d3d": "high card, gutshot draw", "8s6s": "high card, flush draw, open-ended draw"}),
+    (
+      "KsKd7c5h",
+      {"Kh2d": "trips", "7h6h": "second pair", "AdQd": "ace high", "KhKc": "quads", "7s7d": "full house"},
+    ),
+    ("AsKsQsJsTs", {"3d2d": "straight flush"}),
+    ("6s7d8c5h2h", {"9s3s": "straight", "9h3h": "straight", "Jd2d": "low pair", "AhKh": "ace high"}),
+    ("6h7h8c5h2h", {"9s3s": "straight", "AhKd": "flush", "4h3h": "straight flush"}),
+  ],
+)
+def test_classes_of_hands(board, hands):
+  held = np.array([cards.parse_cards(hand) for hand in hands])
+  assert [", ".join(names) for names in made_hands(cards.parse_cards(board), held)] == list(hands.values())
+
+
+def test_made_classes_are_those_of_eval7():
+  rng = np.random.default_rng(5)
+  order = {"high card": 0, "ace high": 0, **dict.fromkeys(MADE[8:13], 1)}
+  for _ in range(300):
+    *board, high, low = rng.choice(52, 7, replace=False).tolist()
+    (names,) = made_hands(board, np.array([[max(high, low), min(high, low)]]))
+    theirs = eval7.handtype(int(cards.strength(tuple(board), [[high, low]])[0]))
+    if names[0] in MADE[:5]:
+      same = {"quads": "Quads", "straight flush": "Straight Flush", "full house": "Full House"}
+      assert theirs == same.get(names[0], names[0].capitalize())
+    else:  # the hand's own part is at most what all seven cards make
+      least = order.get(names[0], {"set": 3, "trips": 3, "two pair": 2}.get(names[0], 0))
+      assert ("High Card", "Pair", "Two Pair", "Trips").index(theirs) >= least
+
+
+def test_hands_are_found_by_class(policy):
+  here = spot(policy)
+  pairs = charts.find_types(here, "overpair")
+  assert {here.types[h][0] + here.types[h][2] for h in pairs} == {"AA"}
+  table = charts.classes_text(here, worth_at(policy, here).since(here.spent[0])).splitlines()
+  shares = {line[:15].strip(): line[15:].split() for line in table[1:]}
+  share = here.weight[pairs].sum() / here.weight.sum()
+  assert shares["overpair"][1] == f"{100 * share:.2f}%" and float(shares["overpair"][0]) == pytest.approx(3.0)
+  with pytest.raises(ValueError, match=r"or a class of .*overpair"):
+    charts.find_types(here, "flush draw")
 
 
 def test_the_text_chart_has_a_cell_for_each_kind(policy):

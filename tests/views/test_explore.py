@@ -5,7 +5,11 @@ import html
 import json
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import urllib.error
+import urllib.request
 
 import numpy as np
 import pytest
@@ -13,7 +17,16 @@ from random_policies import random_policy
 
 from ps_cfr_spiel import load_policy
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.views import charts, evader_belief, explore_page, glasses, pursuit, spot, worth_at
+from ps_cfr_spiel.views import (
+  charts,
+  evader_belief,
+  explore_page,
+  explore_script,
+  glasses,
+  pursuit,
+  spot,
+  worth_at,
+)
 from ps_cfr_spiel.views import explore as explore_view
 
 RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
@@ -48,14 +61,14 @@ DRIVER = """<script>
 </script>"""
 
 
-def click(policy, steps, folder, width=1000, lines=None):
+def click(policy, steps, folder, width=1000, **options):
   """What the page shows after each of some clicks, [(CSS selector, name), ...]."""
-  page = explore_page(policy, lines=lines)
+  page = explore_page(policy, **options)
   file = folder / "page.html"
   file.write_text(page.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>"))
-  options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-  options += [f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom"]
-  run = subprocess.run([str(BROWSER), *options, file.as_uri()], capture_output=True, text=True, timeout=300)
+  flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+  flags += [f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom"]
+  run = subprocess.run([str(BROWSER), *flags, file.as_uri()], capture_output=True, text=True, timeout=300)
   found = re.search('<pre id="result">(.*?)</pre>', run.stdout, re.S)
   assert found, run.stdout[-2000:] + run.stderr[-2000:]
   return json.loads(html.unescape(found[1]))
@@ -117,8 +130,8 @@ def test_the_page_of_the_default_river_is_small():
 
 def test_what_is_too_large_is_refused(monkeypatch):
   monkeypatch.setattr(explore_view, "MOST_NUMBERS", 10)
-  with pytest.raises(ValueError, match=r"^11 public states of kuhn_poker\(\) .* --part=.* show --csv"):
-    explore_page(random_policy("kuhn_poker"))
+  with pytest.raises(ValueError, match=r"^9 public states of kuhn_poker\(\) .* --part=.* show --csv"):
+    explore_page(random_policy("kuhn_poker"), lines=["pass, bet", "pass, pass ...", "bet ..."])
   with pytest.raises(ValueError, match=r"^5 public states"):
     explore_page(random_policy("kuhn_poker"), lines=["pass, bet"])
 
@@ -139,7 +152,10 @@ def test_three_lines_of_a_river_are_clicked_through(tmp_path):
   for kind, line in lines.items():
     steps += [("#path button", "Start"), *(("#moves button", move) for move in line), (".cell", kind)]
     places.append(len(steps) - 1)
-  seen = click(policy, steps, tmp_path, 390)
+  seen = click(policy, [*steps, ("#views button", "EV from now")], tmp_path, 390)
+  last = spot(policy, "All-in 900")
+  assert last.spent[last.player] > 0
+  assert_table_is(seen[-1], last, worth_at(policy, last), charts.find_types(last, "QQ"), chips=0)
   for (kind, line), place in zip(lines.items(), places, strict=True):
     here, shown = spot(policy, ", ".join(line)), seen[place]
     assert shown["hash"] == f"#{here.public_state}"
@@ -154,12 +170,16 @@ def test_three_lines_of_a_river_are_clicked_through(tmp_path):
       assert table[here.types[h]][-1] == pytest.approx(worth.equity[h], abs=0.00051)
 
 
-def assert_table_is(shown, here, worth, types):
-  """A table of the page has the policy's numbers of some types, as far as they are printed."""
+def assert_table_is(shown, here, worth, types, chips=None):
+  """A table of the page has the policy's numbers of some types, as far as they are printed.
+
+  EVs are counted without some chips that the player had put in; by default all, so that a fold is worth 0.
+  """
+  value = worth.since(here.spent[here.player] if chips is None else chips).value
   table = {row[0]: numbers(row[1:]) for row in shown["table"][1:]}
   assert set(table) == {here.types[h] for h in types}
   for h in types:
-    expected = np.stack([100 * here.probability[:, h], worth.value[:, h]], 1).ravel()
+    expected = np.stack([100 * here.probability[:, h], value[:, h]], 1).ravel()
     found = np.array(table[here.types[h]])[: len(expected)]
     found[::2] *= 100
     np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
@@ -211,6 +231,55 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
   assert {np.isnan(numbers(row[1:])[1]) for row in seen[0]["table"][1:]} == {saved}  # what a check is worth
 
 
+@needs_browser
+def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
+  """Of a turn too large for a page: the first street is there, the river of a card comes with a click."""
+  monkeypatch.setattr(explore_view, "MOST_NUMBERS", 1000)
+  policy = random_policy(TURN)
+  line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
+  here = spot(policy, ", ".join(line))
+  river = spot(policy, ", ".join(line[:3])).public_state
+  (tmp_path / "streets").mkdir()
+  (tmp_path / f"streets/{river}.js").write_text(explore_script(policy, river))
+  steps = [*(("#moves button", move) for move in line), (".cell", kind)]
+  seen = click(policy, steps, tmp_path, served=True)
+  assert sum(move.startswith("Deal ") for move in seen[1]["moves"]) == 48
+  assert not any("not here" in move for move in seen[1]["moves"])
+  assert seen[-1]["hash"] == f"#{here.public_state}"
+  assert_table_is(seen[-1], here, worth_at(policy, here), charts.find_types(here, kind))
+
+
+def test_the_server(tmp_path, monkeypatch):
+  """Its page and scripts; it ends with Ctrl-C, and answers nothing else."""
+  policy = random_policy("kuhn_poker")
+  policy.save(tmp_path / "policy.npz")
+  words = [sys.executable, "-m", "ps_cfr_spiel", "explore", str(tmp_path / "policy.npz"), "--serve"]
+  ignored = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what is ignored
+  with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+    signal.signal(signal.SIGINT, ignored)
+    address = server.stdout.readline().split()[-1]
+    assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
+    script = urllib.request.urlopen(f"{address}streets/3.js").read().decode()
+    assert script == explore_script(policy, 3)
+    for wrong in ("streets/99.js", "streets/../policy.npz", "policy.npz"):
+      with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(address + wrong)
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) == 0
+
+
+def test_too_large_for_a_page_means_its_first_street(tmp_path, capsys, monkeypatch):
+  monkeypatch.setattr(explore_view, "MOST_NUMBERS", 1000)
+  policy = random_policy(TURN)
+  policy.save(tmp_path / "policy.npz")
+  assert program.run(["explore", str(tmp_path / "policy.npz")]) == 0
+  assert "first street alone. All of it: explore" in capsys.readouterr().out
+  shown = explore_view.street(policy, 0)
+  deals = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
+  assert len(deals) % 48 == 0 and {policy.labels.public_states[n].parent for n in deals} <= {*shown}
+  assert program.run(["explore", str(tmp_path / "policy.npz"), "--serve", "--html=x.html"]) == 2
+
+
 def test_the_page_of_a_river_of_a_turn_is_small():
   """All hands, and one of the 48 cards."""
   page = explore_page(random_policy("holdem_subgame(stack=1000)"), lines=PART)
@@ -260,7 +329,7 @@ def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
   assert len(found) == len(together) > 10
   for number, belief in found.items():
     state = policy.game.new_initial_state()
-    for action in policy.labels.history(number):
+    for action in policy.labels.source.history(number):
       state.apply_action(action)
     alike = together[str(sights(state))]
     total = sum(weight for _, _, weight in alike)

@@ -53,7 +53,7 @@ def test_histories_and_lines_lead_to_their_public_state(policy):
   reached = 0
   for number in acting(policy)[:: max(1, len(acting(policy)) // 40)]:
     decision = labels.decisions[labels.public_states[number].decisions[0]]
-    history = labels.path(decision, next(h for _, h in spot(policy, f"#{number}").cells[:1]))
+    history = labels.source.path(decision, next(h for _, h in spot(policy, f"#{number}").cells[:1]))
     assert spot_after(policy, " ".join(map(str, history))).public_state == number
     try:
       found = spot(policy, ", ".join(line_to(policy.game, labels, number)))

@@ -28,7 +28,7 @@ from ps_cfr_spiel.simulated import (
   Trajectories,
   Traversals,
 )
-from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
+from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
@@ -42,13 +42,13 @@ class LimitReachedError(RuntimeError):
   """The run reached a limit; its state is unchanged."""
 
 
-class PlayedSolver(Solver[PlayedPolicy]):
+class SimulatedSolver(Solver[SimulatedPolicy]):
   """A solver of a simulated game.
 
   Exact evaluation is not available; matches measure the strength of the policies (`evaluation.matches`).
 
   Attributes:
-    game: a game with a method `played_form`, which makes a `SimulatedGame`; or, for plays, any other.
+    game: a game with a method `simulated_form`, which makes a `SimulatedGame`; or, for plays, any other.
     rule: regret matching (`RM`) or regret matching plus (`RMPlus`), with the average's gamma.
     batch: plays or traversals of each player's turn; an iteration has 2 x batch.
     seed: of the random numbers.
@@ -75,7 +75,7 @@ class PlayedSolver(Solver[PlayedPolicy]):
       self._state = mccfr.init(Simulation(host), sampler, self.seed, self.dtype)
 
   def _check_memory(self) -> None:
-    """TooLarge, a ValueError, if the tables or the plays of a batch would not fit into what is free."""
+    """TooLarge, a ValueError, if the tables or the plays of a batch need more memory than is free."""
     game, host = self.game, self._host
     number = np.dtype(self.dtype).itemsize
     tables = self._sampler.init(Simulation(host), self.dtype)  # zeros that take no memory before their use
@@ -112,11 +112,11 @@ class PlayedSolver(Solver[PlayedPolicy]):
     return self._state.tables.tally
 
   @property
-  def against(self) -> PlayedPolicy | None:
+  def against(self) -> SimulatedPolicy | None:
     """The agent that plays the other side, or None if that side learns too."""
-    return None if self._fixed is None else PlayedPolicy(self.game, self._host, self._fixed, {})
+    return None if self._fixed is None else SimulatedPolicy(self.game, self._host, self._fixed, {})
 
-  def start_from(self, earlier: "PlayedSolver") -> None:
+  def start_from(self, earlier: "SimulatedSolver") -> None:
     """Takes over, before the first iteration, the tables of a smaller game's run at the keys of this game.
 
     The average policy counts as one visit in the first iteration, the other tables as they are. So the bounds
@@ -129,8 +129,8 @@ class PlayedSolver(Solver[PlayedPolicy]):
       raise ValueError(
         f"start_from: this run has done {self.iteration:,} iterations; only a new one can start."
       )
-    if not isinstance(earlier, PlayedSolver):
-      raise ValueError(f"start_from: expected a solver of a played game, got {type(earlier).__name__}.")
+    if not isinstance(earlier, SimulatedSolver):
+      raise ValueError(f"start_from: expected a solver of a simulated game, got {type(earlier).__name__}.")
     host: Any = self._host
     if not (hasattr(host, "shared") and type(earlier._host) is type(host)):
       raise ValueError(
@@ -149,7 +149,6 @@ class PlayedSolver(Solver[PlayedPolicy]):
     return float(2 ** (max(self.iteration, 1).bit_length() - 1)) ** self.rule.gamma
 
   def summary(self):
-    """The number of cells and the bytes of the tables, as lines of text."""
     tables = sum(x.nbytes for x in jax.tree.leaves(self._state.tables))
     cells = f"{self._host.cells:,} moves of keys"
     return report({"game": self.game, "cells": cells, "tables": f"{tables / 1e6:,.3g} MB"})
@@ -181,19 +180,13 @@ class PlayedSolver(Solver[PlayedPolicy]):
   def _policy(self, average):
     tables = self._state.tables
     own = np.array(tables.average.total if average else tables.regrets)
-    return PlayedPolicy(self.game, self._host, own, self._policy_info(average))
+    return SimulatedPolicy(self.game, self._host, own, self._policy_info(average))
 
 
-class PlayedExternalSolver(PlayedSolver):
+class SimulatedExternalSolver(SimulatedSolver):
   """External sampling, with linear weights, of a game that is not enumerated; see `simulated.Traversals`.
 
-  Attributes:
-    pruning: "none", "regret" or "best_response".
-    decay: least weight of the newest value of a move in its running mean.
-    most_nodes: decisions after which a traversal is given up.
-    updates: "at_once" or "together", see `__init__`.
-    depth: most decisions of the traverser that are traversed before the rest is played; None: all.
-    game, batch, seed, dtype: see `PlayedSolver`.
+  Attributes: the arguments, and those of `SimulatedSolver`.
   """
 
   def __init__(
@@ -208,29 +201,27 @@ class PlayedExternalSolver(PlayedSolver):
     updates: str = "auto",
     depth: int | None = None,
   ):
-    """Makes the tables; nothing is compiled yet.
+    """Makes the tables; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
-      game: see the class.
-      pruning: see the class.
-      decay: in [0, 1]; at 0 it is the mean of all values.
-      most_nodes: at least 1.
-      batch: at least 1.
-      seed: see the class.
-      dtype: see the class.
+      game: one with a method `simulated_form`.
+      pruning: "none", "regret" or "best_response".
+      decay: least weight of the newest value of a move in its running mean, in [0, 1]; 0: the mean of all.
+      most_nodes: decisions after which a traversal is given up, at least 1.
+      batch: traversals of each player's turn, at least 1.
+      seed: of the random numbers.
+      dtype: "float32" or "float64".
       updates: when the tables learn. "at_once" ("auto"): after every decision, so that moves may be skipped
         where a traversal comes to a key again, as it does if keys forget the past. "together": after every
         traversal.
-      depth: at least 1. Beyond it a traversal goes on as one play by the current policies, so that long games
-        can be traversed; keys that occur only there are not learned.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be traversed here.
+      depth: most decisions of the traverser that are traversed, at least 1. Beyond it a traversal goes on as
+        one play by the current policies, so that long games can be traversed; keys that occur only there are
+        not learned. None: all.
     """
     self.pruning = check_option("pruning", pruning, PRUNINGS)
     self.decay = check_number("decay", decay, 0, 1)
     self.most_nodes = check_count("most_nodes", most_nodes, 1)
-    host = played_form(game)
+    host = simulated_form(game)
     check_traversed(game, host)
     self.updates = "together" if check_option("updates", updates, UPDATES) == "together" else "at_once"
     self.rule = RM(gamma=1.0)
@@ -243,22 +234,22 @@ class PlayedExternalSolver(PlayedSolver):
     return (
       f"A traversal of {self.game} met {self.most_nodes:,} decisions and was given up at iteration "
       f"{self.iteration + 1:,}. A depth, or a shorter game (in cheat: fewer max_turns), is traversed sooner; "
-      "PlayedMCCFRSolver plays games of any length, and most_nodes raises the limit."
+      "SimulatedMCCFRSolver plays games of any length, and most_nodes raises the limit."
     )
 
 
-def played_form(game: pyspiel.Game) -> SimulatedGame:
+def simulated_form(game: pyspiel.Game) -> SimulatedGame:
   """The game on arrays; ValueError for a game without that form."""
-  if not hasattr(game, "played_form"):
-    raise ValueError(f"{game} has no played_form(), rules that can be traversed; cheat for two has one.")
+  if not hasattr(game, "simulated_form"):
+    raise ValueError(f"{game} has no simulated_form(), rules that can be traversed; cheat for two has one.")
   form: Any = game
-  return form.played_form()
+  return form.simulated_form()
 
 
 def obstacle_of(host: Any) -> str:
-  """Why a played form cannot traverse itself, "" if it can."""
+  """Why a simulated form cannot traverse itself, "" if it can."""
   return (
-    host.why_unavailable() if hasattr(host, "traverse") else "its played form has no native code for that"
+    host.why_unavailable() if hasattr(host, "traverse") else "its simulated form has no native code for that"
   )
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pyspiel
 
 from . import arrays, keys, native
+from .particles import CheatHands
 from .rules import Rules
 
 
 @jax.tree_util.register_pytree_node_class
-class PlayedCheat:
+class SimulatedCheat:
   """A game of Cheat for two; see `SimulatedGame`.
 
   Attributes:
@@ -34,7 +35,7 @@ class PlayedCheat:
     return tables, (self.rules, cells, most)
 
   @classmethod
-  def tree_unflatten(cls, static: tuple[Any, ...], tables: list[Any]) -> "PlayedCheat":
+  def tree_unflatten(cls, static: tuple[Any, ...], tables: list[Any]) -> "SimulatedCheat":
     """The inverse of `tree_flatten`."""
     rules, cells, most = static
     return cls(rules, keys.Keys(*tables, cells=cells, most=most))
@@ -101,26 +102,19 @@ class PlayedCheat:
     """The reason why the game cannot be traversed here, "" if it can; see `native`."""
     return native.why_unavailable()
 
-  def traverse(
-    self,
-    tables: tuple[jax.Array, ...],
-    average: jax.Array,
-    fixed: jax.Array | None,
-    traverser: jax.Array,
-    weight: jax.Array,
-    decay: jax.Array,
-    key: jax.Array,
-    batch: int,
-    options: dict[str, Any],
-  ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
-    """Deal games and traverse them; see `native.traverse`."""
+  def traverse(self, tables, average, fixed, traverser, weight, decay, key, batch, options):
+    """Deal games and traverse them, as a `TraversedGame`; see `native.traverse`."""
     deal, plays = jax.random.split(key)
     games = arrays.deal(self.rules, deal, batch)
     seed = jax.random.key_data(plays)
     given = games.hands, games.discarder, traverser, seed, weight, decay
     return native.traverse(self.rules, self.keys, tables, average, fixed, *given, options)
 
-  def shared(self, other: "PlayedCheat") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  def hidden_states(self, table: np.ndarray, tremble: float) -> CheatHands:
+    """What a player cannot see, under the strategy of a table; see `simulated.HiddenStates`."""
+    return CheatHands(self.rules, self.keys, table, tremble)
+
+  def shared(self, other: "SimulatedCheat") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """See `keys.shared`."""
     return keys.shared(self.rules, self.keys, other.rules, other.keys)
 

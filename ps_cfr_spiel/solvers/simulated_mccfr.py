@@ -1,4 +1,4 @@
-"""Monte Carlo CFR on plays of a game too large to walk: of both sides, or against an agent that is fixed."""
+"""Monte Carlo CFR on plays of a game too large to enumerate: of both sides, or against a fixed agent."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from ps_cfr_spiel import mccfr, storage
 from ps_cfr_spiel.arguments import check_exploration, check_number, check_option
 from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.device import check_dtype, check_finite
-from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.simulated import (
   CELLS,
   DIGEST,
@@ -23,34 +23,25 @@ from ps_cfr_spiel.simulated import (
   check_keys,
   table_size,
 )
-from ps_cfr_spiel.solvers.played import (
+from ps_cfr_spiel.solvers.simulated import (
   FIXED,
   SAVED_KEYS,
   UPDATES,
-  PlayedSolver,
+  SimulatedSolver,
   check_traversed,
   obstacle_of,
-  played_form,
+  simulated_form,
 )
-from ps_cfr_spiel.solvers.played_policy import PlayedPolicy
+from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 
 ESTIMATES = ("learned", "corrected")
 DEFAULT_RULE = RMPlus(gamma=4.0)
 
 
-class PlayedMCCFRSolver(PlayedSolver):
-  """Monte Carlo CFR on plays of a game that cannot be walked.
+class SimulatedMCCFRSolver(SimulatedSolver):
+  """Monte Carlo CFR on plays of a game that is not enumerated.
 
-  Attributes:
-    estimate: "learned" or "corrected", see `__init__`.
-    updates: "together" or "at_once", likewise.
-    exploration: share of uniform play in the traverser's sampling policy.
-    decay: weight of the newest value in a learned one in iteration 1.
-    decay_power: in iteration t it is decay * t ** -decay_power.
-    most_weight: where the weights of "learned" are cut.
-    key, cells: of `simulated.HostGame`; None for a game with a played form.
-    against: the agent that the other side plays by, if it does not learn too.
-    game, rule, batch, seed, dtype: see `PlayedSolver`.
+  Attributes: the arguments, and those of `SimulatedSolver`.
   """
 
   _apart = ("keys", FIXED)
@@ -69,35 +60,36 @@ class PlayedMCCFRSolver(PlayedSolver):
     key: str | None = None,
     cells: int | None = None,
     keys: Sequence[np.ndarray] | None = None,
-    against: PlayedPolicy | np.ndarray | None = None,
+    against: SimulatedPolicy | np.ndarray | None = None,
     rule: str | RM = DEFAULT_RULE,
     decay_power: float = 0.4,
   ):
     """Makes the tables; nothing is compiled yet.
 
     Args:
-      game: see the class.
-      estimate: what values of moves are. "corrected": those of VR-MCCFR, unbiased, and with keys that forget
+      game: one with a method `simulated_form`, or any other.
+      estimate: the values of moves. "corrected": those of VR-MCCFR, unbiased, and with keys that forget
         nothing the average policy converges. "learned": the learned values alone, of little variance but
-        biased, so that nothing is guaranteed.
-      exploration: in (0, 1].
-      decay: in [0, 1]. At 0 learned values stay 0, which makes "corrected" outcome sampling; "learned"
-        needs more.
-      decay_power: from 0 to 1. At first values follow the strategies, which change fast, later they are means
-        of more plays. (A run that starts from another's values keeps them with a small decay and power 0.)
-      most_weight: at least 1.
-      batch: at least 1; None for 4096, or 256 for a game on the host.
-      seed: see the class.
-      dtype: see the class.
+        biased, without a guarantee.
+      exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
+      decay: weight of the newest value in a learned one in iteration 1, in [0, 1]. At 0 learned values stay
+        0, which makes "corrected" outcome sampling; "learned" needs more.
+      decay_power: from 0 to 1; in iteration t the weight is decay * t ** -decay_power. At first values follow
+        the strategies, which change fast, later they are means of more plays. (A run that starts from
+        another's values keeps them with a small decay and power 0.)
+      most_weight: where the weights of "learned" are cut, at least 1.
+      batch: plays of each player's turn, at least 1; None for 4096, or 256 for a game on the host.
+      seed: of the random numbers.
+      dtype: "float32" or "float64".
       updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
         "at_once": after each, by the game's own native code, seven times faster. "auto": at once where that
-        can be had.
-      key: what a choice depends on in a game without a played form: "infostate" (default), or "observation".
-      cells: the moves of keys that there is room for in such a game, a million by default; reaching that is
-        an error that leaves the run as it was before.
+        is available.
+      key: the key of a choice in a game without a simulated form: "infostate" (default), or "observation".
+      cells: the most moves of keys in such a game, a million by default; one more is an error that leaves the
+        run unchanged.
       keys: those of an earlier run of such a game, from its file.
-      against: an agent for this game that plays the other side, in both seats, and does not learn: what is
-        learned is a best response to it. Or an agent's table of this game, from a file.
+      against: an agent for this game that plays the other side, in both seats, and does not learn: the run
+        learns a best response to it. Or an agent's table of this game, from a file.
       rule: "rm", "rm+", `RM` or `RMPlus` with any gamma. At gamma 1 the average is linear; the larger, the
         sooner the strategies of a run's beginning are forgotten.
 
@@ -106,7 +98,7 @@ class PlayedMCCFRSolver(PlayedSolver):
         fit into the memory that is free.
       TypeError: `game` is not a game.
     """
-    check_is_game(game)
+    game = sequential(game)
     self.estimate = check_option("estimate", estimate, ESTIMATES)
     self.exploration = check_exploration(exploration)
     self.decay = check_number("decay", decay, 0, 1)
@@ -116,7 +108,7 @@ class PlayedMCCFRSolver(PlayedSolver):
     self.rule = mccfr.check_rule(rule)
     self.decay_power = check_number("decay_power", decay_power, 0, 1)
     self.updates = check_option("updates", updates, UPDATES)
-    if isinstance(against, PlayedPolicy):
+    if isinstance(against, SimulatedPolicy):
       key, keys = _agent_keys(game, against, key)
     host = _host_game(game, key, cells, keys)
     self._fixed = None if against is None else _agent_table(host, against, dtype)
@@ -133,8 +125,8 @@ class PlayedMCCFRSolver(PlayedSolver):
 
   def _limit(self):
     host: Any = self._host
-    told, host.error = host.error, None  # the state is that of before: the next run may begin
-    return str(told)
+    error, host.error = host.error, None  # the state is that of before: the next run may begin
+    return str(error)
 
   @classmethod
   def _arguments(cls, file):
@@ -147,38 +139,38 @@ class PlayedMCCFRSolver(PlayedSolver):
 
 
 def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> SimulatedGame:
-  """The game's own played form, or its states on the host; ValueError if neither can be had."""
-  if not hasattr(game, "played_form"):
+  """The game's own simulated form, or its states on the host; ValueError if neither is available."""
+  if not hasattr(game, "simulated_form"):
     return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
   if key is not None or cells is not None:
     raise ValueError(f"{game} has its own keys and cells; leave out key={key!r} and cells={cells!r}.")
   if keys is not None:
     raise ValueError(f"{game} has its own keys; leave out those of another game.")
-  return played_form(game)
+  return simulated_form(game)
 
 
-def _agent_keys(game: pyspiel.Game, agent: PlayedPolicy, key: Any) -> tuple[Any, Any]:
+def _agent_keys(game: pyspiel.Game, agent: SimulatedPolicy, key: Any) -> tuple[Any, Any]:
   """The key and keys that a run against an agent begins with; ValueError if it does not play this game."""
   if str(agent.game) != str(game):
     raise ValueError(f"against: the agent plays {agent.game}, not {game}.")
-  if not isinstance(agent.played, HostGame):
+  if not isinstance(agent.form, HostGame):
     return key, None
-  if key not in (None, agent.played.key):
-    raise ValueError(f"key={key!r}: the agent that this run is against has the key {agent.played.key!r}.")
-  return agent.played.key, agent.played.table.arrays()
+  if key not in (None, agent.form.key):
+    raise ValueError(f"key={key!r}: the agent that this run is against has the key {agent.form.key!r}.")
+  return agent.form.key, agent.form.table.arrays()
 
 
-def _agent_table(host: SimulatedGame, agent: PlayedPolicy | np.ndarray, dtype: str) -> np.ndarray:
-  """An agent's weights of moves [S], none where it has not been; ValueError if they do not fit."""
+def _agent_table(host: SimulatedGame, agent: SimulatedPolicy | np.ndarray, dtype: str) -> np.ndarray:
+  """An agent's weights of moves [S], 0 where it has not been; ValueError if they do not fit."""
   table = np.zeros(table_size(host), check_dtype(dtype))
-  if isinstance(agent, PlayedPolicy):
+  if isinstance(agent, SimulatedPolicy):
     used = min(len(agent.table), len(table))  # the keys of a game on the host are the same, room may differ
     table[:used] = agent.table[:used]
   else:
     given = np.asarray(agent)
     if given.shape != table.shape or given.dtype.kind not in "iuf" or not (given >= 0).all():
       raise ValueError(
-        f"against: expected an agent, or {len(table):,} weights of moves, none below 0 or nan; got "
+        f"against: expected an agent, or {len(table):,} weights of moves, at least 0; got "
         f"{given.dtype}{list(given.shape)}."
       )
     with np.errstate(over="ignore"):

@@ -1,0 +1,193 @@
+"""Common parts of the games here, as OpenSpiel asks for them: descriptions, games, states and observers."""
+
+import math
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+import numpy as np
+import pyspiel
+
+CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+Piece = tuple[str, tuple[int, ...]]  # of an observation: its name and shape
+_MANY = 20  # legal actions that a message lists
+
+
+def game_type(
+  short_name: str, long_name: str, defaults: dict[str, Any], players: int = 2, deals: bool = True
+) -> pyspiel.GameType:
+  """OpenSpiel's description of a zero-sum game, with all kinds of observations, for 2 to `players`."""
+  modes = pyspiel.GameType.ChanceMode
+  return pyspiel.GameType(
+    short_name=short_name,
+    long_name=long_name,
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=modes.EXPLICIT_STOCHASTIC if deals else modes.DETERMINISTIC,
+    information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=players,
+    min_num_players=2,
+    provides_information_state_string=True,
+    provides_information_state_tensor=True,
+    provides_observation_string=True,
+    provides_observation_tensor=True,
+    provides_factored_observation_string=True,
+    parameter_specification=defaults,
+  )
+
+
+class Game(pyspiel.Game):
+  """A game. It holds every table, because OpenSpiel deep-copies the contents of a state.
+
+  Made of its parameters, it raises ValueError for those that the docstring of its module does not allow.
+
+  Attributes:
+    game_type: OpenSpiel's description.
+    state, observer: the classes of its states and observers, by `register`.
+  """
+
+  game_type: ClassVar[pyspiel.GameType]
+  state: ClassVar[Any]
+  observer: ClassVar[Any]
+
+  def __init__(
+    self, params: dict[str, Any], actions: int, outcomes: int, length: int, most: float, players: int = 2
+  ):
+    """Describe the game to OpenSpiel.
+
+    Args:
+      params: all parameters.
+      actions: the number of distinct actions.
+      outcomes: most outcomes of a chance node.
+      length: most moves of players.
+      most: largest utility; the losers share the loss.
+      players: their number.
+    """
+    info = pyspiel.GameInfo(
+      num_distinct_actions=actions,
+      max_chance_outcomes=outcomes,
+      num_players=players,
+      min_utility=-most / (players - 1),
+      max_utility=most,
+      utility_sum=0.0,
+      max_game_length=length,
+    )
+    super().__init__(self.game_type, info, params)
+
+  def new_initial_state(self):
+    return self.state(self)
+
+  def make_py_observer(self, iig_obs_type=None, params=None):
+    """An observer; the default is the observation, without perfect recall."""
+    if params:
+      raise ValueError(f"{self.get_type().short_name} takes no observation parameters, got {params}")
+    return self.observer(self, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False))
+
+
+class State(pyspiel.State):
+  """A history; the object holds only the present, the moves are in OpenSpiel's own `history()`.
+
+  Attributes:
+    player: The player to move, `CHANCE` or `TERMINAL`.
+  """
+
+  player: int
+  many_legal = "those of `legal_actions`"  # in messages, in place of more than `_MANY`
+
+  def current_player(self) -> int:
+    return self.player
+
+  def is_terminal(self) -> bool:
+    return self.current_player() == TERMINAL
+
+  def check_legal(self, action: int) -> None:
+    """Raise ValueError for an illegal action, which OpenSpiel does not check."""
+    player = self.current_player()
+    if player == CHANCE:
+      legal = [outcome for outcome, _ in self.chance_outcomes()]
+    else:
+      legal = [] if player == TERMINAL else self._legal_actions(player)
+    if action not in legal:
+      shown = legal if len(legal) <= _MANY else self.many_legal
+      raise ValueError(f"illegal action {action} at {self}; legal are {shown}")
+
+  def won(self) -> float:
+    """The utility of player 0 at the end of a game for two."""
+    raise NotImplementedError
+
+  def returns(self) -> list[float]:
+    """The utilities of both players, zeros before the end."""
+    won = self.won() if self.is_terminal() else 0.0
+    return [won, 0.0 - won]  # -won would be -0.0 after a tie
+
+
+class Observer:
+  """The observation of a player or the public, conforming to OpenSpiel's PyObserver interface.
+
+  `tensor` joins the pieces that the observation type asks for, float32 in the order in which the class lists
+  them; `dict` has views: OpenSpiel's Python tools read the tensor, its C++ tools the views. In front comes
+    player: [players], one-hot of the observing player (private information of one player).
+
+  Attributes:
+    public, recall: as in the observation type.
+    tensor, dict: see above.
+  """
+
+  def __init__(self, game: pyspiel.Game, iig_obs_type: pyspiel.IIGObservationType):
+    self.public, self.recall = iig_obs_type.public_info, iig_obs_type.perfect_recall
+    self._private, self._players = iig_obs_type.private_info, game.num_players()
+    pieces = [("player", (self._players,))] if self.single else []
+    pieces += self.pieces(game)
+    self.tensor = np.zeros(sum(math.prod(shape) for _, shape in pieces), np.float32)
+    self.dict, start = {}, 0
+    for name, shape in pieces:
+      end = start + math.prod(shape)
+      self.dict[name] = self.tensor[start:end].reshape(shape)
+      start = end
+
+  @property
+  def single(self) -> bool:
+    """Whether the private information of one player is observed."""
+    return self._private == pyspiel.PrivateInfoType.SINGLE_PLAYER
+
+  def pieces(self, game: Any) -> list[Piece]:
+    """Names and shapes of the pieces behind `player`."""
+    raise NotImplementedError
+
+  def seats(self, player: int) -> tuple[int, ...]:
+    """The players whose private information `player` sees."""
+    everybody = self._private == pyspiel.PrivateInfoType.ALL_PLAYERS
+    return (player,) if self.single else tuple(range(self._players * everybody))
+
+  def set_from(self, state: Any, player: int) -> None:
+    """Fill `tensor`, and with it `dict`, with the observation of `player` in `state`."""
+    self.tensor.fill(0)
+    if self.single:
+      self.dict["player"][player] = 1
+    self.fill(state, self.seats(player))
+
+  def fill(self, state: Any, seats: tuple[int, ...]) -> None:
+    """Fill the zeros in `dict`, for an observer who sees the private information of `seats`."""
+    raise NotImplementedError
+
+  def string_from(self, state: Any, player: int) -> str:
+    """The observation of `player` in words."""
+    raise NotImplementedError
+
+
+def register(game: Any, state: Any = None, observer: Any = None) -> None:
+  """Give OpenSpiel a class of games, with those of its states and observers unless it inherits them."""
+  if state is not None:
+    game.state, game.observer = state, observer
+  pyspiel.register_game(game.game_type, game)
+
+
+def join(*parts: str) -> str:
+  """The parts that are not empty, with strokes between them."""
+  return " | ".join(filter(None, parts))
+
+
+def one_hot(into: np.ndarray, nodes: Collection) -> None:
+  """Set `into[..., node]` to 1 for nodes of shape [...], or for the first ones where there are fewer."""
+  if len(nodes):
+    np.put_along_axis(into[: len(nodes)], np.asarray(nodes)[..., None], 1, axis=-1)

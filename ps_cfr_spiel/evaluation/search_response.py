@@ -1,0 +1,53 @@
+"""A searching response: the yardstick of games that are played.
+
+It plays matches against the policy, with particles by the policy's own probabilities and rollouts of the
+policy. Its mean is a lower bound on the value of a best response, up to the noise of the games, as that of
+every fixed opponent is.
+"""
+
+from typing import Any
+
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_count, check_integer
+from ps_cfr_spiel.evaluation import matches
+from ps_cfr_spiel.evaluation.match_results import MatchResult
+from ps_cfr_spiel.solvers import RolloutBot
+
+
+def search_response(
+  game: pyspiel.Game,
+  policy: Any,
+  games: int = 1000,
+  rollouts: int | None = None,
+  seconds: float | None = None,
+  particles: int = 2000,
+  seed: int = 0,
+) -> MatchResult:
+  """The result of a searching opponent against a policy, over games with alternating seats.
+
+  Args:
+    game: any for two whose players move one after the other.
+    policy: an OpenSpiel policy of both players that answers at infostates.
+    games: their number, at least 1.
+    rollouts: plays of a decision, see `RolloutBot`.
+    seconds: time of a decision, likewise.
+    particles: the most hidden states, likewise.
+    seed: of all random numbers.
+
+  Returns:
+    The opponent's result: `.score` has its wins, `.mean` its utility, in expectation at most the mean of
+    both seats' best responses.
+
+  Raises:
+    ValueError: an argument is not one of the allowed, or the policy is of another game.
+  """
+  if game.num_players() != 2:
+    raise ValueError(f"{game} has {game.num_players()} players; a searching response plays games for two.")
+  seed = check_integer("seed", seed, 0)
+
+  def searcher(seat: int) -> pyspiel.Bot:
+    return RolloutBot(game, policy, seat, rollouts, seconds, particles, tremble=0.0, seed=seed)
+
+  agent = matches.player(policy, seed % 2**32)
+  return matches.match(game, searcher, agent, check_count("games", games, 1), seed)

@@ -1,0 +1,126 @@
+"""Particles: the hidden states that a player holds possible, weighted by Bayes' rule.
+
+A particle is a state that fits everything the player has seen; its weight is the probability with which
+chance and the other players' policy lead there. Every step expands all particles by all moves that fit, so
+weights are exact up to `most` particles. Beyond, the set is thinned without bias: large weights stay, small
+ones survive with a common weight (Fearnhead and Clifford 2003, Section 3.3). `HiddenStates` is the contract
+of a game; `states` fulfils it for any game of OpenSpiel.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import pyspiel
+
+Weighted = tuple[np.ndarray, np.ndarray]  # hidden states [n, ...] and their weights float64[n]
+Thin = Callable[[np.ndarray, np.ndarray], Weighted]
+AGAIN = 10  # times as many particles when none is left
+
+
+class HiddenStates(Protocol):
+  """What a game must know about the states that a player cannot tell apart."""
+
+  def seen(self, state: pyspiel.State, player: int) -> list[Any]:
+    """The observations of the player up to one of their decisions, in order; they compare by `==`."""
+    ...
+
+  def begin(self, seen: Any) -> Weighted:
+    """The hidden states after the first observation."""
+    ...
+
+  def step(self, hidden: np.ndarray, weights: np.ndarray, player: int, seen: Any, thin: Thin) -> Weighted:
+    """The hidden states after a further observation of the player: successors that fit it.
+
+    A step of several moves may `thin` in between.
+    """
+    ...
+
+  def rollouts(
+    self, state: pyspiel.State, player: int, hidden: np.ndarray, actions: np.ndarray, random: Any
+  ) -> np.ndarray:
+    """Returns [B] to the player of plays by the policy from hidden states [B, ...] after actions int[B].
+
+    `state` is a state that the player cannot tell from them, and `random` a NumPy generator.
+    """
+    ...
+
+
+class Particles:
+  """The particles of one player, who follows a game.
+
+  Attributes:
+    hidden: [n, ...], as the game represents them; empty if nothing fits.
+    weights: float64[n], their probabilities; they sum to 1.
+  """
+
+  def __init__(self, form: HiddenStates, player: int, most: int, seed: int = 0):
+    """Nothing is followed yet; at most `most` particles, thinned by random numbers from `seed`."""
+    self.form, self.player, self.most, self.seed = form, player, most, seed
+    self._seen: list[Any] = []
+    self.hidden, self.weights = np.empty(0, object), np.empty(0)
+
+  def __len__(self) -> int:
+    return len(self.weights)
+
+  def follow(self, state: pyspiel.State) -> None:
+    """Brings the particles to a decision of the player; from the last one on where `state` continues it.
+
+    If none is left they are made anew, once, with ten times as many on the way. The result depends on the
+    player's observations and the seed alone.
+    """
+    seen = self.form.seen(state, self.player)
+    known = len(self._seen)
+    if not known or seen[:known] != self._seen:
+      known = 0
+    alive = known == 0 or len(self) > 0
+    self._advance(seen, known, self.most)
+    if alive and not len(self):
+      self._advance(seen, 0, AGAIN * self.most)
+      self.hidden, self.weights = thinned(self.hidden, self.weights, self.most, self._random(len(seen)))
+    self._seen = seen
+
+  def draw(self, count: int, random: np.random.Generator) -> np.ndarray:
+    """int[count] numbers of particles by their weights, drawn systematically and in random order."""
+    points = (np.arange(count) + random.random()) / count
+    drawn = np.searchsorted(self.weights.cumsum(), points, "right")
+    return random.permutation(np.minimum(drawn, len(self) - 1))
+
+  def _advance(self, seen: list[Any], known: int, most: int) -> None:
+    for number in range(known, len(seen)):
+      thin = functools.partial(thinned, most=most, random=self._random(number))
+      if number == 0:
+        found = self.form.begin(seen[0])
+      elif len(self):
+        found = self.form.step(self.hidden, self.weights, self.player, seen[number], thin)
+      else:
+        return
+      self.hidden, self.weights = thin(*found)
+      self.weights = self.weights / self.weights.sum()
+
+  def _random(self, number: int) -> np.random.Generator:
+    return np.random.default_rng([self.seed, number])
+
+
+def thinned(hidden: np.ndarray, weights: np.ndarray, most: int, random: np.random.Generator) -> Weighted:
+  """At most `most` of some hidden states, with weights whose expectations and sum are those given.
+
+  The threshold c solves sum(min(w / c, 1)) = most: weights above it stay, the others survive with
+  probability w / c, drawn systematically, and then weigh c.
+  """
+  there = weights > 0
+  if not there.all():
+    hidden, weights = hidden[there], weights[there]
+  if len(weights) <= most:
+    return hidden, weights
+  order = np.sort(weights)
+  below = order.cumsum()
+  kept = most - np.arange(len(order))[::-1]  # places that larger weights leave
+  last = np.flatnonzero((kept > 0) & (kept * order <= below))[-1]
+  threshold = below[last] / kept[last]
+  small = weights <= order[last]
+  marks = np.floor((weights[small] / threshold).cumsum() + random.random())
+  survives = ~small
+  survives[small] = np.diff(marks, prepend=0) > 0
+  return hidden[survives], np.where(small, threshold, weights)[survives]

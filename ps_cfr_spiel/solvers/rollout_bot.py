@@ -1,0 +1,112 @@
+"""A search for games that are played, not walked: particles, and rollouts of a policy from each of them.
+
+Bayes' rule and the policy tell the bot, at a decision, how likely the hidden cards or moves are. It tries
+all actions by plays of the policy to the end (policy improvement by rollouts: Tesauro and Galperin 1996)
+and takes the best. Against the policy itself this is a sampled local best response (Lisý and Bowling 2017).
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.arguments import check_count, check_integer, check_number
+from ps_cfr_spiel.simulated import OpenSpielStates, Particles, halving
+from ps_cfr_spiel.solvers.bots import SolvingBot
+from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
+
+ROLLOUTS, PARTICLES = 4000, 2000
+
+
+class RolloutBot(SolvingBot):
+  """A bot that searches by particles and rollouts of a policy.
+
+  Attributes:
+    particles: the hidden states that it holds possible.
+    blind: the number of decisions without a particle, which the policy alone made.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    policy: Any,
+    player: int,
+    rollouts: int | None = None,
+    seconds: float | None = None,
+    particles: int = PARTICLES,
+    tremble: float = 0.01,
+    seed: int = 0,
+  ):
+    """Makes a bot; nothing is searched yet.
+
+    Args:
+      game: any whose players move one after the other.
+      policy: of all players: an OpenSpiel policy that answers at infostates.
+      player: its seat.
+      rollouts: plays of a decision; by default 4,000, or by the time alone.
+      seconds: the time of a decision's rollouts, above 0; particles come on top.
+      particles: the most hidden states, at least 1.
+      tremble: share of uniform play that others are expected to mix into the policy, so that no surprise
+        rules out all hidden states; from 0 to 1.
+      seed: of all random numbers.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the policy is of another game.
+    """
+    super().__init__(player, check_integer("seed", seed, 0), policy)
+    if not 0 <= player < game.num_players():
+      raise ValueError(f"player={player}: {game} has seats 0 to {game.num_players() - 1}.")
+    if seconds is not None and not check_number("seconds", seconds, 0, np.inf) > 0:
+      raise ValueError("seconds must be above 0, got 0; give rollouts= for a limit without a clock.")
+    if rollouts is None and seconds is None:
+      rollouts = ROLLOUTS
+    self.rollouts = None if rollouts is None else check_count("rollouts", rollouts, 1)
+    self.limit = seconds
+    tremble = check_number("tremble", tremble, 0, 1)
+    self.particles = Particles(
+      hidden_states(game, policy, tremble), player, check_count("particles", particles, 1), seed
+    )
+    self.blind = 0
+
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """The best action by the rollouts, with probability 1."""
+    actions = state.legal_actions()
+    if len(actions) == 1:
+      return {actions[0]: 1.0}
+    self.particles.follow(state)
+    if not len(self.particles):
+      self.blind += 1
+      warnings.warn(
+        f"No hidden state fits the play so far, by the policy of the others; player {self.player} plays the "
+        "policy without a search. A larger tremble or more particles keep some.",
+        stacklevel=2,
+      )
+      return self.policy.action_probabilities(state, self.player)
+    best = int(np.argmax(self.values(state, actions)))
+    return {action: float(number == best) for number, action in enumerate(actions)}
+
+  def values(self, state: pyspiel.State, actions: list[int]) -> np.ndarray:
+    """Estimated values of actions to the player, -inf of those that fell behind."""
+    form, random, legal = self.particles.form, self._random, np.array(actions)
+
+    def returns(tried: np.ndarray, each: int) -> np.ndarray:
+      hidden = self.particles.hidden[np.tile(self.particles.draw(each, random), len(tried))]
+      chosen = np.repeat(legal[tried], each)
+      return form.rollouts(state, self.player, hidden, chosen, random).reshape(len(tried), each)
+
+    return halving(returns, len(actions), self.rollouts, self.limit)
+
+  def restart(self) -> None:
+    """Particles follow any state; the random numbers go on."""
+
+
+def hidden_states(game: pyspiel.Game, policy: Any, tremble: float) -> Any:
+  """The hidden states of a game under a policy: its own arrays where it has them, else OpenSpiel's states."""
+  own = getattr(policy, "game", game)
+  if str(own) != str(game):
+    raise ValueError(f"The policy is for {own}, not for {game}.")
+  if isinstance(policy, SimulatedPolicy) and hasattr(policy.form, "hidden_states"):
+    form: Any = policy.form
+    return form.hidden_states(policy.table, tremble)
+  return OpenSpielStates(game, policy, tremble)

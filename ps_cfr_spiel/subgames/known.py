@@ -1,0 +1,149 @@
+"""Subgames cut by one player's knowledge: k-KLSS, for games with or without public states.
+
+A player's decisions in an infostate I and below it are solved anew, and all other decisions of this player
+are frozen. The opponent begins in the infostates that touch I, each with all its histories, also those
+outside I. So nothing must be common knowledge (Zhang and Sandholm 2021). With knowledge k the infostates of
+the player are free that k - 1 steps lead to, each by way of an infostate of the opponent; with enough steps
+the subgame is that of common knowledge.
+
+The cut is that of `cut`, out of a view of the game: a frozen decision is chance, with the player's
+probabilities, and the one public state holds the first histories of each of the opponent's infostates.
+"""
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.histories import components, first_members, number_rows, walked_source
+from ps_cfr_spiel.subgames.cut import Subgames
+from ps_cfr_spiel.subgames.nodes import SubgameNodes, history_nodes
+from ps_cfr_spiel.subgames.shapes import PadTo
+from ps_cfr_spiel.subgames.subgame import Subgame
+from ps_cfr_spiel.tree import CHANCE, PublicState, PublicTree, check_zero_sum, decision_sequences
+
+NEVER = 1e-30  # reach that counts as none, as in `search.promises`
+
+
+class KnownSubgames(Subgames):
+  """A compiled game from which subgames are cut by a player's knowledge.
+
+  Attributes:
+    knowledge: k.
+    decided: bool[D], whether a player has decided before each decision.
+    numbers: of the decisions, by (player, block, row).
+  """
+
+  def __init__(self, tree: PublicTree, knowledge: int, options: Any = None):
+    """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
+    check_zero_sum(tree, "subgames and searches")
+    self.tree, self.labels, self.knowledge = tree, tree.names, knowledge
+    self._sequences, self.options = decision_sequences(tree), dict(options or {})
+    source = walked_source(tree.names)
+    assert source is not None
+    nodes = history_nodes(tree.names, source)
+    self.nodes, self._source = nodes, source
+    # Without the time: players need not know it.
+    first, second = (number_rows(source.histories.infostate[i], *nodes.last[i].T) for i in (0, 1))
+    self._known = first, second
+    self._first = first_members(np.maximum(nodes.decision, -1) + 1, len(self.labels.decisions) + 1)[1:]
+    self.numbers = {(d.player, d.block, d.row): n for n, d in enumerate(self.labels.decisions)}
+    acted = [nodes.last[i][self._first, 0] >= 0 for i in (0, 1)]
+    self.decided = acted[0] | acted[1]
+
+  @classmethod
+  def of(cls, game: pyspiel.Game, knowledge: int, memory: float | None = None, **options: Any):
+    """Compile a game; see `Subgames.of`."""
+    options |= {"leaves": "sparse", "public_states": "none"}
+    return cls(build_tree(game, memory=memory, **options), knowledge, options)
+
+  def above(self, decision: int) -> list[int]:
+    """The numbers of the decisions of the same player on the way to a decision, and that decision last."""
+    way, last = [decision], self.nodes.last[self.labels.decisions[decision].player]
+    while (before := int(last[self._first[way[-1]], 0])) >= 0:
+      way.append(before)
+    return way[::-1]
+
+  def whole(self) -> Subgame:
+    """The game from its start, as a subgame."""
+    n = self.nodes
+    begins, chance = np.arange(len(n.parent)) == 0, self._source.histories.chance
+    return self._cut(n, begins, (0 * n.parent, 0 * n.parent), chance, None)
+
+  def at(self, decision: int, reach: np.ndarray, pad_to: PadTo | None = None) -> Subgame | None:
+    """The subgame of a decision, by its number; None if its player never comes there.
+
+    Args:
+      decision: its number in `Labels.decisions`.
+      reach: [S], of its player's sequences.
+      pad_to: see `Subgames.cut`.
+    """
+    n, player = self.nodes, self.labels.decisions[decision].player
+    last = n.last[player]
+    own = reach[np.where(last[:, 0] >= 0, self._sequences[tuple(last.T)], 0)]
+    if own[self._first[decision]] < NEVER:
+      return None
+    top, begins = self._touched(decision)
+    free, frozen = np.isin(n.decision, top) & (own >= NEVER), own.copy()
+    for here in n.layers[1:]:
+      under = free[n.parent[here]]
+      free[here] |= under
+      frozen[here[under]] = frozen[n.parent[here[under]]]
+    begins, branch = self._branches(1 - player, begins)
+    acts = (n.player == player) & ~free
+    nodes = dataclasses.replace(
+      n, player=np.where(acts, CHANCE, n.player), decision=np.where(acts, -1, n.decision)
+    )
+    knowledge = (0 * branch, branch) if player == 0 else (branch, 0 * branch)
+    return self._cut(nodes, begins, knowledge, self._source.histories.chance * frozen, pad_to)
+
+  def _touched(self, decision: int) -> tuple[np.ndarray, np.ndarray]:
+    """The free decisions, without those below, and bool[N], the histories where the opponent may begin."""
+    n, player = self.nodes, self.labels.decisions[decision].player
+    known, rows = self._known[1 - player], np.array([decision])
+    for step in range(self.knowledge):
+      begins = (n.player == player) & np.isin(known, known[np.isin(n.decision, rows)])
+      more = np.unique(n.decision[begins])
+      if step == self.knowledge - 1 or len(more) == len(rows):
+        break
+      rows = more
+    return rows, begins
+
+  def _branches(self, opponent: int, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first histories of the opponent's branches, bool[N], and the number of their branch, int[N].
+
+    A decision of the opponent is in one branch, with all its histories: branches that share one are joined.
+    """
+    n, begins = self.nodes, begins.copy()
+    number = np.where(begins, self._known[opponent], -1)
+    theirs = np.flatnonzero(n.player == opponent)
+    while True:
+      root = np.full(len(n.parent), -1)
+      for here in n.layers:
+        above = np.where(n.parent[here] >= 0, root[n.parent[here]], -1)
+        root[here] = np.where(above >= 0, above, np.where(begins[here], here, -1))
+      inside = root[theirs] >= 0
+      missing = theirs[~inside & np.isin(n.decision[theirs], n.decision[theirs[inside]])]
+      if not len(missing):
+        break
+      begins[missing], number[missing] = True, number.max() + 1 + n.decision[missing]
+    roots = np.unique(root[root >= 0])
+    position = np.searchsorted(roots, root[theirs[inside]])
+    branch = np.zeros(len(root), int)
+    branch[roots] = components(len(roots), [number[roots]], position, n.decision[theirs[inside]])
+    return np.isin(np.arange(len(root)), roots), branch
+
+  def _cut(self, nodes: SubgameNodes, begins: np.ndarray, knowledge, chance, pad_to) -> Subgame:
+    """`cut` from the view in which the first histories, bool[N], are public state 0."""
+    public = np.where(begins, 0, 1)
+    histories = dataclasses.replace(self._source.histories, chance=chance)
+    source = dataclasses.replace(self._source, histories=histories, public=public)
+    states = [PublicState(-1, -1, CHANCE, ())] * 2
+    view = copy.copy(self)
+    view.nodes = dataclasses.replace(nodes, public=public, knowledge=knowledge)
+    view.labels = dataclasses.replace(self.labels, public_states=states, source=source)
+    view.tree = dataclasses.replace(self.tree, labels=view.labels)
+    return view.cut([0], pad_to=pad_to)

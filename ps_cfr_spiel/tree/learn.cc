@@ -1,0 +1,335 @@
+// A player's turn in one pass, a custom call of XLA; walk.py says what goes in and out: values up, and while a row's
+// are in the cache its regrets, the rule, the next strategy, and the sum of the average.
+//
+// XLA goes through memory several times for this: values, regrets, each step of a rule. The rules here are those
+// of cfr/rules.py, which is the reference: tests/cfr holds the two to each other.
+
+#include <cmath>
+#include <limits>
+
+#include "walk.h"
+
+namespace {
+
+// Some cells of a row, and what belongs to them; actions are `next` apart. Written in place.
+template <typename T>
+struct Cells {
+  int64_t actions, next, count;
+  const T *value, *mean, *reach;  // of the actions; of the row; the player's own, of the sequences
+  T *strategy, *excess, *first, *second;  // tables; of a rule's state the first array and the second
+
+  INLINE T regret(int64_t a, int64_t h) const { return value[a * next + h] - mean[h]; }
+  // Scales weights to sum to one; uniform where all are zero. NaN stays NaN.
+  INLINE void normalise(T* __restrict total) const {
+    const T least = std::numeric_limits<T>::min(), same = T(1) / actions;
+    T none[STRIP];
+    for (int64_t h = 0; h < count; ++h) {
+      none[h] = total[h] < least ? same : T(0);
+      total[h] = total[h] < least ? T(0) : 1 / total[h];
+    }
+    for (int64_t a = 0; a < actions; ++a) {
+      T* p = strategy + a * next;
+      for (int64_t h = 0; h < count; ++h) p[h] = none[h] > 0 ? none[h] : p[h] * total[h];
+    }
+  }
+};
+
+// NaN stays NaN, as in jnp.maximum and jnp.minimum.
+template <typename T>
+INLINE T above(T x, T least) {
+  return x < least ? least : x;
+}
+
+template <typename T>
+INLINE T below(T x, T most) {
+  return x > most ? most : x;
+}
+
+// R <- max(R * (alpha or beta) + x, lowest); strategy by max(R * next + phi x, 0). RM, RM+, DCFR, PCFR+, PDCFR+.
+template <typename T>
+struct Discounted {
+  T alpha, beta, lowest, next, phi;
+
+  INLINE void operator()(const Cells<T>& c) const {
+    T total[STRIP];
+    std::fill_n(total, c.count, T(0));
+    for (int64_t a = 0; a < c.actions; ++a) {
+      T *r = c.first + a * c.next, *p = c.strategy + a * c.next;
+      for (int64_t h = 0; h < c.count; ++h) {
+        const T x = c.regret(a, h);
+        r[h] = above(r[h] * (r[h] > 0 ? alpha : beta) + x, lowest);
+        p[h] = above(r[h] * next + phi * x, T(0));
+        total[h] += p[h];
+      }
+    }
+    c.normalise(total);
+  }
+};
+
+// Normalised regret matching plus, step by step as `NRMPlus.update`; z is the first array, the second n, the total of
+// the weights that the strategy was made of, and the agreement.
+template <typename T>
+struct Normalised {
+  T fade, halved, steps, phi, more, memory, quiet, faintest, lowest;  // of `NRMPlus.numbers`
+
+  INLINE void operator()(const Cells<T>& c) const {
+    const T least = std::numeric_limits<T>::min();
+    T *n = c.second, *before = n + c.next, *agreed = before + c.next;
+    T up[STRIP], past[STRIP], sum[STRIP], unit[STRIP], total[STRIP], weight[STRIP];
+    agree(c, up, agreed, n, before);
+    for (int64_t h = 0; h < c.count; ++h) {
+      const T trust = above(agreed[h], T(0)), came = steps * up[h];
+      const T heeded = came < quiet * n[h] ? came / (quiet * n[h]) : T(1);
+      past[h] = above((1 - trust * heeded * fade) * n[h], came);
+      weight[h] = phi + more * trust;
+      sum[h] = total[h] = 0;
+    }
+    for (int64_t a = 0; a < c.actions; ++a) {  // y waits where the strategy will be
+      const T* z = c.first + a * c.next;
+      T* y = c.strategy + a * c.next;
+      for (int64_t h = 0; h < c.count; ++h) {
+        y[h] = (z[h] > 0 ? past[h] : halved * n[h]) * z[h] + c.regret(a, h);
+        sum[h] += above(y[h], T(0));
+      }
+    }
+    for (int64_t h = 0; h < c.count; ++h) {
+      n[h] = sum[h];
+      unit[h] = sum[h] >= least ? 1 / sum[h] : T(0);
+    }
+    for (int64_t a = 0; a < c.actions; ++a) {
+      T *z = c.first + a * c.next, *p = c.strategy + a * c.next;
+      for (int64_t h = 0; h < c.count; ++h) {
+        z[h] = sum[h] >= least ? above(p[h] * unit[h], lowest) : z[h];
+        const T own = above(z[h], T(0)), most = below(up[h] * unit[h], own);
+        p[h] = own + weight[h] * below(above(c.regret(a, h) * unit[h], -most), most);
+        total[h] += p[h];
+      }
+    }
+    std::copy_n(total, c.count, before);
+    c.normalise(total);
+  }
+
+  // How far the regret that came agrees with the one that the strategy predicted; and the sum of positive regrets.
+  INLINE void agree(const Cells<T>& c, T* __restrict up, T* __restrict agreed, const T* n, const T* before) const {
+    const T least = std::numeric_limits<T>::min();
+    T share[STRIP], unit[STRIP], product[STRIP], predicted[STRIP], came[STRIP];
+    for (int64_t h = 0; h < c.count; ++h) {
+      share[h] = 1 / (phi + more * above(agreed[h], T(0)));
+      unit[h] = n[h] >= least ? n[h] : T(1);
+      up[h] = product[h] = predicted[h] = came[h] = 0;
+    }
+    for (int64_t a = 0; a < c.actions; ++a) {
+      const T *z = c.first + a * c.next, *p = c.strategy + a * c.next;
+      for (int64_t h = 0; h < c.count; ++h) {
+        const T own = above(z[h], T(0)), x = c.regret(a, h);
+        const T v = (p[h] * before[h] - own) * share[h], e = below(above(x / unit[h], -own), own);
+        up[h] += above(x, T(0));
+        product[h] += v * e;
+        predicted[h] += v * v;
+        came[h] += e * e;
+      }
+    }
+    for (int64_t h = 0; h < c.count; ++h) {
+      const T ratio = 2 * product[h] / above(predicted[h] + came[h], faintest);
+      const bool counts = n[h] >= least && predicted[h] >= faintest;
+      agreed[h] = counts ? memory * agreed[h] + (1 - memory) * ratio : agreed[h];
+    }
+  }
+};
+
+// The tables of a player: for each number of actions the strategy and the rule's arrays; the average in a column.
+template <typename T>
+struct Tables {
+  T* const* arrays;
+  int64_t each;  // 1 and the rule's one or two
+  T* excess;
+  const T* reach;
+  T share;  // of this iteration in the average
+};
+
+template <typename T, typename Rule>
+struct Learn {
+  const Walk<T>& walk;
+  const Tables<T>& tables;
+  const Rule& rule;
+
+  INLINE void operator()(const Block& b, int64_t cell, int64_t count, const T* values, T* __restrict sum) const {
+    const int64_t width = walk.width, next = b.height * width, here = b.row * width + cell;
+    const int64_t column = (b.first - walk.roots) * width + cell;
+    T* const* own = tables.arrays + b.table * tables.each;
+    const Cells<T> c{b.actions, next, count, values + b.first * width + cell, sum, tables.reach + column,
+                     own[0] + here, tables.excess + column, own[1] + here,
+                     tables.each > 2 ? own[2] + here : nullptr};
+    mean(c.actions, next, count, c.strategy, c.value, sum);
+    for (int64_t a = 0; a < c.actions; ++a) {
+      for (int64_t h = 0; h < count; ++h) c.excess[a * next + h] -= tables.share * c.reach[a * next + h];
+    }
+    rule(c);
+  }
+};
+
+template <typename T, typename Rule>
+INLINE void go_up_by(const Walk<T>& walk, const Tables<T>& tables, const Rule& rule, T* values) {
+  const Learn<T, Rule> learn{walk, tables, rule};
+  walk.width == 1 ? go_up<T, 1>(walk, learn, values) : go_up<T, 0>(walk, learn, values);
+}
+
+// By the numbers of `cfr.rules.native`.
+template <typename T>
+INLINE void turn(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values) {
+  if (rule == 0) go_up_by(walk, tables, Discounted<T>{x[0], x[1], x[2], x[3], x[4]}, values);
+  else go_up_by(walk, tables, Normalised<T>{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}, values);
+}
+
+FOR_EACH_PROCESSOR void learn(const Walk<float>& walk, const Tables<float>& tables, int64_t rule, const float* x,
+                              float* values) {
+  turn(walk, tables, rule, x, values);
+}
+
+FOR_EACH_PROCESSOR void learn(const Walk<double>& walk, const Tables<double>& tables, int64_t rule, const double* x,
+                              double* values) {
+  turn(walk, tables, rule, x, values);
+}
+
+// Given: the numbers; the strategy's and the rule's tables and the excess, all of which come back changed; the
+// reach, and the leaves' parts.
+template <ffi::DataType type>
+void walk_learn(Call<type>& call) {
+  using T = ffi::NativeType<type>;
+  const int64_t all = call.returned.size(), each = call.tables ? (all - 1) / call.tables : 0;
+  const T *numbers = nullptr, *reach = nullptr;
+  std::vector<T*> before, after;
+  call.each(call.given, 0, 1, [&](T* array, int64_t) { numbers = array; });
+  call.each(call.given, 1, 1 + all, [&](T* table, int64_t) { before.push_back(table); });
+  call.each(call.given, 1 + all, 2 + all, [&](T* column, int64_t) { reach = column; });
+  call.each(call.given, 2 + all, call.given.size(),
+            [&](T* part, int64_t n) { call.walk.leaves.push_back({part, n}); });
+  call.each(call.returned, 0, all, [&](T* table, int64_t) { after.push_back(table); });
+  if (!call.error.success()) return;
+  for (int64_t k = 0; k < all; ++k) {
+    if (before[k] == after[k]) continue;  // XLA gave us the place itself
+    auto array = *call.returned.template get<ffi::Buffer<type>>(k);
+    std::copy_n(before[k], array->element_count() / call.batch.points, after[k]);
+  }
+  learn(call.walk, {after.data(), each, after.back(), reach, numbers[0]}, call.rule, numbers + 1, call.sequences);
+}
+
+// A player in a game whose leaves have a matrix each.
+template <typename T>
+struct Seat {
+  Walk<T> walk;       // its leaves: `paid`
+  Tables<T> tables;
+  int64_t count;      // of leaves
+  const T* payoff;    // [leaves, types of the opponent, own types]
+  std::vector<T> reach, values, paid;
+};
+
+// What the leaves pay to a player.
+template <typename T, int W>
+INLINE void pay(Seat<T>& own, const Seat<T>& opponent) {
+  const int64_t width = W ? W : own.walk.width, others = opponent.walk.width;
+  const int32_t* above = opponent.walk.above + opponent.walk.rows();
+  const T* payoff = own.payoff;
+  T* __restrict to = own.paid.data();
+  for (int64_t k = 0; k < own.count; ++k, to += width) {
+    const T* reach = opponent.reach.data() + above[k] * others;
+    T sum[W ? W : 1];
+    T* __restrict total = W ? sum : to;
+    for (int64_t h = 0; h < width; ++h) total[h] = T(0);
+    for (int64_t g = 0; g < others; ++g, payoff += width) {
+      for (int64_t h = 0; h < width; ++h) total[h] += reach[g] * payoff[h];
+    }
+    for (int64_t h = 0; W && h < width; ++h) to[h] = total[h];
+  }
+}
+
+template <typename T>
+INLINE void pay_by_width(Seat<T>& own, const Seat<T>& opponent) {
+  by_width(own.walk.width, [&](auto w) INLINE_LAMBDA { pay<T, decltype(w)::value>(own, opponent); });
+}
+
+FOR_EACH_PROCESSOR void paid(Seat<float>& own, const Seat<float>& opponent) { pay_by_width(own, opponent); }
+FOR_EACH_PROCESSOR void paid(Seat<double>& own, const Seat<double>& opponent) { pay_by_width(own, opponent); }
+FOR_EACH_PROCESSOR void down(Seat<float>& own) { go_down_by_width(own.walk, own.reach.data()); }
+FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own.reach.data()); }
+
+// Iterations of both players; of the numbers each iteration has `each`, the share first.
+template <typename T>
+void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
+  for (int i : {0, 1}) down(seats[i]);
+  for (const T* end = numbers + count * each; numbers < end; numbers += each) {
+    for (int first = 0, last; first < 2; first = last + 1) {
+      last = alternating ? first : 1;  // where both learn at once they answer the same reach
+      for (int i = first; i <= last; ++i) paid(seats[i], seats[1 - i]);
+      for (int i = first; i <= last; ++i) {
+        seats[i].tables.share = numbers[0];
+        learn(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data());
+      }
+      for (int i = first; i <= last; ++i) down(seats[i]);
+    }
+  }
+}
+
+// Given: both players' forests, the number of iterations, the numbers of each, both payoffs, and both players'
+// tables, which come back changed. `first`: number of tables of player 0, of both forests' roots and of buckets.
+template <ffi::DataType type>
+ffi::Error play_small(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
+                      int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t rule, int64_t alternating) {
+  using T = ffi::NativeType<type>;
+  const int64_t all = returned.size(), forest = 6, begin = 2 * forest + 4;
+  const int64_t roots[] = {roots0, roots1}, buckets[] = {buckets0, buckets1}, ends[] = {first, all};
+  const auto floats = [&](int64_t k) { return *given.get<ffi::Buffer<type>>(k); };
+  const auto integers = [&](int64_t k) { return *given.get<Integers>(k); };
+  const Batch batch((*returned.get<ffi::Buffer<type>>(all - 1))->dimensions());
+  const size_t axes = batch.axes();
+  for (int64_t point = 0; point < batch.points; ++point) {
+    std::vector<T*> tables;
+    for (int64_t k = 0; k < all; ++k) {
+      auto before = floats(begin + k);
+      auto after = *returned.get<ffi::Buffer<type>>(k);
+      tables.push_back(batch.at(*after, point));
+      T* from = batch.at(before, point);
+      if (from != tables[k]) std::copy_n(from, after->element_count() / batch.points, tables[k]);
+    }
+    Seat<T> seats[2];
+    for (int i = 0, start = 0; i < 2; start = ends[i++]) {
+      const auto at = [&](int64_t k) {
+        auto array = integers(i * forest + k);
+        return std::pair<int32_t*, int64_t>(batch.at(array, point), array.dimensions()[axes]);
+      };
+      auto payoff = floats(begin - 2 + i);
+      const auto shape = (*returned.get<ffi::Buffer<type>>(ends[i] - 1))->dimensions();
+      const int64_t width = shape[axes + 1], sequences = roots[i] + shape[axes];
+      const int64_t each = buckets[i] ? (ends[i] - 1 - start) / buckets[i] : 0;
+      Seat<T>& seat = seats[i];
+      seat.count = payoff.dimensions()[axes];
+      seat.payoff = batch.at(payoff, point);
+      seat.reach.resize(sequences * width);
+      seat.values.resize(sequences * width);
+      seat.paid.resize(seat.count * width);
+      seat.walk = {roots[i], sequences, width, at(0).second, reinterpret_cast<const Block*>(at(0).first),
+                   at(1).first, at(2).second ? at(2).first : nullptr, at(3).first, at(4).first, at(5).first,
+                   {}, {{seat.paid.data(), seat.count}}};
+      for (int64_t k = 0; k < buckets[i]; ++k) seat.walk.tables.push_back(tables[start + k * each]);
+      seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0)};
+    }
+    auto count = integers(2 * forest);
+    auto numbers = floats(2 * forest + 1);
+    iterate(seats, *batch.at(count, point), rule, alternating, batch.at(numbers, point), numbers.dimensions()[axes + 1]);
+  }
+  return ffi::Error::Success();
+}
+
+template <ffi::DataType type>
+auto bind_play() {
+  return ffi::Ffi::Bind().RemainingArgs().RemainingRets().template Attr<int64_t>("first")
+      .template Attr<int64_t>("roots0").template Attr<int64_t>("roots1").template Attr<int64_t>("buckets0")
+      .template Attr<int64_t>("buckets1").template Attr<int64_t>("rule").template Attr<int64_t>("alternating");
+}
+
+}  // namespace
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Play32, play_small<ffi::F32>, bind_play<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Play64, play_small<ffi::F64>, bind_play<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Learn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Learn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());

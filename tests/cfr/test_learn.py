@@ -1,0 +1,154 @@
+"""The turn in one native pass (`learn.cc`) against XLA's: the same numbers from any tables."""
+
+import dataclasses
+import itertools
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from random_games import random_game
+
+from ps_cfr_spiel import cfr, tree
+from ps_cfr_spiel.cfr import RULES, averages, sixteen_bits
+from ps_cfr_spiel.compiler import build_tree, fold_suits
+from ps_cfr_spiel.device import precision, to_device
+
+pytestmark = pytest.mark.skipif(bool(tree.why_unavailable()), reason="no native library")
+RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+SIMULTANEOUS = "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3))"
+BOUNDS = {"float64": 1e-12, "float32": 1e-5}
+FEW = ["rm", "dcfr", "pdcfr+", "nrm+"]
+
+
+def by_xla(rule):
+  """The rule as one of a user's own, which the native library does not know."""
+  return type("Own", (type(rule),), {})(**dataclasses.asdict(rule))
+
+
+def compiled(name):
+  return fold_suits(build_tree(random_game(int(name)) if name.isdecimal() else pyspiel.load_game(name))).tree
+
+
+def drawn(start, scale, generator):
+  """A state in the middle of a run, with regrets of a scale, 1 or more.
+
+  Rounding errors of values have the size of utilities, and a rule divides by the sum of positive regrets. So
+  no past regret is far smaller than utilities, and that of the first action is positive, as is n of NRM+: if
+  regrets cancelled, rounding alone would decide the strategy. For the same reason one iteration is compared:
+  after it regrets are zero where a rule cuts them off, and actions with the same value leave rounding errors.
+  """
+
+  def number(x, sign):
+    return ((sign * scale) * (0.1 + generator.exponential(size=x.shape))).astype(x.dtype)
+
+  def signed(x):
+    sign = generator.choice([-1, 1], x.shape)
+    sign[0] = 1
+    return number(x, sign)
+
+  def ruled(own):
+    if not isinstance(own, tuple):
+      return signed(own)
+    z, second = signed(own[0]) / own[0].dtype.type(scale), signed(own[1])  # normalised regrets have no scale
+    if len(second) == 3:  # of NRM+: n, the total of its weights, agreement
+      second[1:] = generator.uniform(0.1, 1, second[1:].shape)
+    return z, second
+
+  def player(own):
+    weights = [generator.exponential(size=p.shape) * generator.integers(0, 2, p.shape) for p in own.strategy]
+    return own._replace(
+      strategy=tuple(cfr.normalise(w).astype(p.dtype) for w, p in zip(weights, own.strategy, strict=True)),
+      average=jax.tree.map(lambda x: number(x, generator.choice([-1, 0, 1], x.shape)), own.average),
+      rule=tuple(map(ruled, own.rule)),
+    )
+
+  return start._replace(players=tuple(map(player, start.players)), iteration=np.int32(7))
+
+
+def turns(made, state, rule, dtype, alternating, iterations=1):
+  """The states that the native library and XLA make of one, as arrays."""
+  state = to_device(state, dtype)
+  for each in (rule, by_xla(rule)):
+    after = cfr.run(made, state, iterations, 1, rule=each, alternating=alternating)
+    yield [np.asarray(x) for x in jax.tree.leaves(after)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+  ("game", "rules", "alternating"),
+  [
+    ("leduc_poker", RULES, True),
+    ("kuhn_poker", FEW, False),
+    ("3", FEW, False),
+    ("8", FEW, False),
+    (RIVER, FEW, False),
+    (TURN, FEW, False),
+    (TURN, ["nrm+"], True),
+  ],
+  ids=["leduc", "kuhn", "random 3", "random 8", "river", "turn", "turn alternating"],
+)
+def test_one_pass_is_xlas_turn(game, rules, alternating, dtype):
+  with precision(dtype):
+    made = to_device(compiled(game), dtype)
+    for name in rules:
+      rule, generator = cfr.make_rule(name), np.random.default_rng(0)
+      start = jax.tree.map(np.asarray, cfr.init(made, rule, dtype))
+      for scale in (1.0, 1e6):
+        state = drawn(start, scale, generator)
+        for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
+          assert np.isfinite(theirs).all()
+          size = np.abs(theirs).max(initial=0)
+          np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("game", ["leduc_poker", "kuhn_poker", "3", RIVER, TURN])
+def test_tables_in_16_bits_are_xlas(game, alternating):
+  """A rounding error of float32 may move a number by a step of 16 bits, where it is at the edge of two."""
+  rule = cfr.make_rule("nrm+")
+  with precision("float32"):
+    made = to_device(compiled(game), "float32")
+    state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, "float32")), 1.0, np.random.default_rng(3))
+    nothing = [own._replace(average=averages.Sum(None, -np.abs(own.average.excess))) for own in state.players]
+    state = state._replace(players=tuple(sixteen_bits.narrow(own, rule) for own in nothing))
+    for ours, theirs in zip(*turns(made, state, rule, "float32", alternating), strict=True):
+      assert ours.dtype == theirs.dtype
+      if ours.dtype in (np.int16, np.uint16):
+        apart = np.abs(ours.astype(int) - theirs)
+        assert apart.max(initial=0) <= 2 and np.mean(apart > 0) < 0.05
+      else:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5 * np.abs(theirs).max(initial=0))
+
+
+@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", SIMULTANEOUS, "3"])
+def test_many_iterations_in_one_call_are_xlas(game, alternating, name):
+  """From iteration 7 over the ends of three blocks; games of one type and of several."""
+  with precision("float64"):
+    made, rule = to_device(compiled(game), "float64"), cfr.make_rule(name)
+    start = jax.tree.map(np.asarray, cfr.init(made, rule, "float64"))
+    state = drawn(start, 1.0, np.random.default_rng(2))
+    for ours, theirs in zip(*turns(made, state, rule, "float64", alternating, 28), strict=True):
+      np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("number", [0.0, np.nan, np.inf, -np.inf])
+def test_zeros_infinities_and_nan_are_xlas(name, number):
+  """In each array of a rule in turn, in all places or in every third; a run then sees its loss."""
+  rule = cfr.make_rule(name)
+  with precision("float64"):
+    made = to_device(compiled("kuhn_poker"), "float64")
+    start = jax.tree.map(np.asarray, cfr.init(made, rule, "float64"))
+    state = drawn(start, 1.0, np.random.default_rng(1))
+    arrays, structure = jax.tree.flatten(state.players[0].rule)
+    for place, every in itertools.product(range(len(arrays)), (1, 3)):
+      changed = [x.copy() for x in arrays]
+      changed[place].reshape(-1)[::every] = number
+      own = state.players[0]._replace(rule=jax.tree.unflatten(structure, changed))
+      given = state._replace(players=(own, state.players[1]))
+      for ours, theirs in zip(*turns(made, given, rule, "float64", True), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)

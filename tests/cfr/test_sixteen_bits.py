@@ -1,0 +1,122 @@
+"""Tables in 16 bits: their rounding, convergence, files (`test_learn`: the library is XLA)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability
+
+import ps_cfr_spiel
+from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.cfr import sixteen_bits
+
+RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+
+
+def run_of(game, **options):
+  return PSCFRSolver(pyspiel.load_game(game), bits=16, **options)
+
+
+def arrays(solver):
+  return [np.asarray(x) for x in jax.tree.leaves(solver._state)]
+
+
+@pytest.mark.parametrize("actions", [1, 2, 3, 7, 50])
+def test_fractions_of_a_row_sum_up_exactly_and_are_off_by_less_than_one(actions):
+  rng = np.random.default_rng(actions)
+  given = rng.exponential(size=(actions, 40, 30)) ** 4 * rng.integers(0, 2, (actions, 40, 30))
+  given[0] += 1e-9
+  given = (given / given.sum(0)).astype(np.float32)
+  found = np.asarray(sixteen_bits.fractions(jnp.asarray(given)))
+  assert found.dtype == np.uint16
+  np.testing.assert_array_equal(found.astype(int).sum(0), sixteen_bits.FRACTIONS)
+  assert np.abs(found - given.astype(float) * sixteen_bits.FRACTIONS).max() < 1.01
+  assert (found[:-1][given[:-1] == 0] == 0).all()  # (the last may make up for the others' rounding)
+  np.testing.assert_array_equal(sixteen_bits.fractions(jnp.asarray(sixteen_bits.probabilities(found))), found)
+
+
+def test_signed_numbers_are_rounded_to_the_nearest_and_cut_off():
+  x = np.linspace(-2, 2, 1001, dtype=np.float32)
+  found = np.asarray(sixteen_bits.unsigned(sixteen_bits.signed(jnp.asarray(x))))
+  np.testing.assert_allclose(found, np.clip(x, -1, 1), rtol=0, atol=0.51 / sixteen_bits.SIGNED)
+
+
+def test_it_converges_as_close_as_float32_does():
+  solver = run_of("leduc_poker")
+  solver.run(1000)
+  policy = solver.average_policy()
+  found = exploitability.exploitability(solver.game, policy)
+  assert found == pytest.approx(solver.exploitability(), abs=1e-6) and found < 3e-4
+  assert solver.value() == pytest.approx(-0.085606, abs=1e-4)
+  for kept in (policy, solver.current_policy()):
+    for probabilities in kept.to_tabular().action_probability_array:
+      assert probabilities.sum() == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+  "game", ["river_subgame", "holdem_subgame(stack=600,ranges=22+ A2s+;22+ A2s+)"], ids=["river", "turn"]
+)
+def test_a_river_and_a_turn_converge_as_in_float32(game):
+  narrow, wide = run_of(game), PSCFRSolver(pyspiel.load_game(game))
+  for solver in (narrow, wide):
+    solver.run(150)
+  assert narrow.exploitability() < 2 * wide.exploitability()
+  assert narrow.exploitability() < 0.003 * ps_cfr_spiel.views.pot_of(narrow.game)
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", RIVER], ids=["kuhn", "river"])
+def test_a_long_run_does_not_rise(game):
+  solver = run_of(game)
+  solver.run(2000)
+  early = solver.exploitability()
+  solver.run(98_000)
+  assert solver.exploitability() < max(early, 1e-5)
+
+
+def test_a_run_in_parts_and_from_its_file_has_the_same_bits(tmp_path):
+  whole, parts = run_of(TURN), run_of(TURN)
+  whole.run(50)
+  parts.run(17)
+  parts.save(tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  assert isinstance(again, PSCFRSolver) and again.bits == 16
+  again.run(33)
+  for x, y in zip(arrays(whole), arrays(again), strict=True):
+    np.testing.assert_array_equal(x, y)
+  assert whole.exploitability() == again.exploitability()
+  assert again.is_saved_in(tmp_path / "run.npz")
+  with pytest.raises(ValueError, match="bits"):
+    PSCFRSolver(again.game).is_saved_in(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("options", [{"abstraction": "observation"}, {"locks": {"": {"Check": 1}}}])
+def test_abstractions_and_locks_are_kept_in_16_bits_too(options):
+  narrow = run_of("leduc_poker" if "abstraction" in options else RIVER, **options)
+  wide = PSCFRSolver(narrow.game, **options)
+  for solver in (narrow, wide):
+    solver.run(400)
+  assert narrow.exploitability() == pytest.approx(wide.exploitability(), rel=0.1, abs=2e-3)
+
+
+def test_the_bytes_of_a_run_are_those_of_the_estimate():
+  solver = run_of("holdem_subgame(stack=600,ranges=22+ A2s+;22+ A2s+)")
+  entries = sum(np.size(x) for own in solver._state.players for x in own.strategy)
+  kept = sum(x.nbytes for x in arrays(solver)) / 4
+  assert kept == pytest.approx(entries * cfr.num_tables(solver.rule, "float32", 16), rel=0.1)
+  assert cfr.num_tables(solver.rule, "float32", 16) < 0.6 * cfr.num_tables(solver.rule, "float32")
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"bits": 8}, "16 or 32"),
+    ({"bits": True}, "16 or 32"),
+    ({"bits": 16, "dtype": "float64"}, "computes in float32"),
+    ({"bits": 16, "rule": "dcfr"}, "regrets from -1 to 1"),
+  ],
+)
+def test_a_run_that_cannot_be_kept_so_is_refused(options, message):
+  with pytest.raises(ValueError, match=message):
+    PSCFRSolver(pyspiel.load_game("kuhn_poker"), **options)

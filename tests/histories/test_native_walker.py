@@ -1,0 +1,179 @@
+"""The walk in C++ is the walk in Python, column by column; elsewhere Python walks and says the same."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from benchmark_scripts import script
+from columns import assert_same_histories
+from random_games import random_game
+
+from ps_cfr_spiel import build_tree
+from ps_cfr_spiel.histories import native_walker, walker
+from ps_cfr_spiel.histories.knowledge import sequential
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
+from ps_cfr_spiel.histories.native_walker import NativeWalk, is_known, why_unavailable
+from ps_cfr_spiel.histories.recorder import Recorder, Start
+
+coverage = script("benchmarks.engineering.coverage")
+MOST = 20_000  # histories of a game that is walked twice
+PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+SIZES = re.findall(r"^\| (\w+) \| .* \| works[^|]*: ([\d,]+) histories \|", PAGE.read_text(), re.MULTILINE)
+SMALL = sorted(name for name, size in SIZES if int(size.replace(",", "")) <= MOST)
+STRINGLESS = ("nfg_game", "normal_form_extensive_game", "restricted_nash_response")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled(tmp_path_factory):
+  """A library of this session's own, compiled from the source as it is."""
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path_factory.getbasetemp() / "walk"))
+    native_walker.compile_library.cache_clear()
+    reason = native_walker.compile_library(False)
+    if "no C++ compiler" in reason:
+      pytest.skip(reason)
+    assert not reason
+    yield
+    native_walker.compile_library.cache_clear()
+
+
+def watch(game, most=MOST):
+  return Watch(game, Limits.create(most), False)
+
+
+def in_python(game):
+  return Recorder(game).walk(Start(), watch(game))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_columns_are_those_of_python(name, tmp_path):
+  """Every registered game that is small enough with the parameters of the table of coverage."""
+  given = coverage.load(name, tmp_path)
+  game = sequential(given)
+  if not is_known(game):
+    assert not type(given).__module__.startswith("pyspiel") or name in STRINGLESS
+    pytest.skip("a game in Python, or one that its own string does not load")
+  with NativeWalk(game, (), 0, 1.0) as native:
+    assert_same_histories(native.run(watch(game)), in_python(game))
+
+
+@pytest.mark.parametrize(
+  "name",
+  [
+    "leduc_poker(players=3,suit_isomorphism=True)",
+    "liars_dice(numdice=1,dice_sides=4,bidding_rule=reset-quantity)",
+    "goofspiel(players=3,num_cards=3,imp_info=True)",
+    "goofspiel(num_cards=4,imp_info=True,points_order=random,returns_type=total_points)",
+    "sheriff(item_penalty=1.0,max_bribe=1,max_items=1,num_rounds=1)",
+  ],
+)
+def test_columns_with_other_parameters(name):
+  game = sequential(pyspiel.load_game(name))
+  most = 300_000
+  with NativeWalk(game, (), 0, 1.0) as native:
+    assert_same_histories(native.run(watch(game, most)), Recorder(game).walk(Start(), watch(game, most)))
+
+
+@pytest.mark.parametrize(
+  "name", ["kuhn_poker", "leduc_poker", "first_sealed_auction(max_value=3)", "tiny_hanabi"]
+)
+def test_a_part_is_that_of_the_whole(name):
+  """Each subtree below the first move, by its path, equals the rows of the whole."""
+  game = sequential(pyspiel.load_game(name))
+  whole = in_python(game)
+  first = np.flatnonzero(whole.parent == 0)
+  for begin, end in zip(first, [*first[1:], len(whole.parent)], strict=True):
+    with NativeWalk(game, (int(whole.action[begin]),), int(whole.rank[begin]), whole.chance[begin]) as native:
+      part = native.run(watch(game))
+    for column in ("action", "rank", "depth", "player", "chance", "utility"):
+      np.testing.assert_array_equal(getattr(part, column), getattr(whole, column)[begin:end])
+    np.testing.assert_array_equal(part.parent[1:] + begin, whole.parent[begin + 1 : end])
+    for player in whole.players:
+      of = [histories.infostate[player] for histories in (part, whole)]
+      names = [histories.names[player] for histories in (part, whole)]
+      assert [names[0][n] for n in of[0]] == [names[1][n] for n in of[1][begin:end]]
+
+
+@pytest.mark.parametrize("name", ["markov_soccer(horizon=2)", "oshi_zumo(coins=4,size=1,horizon=4)"])
+def test_a_fault_has_the_words_of_python(name):
+  """Players who move at the same time: a fault of a sequential game, in the first one after a chance node."""
+  game = pyspiel.load_game(name)
+  with pytest.raises(FaultAtError), NativeWalk(game, (), 0, 1.0) as native:
+    native.run(watch(game))
+  said = []
+  for run in (in_python, lambda game: walker.walk_from(game, Start(), watch(game))):
+    with pytest.raises(ValueError, match=r"current_player\(\) is -2") as caught:
+      run(game)
+    said.append((str(caught.value), caught.value.__notes__))
+  assert said[0] == said[1]
+
+
+def test_games_that_only_python_has_are_not_known():
+  """A game made from data must not become another game that has its name."""
+  named = pyspiel.create_matrix_game("matrix_rps", "Not what it says", ["a"], ["b"], [[1.0]], [[-1.0]])
+  for game in (
+    random_game(0),
+    named,
+    *map(pyspiel.load_game, ("cheat", "river_subgame", "python_kuhn_poker")),
+  ):
+    assert not is_known(sequential(game)) and why_unavailable(sequential(game))
+  inner = pyspiel.load_game("python_iterated_prisoners_dilemma")
+  assert not is_known(pyspiel.convert_to_turn_based(inner))
+
+
+def test_limits_hold():
+  game = pyspiel.load_game("leduc_poker")
+  with pytest.raises(TooLarge, match="more than 9,000 histories"), NativeWalk(game, (), 0, 1.0) as native:
+    native.run(watch(game, 9000))
+  with NativeWalk(game, (), 0, 1.0) as native:
+    assert len(native.run(watch(game, 9457)).parent) == 9457
+
+
+def test_a_long_walk_begins_again_where_it_is_faster(monkeypatch, tmp_path):
+  """Python is left when much remains, the library compiled once, and the tree is the same."""
+  game, made = pyspiel.load_game("leduc_poker"), []
+  monkeypatch.setattr(walker, "compile_library", lambda *_: made.append(why_unavailable(game)))
+  monkeypatch.setattr(walker, "LONG", -1)
+  monkeypatch.setattr("ps_cfr_spiel.histories.limits.PATIENCE", 0)
+  monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))  # nothing is compiled here
+  assert_same_histories(walker.walk(game), dataclasses.replace(in_python(game), others=None))
+  assert len(made) == 1 and "not compiled" in made[0]
+  with pytest.raises(LongWalk):
+    walker.walk_from(game, Start(), Watch(game, Limits.create(), False, -1))
+
+
+def test_without_a_compiler_python_walks(monkeypatch, tmp_path):
+  monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))
+  native_walker.compile_library.cache_clear()
+  monkeypatch.setenv("CXX", "no-such-compiler")
+  assert "no C++ compiler" in native_walker.compile_library()
+  native_walker.compile_library.cache_clear()
+  monkeypatch.setenv("CXX", "false")
+  assert "cannot be compiled" in native_walker.compile_library()
+  native_walker.compile_library.cache_clear()
+  monkeypatch.setenv("PS_CFR_SPIEL_CACHE", "off")
+  assert "off" in native_walker.compile_library()
+  assert build_tree(pyspiel.load_game("leduc_poker")).labels.histories == 9457
+
+
+def test_a_library_that_does_not_fit_is_not_kept(monkeypatch, tmp_path):
+  """The trial in a process of its own sees a wrong value, and a crash."""
+  source = native_walker.SOURCE.read_text()
+  for old, new, said in (
+    (
+      "returns = state->Returns();",
+      "for (double v : state->Returns()) returns.push_back(2 * v);",
+      "does not fit",
+    ),
+    ("return walker->more(stop);", "std::abort();", "SIGABRT"),
+  ):
+    assert old in source
+    (tmp_path / "walker.cc").write_text(source.replace(old, new))
+    monkeypatch.setattr(native_walker, "SOURCE", tmp_path / "walker.cc")
+    monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))
+    native_walker.compile_library.cache_clear()
+    assert said in native_walker.compile_library()
+    assert not list(tmp_path.glob("*.so"))

@@ -1,0 +1,162 @@
+"""Sampling under an abstraction: its updates by enumeration, and its runs beside full traversals."""
+
+import itertools
+
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms.expected_game_score import policy_value
+from test_mccfr import every_trajectory, follow_in_public, quadrature
+from trajectories import RIVER, ancestors, compiled, exact, expected, random_table
+
+from ps_cfr_spiel import (
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  PSCFRSolver,
+  VRMCCFRSolver,
+  build_tree,
+  mccfr,
+)
+from ps_cfr_spiel.abstraction import abstract_tree
+from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.mccfr import ExternalSampling, LearnedBaseline, PublicSampling
+from ps_cfr_spiel.mccfr import outcome as paths
+from ps_cfr_spiel.mccfr.columns import regret_matching
+from ps_cfr_spiel.mccfr.external import with_slots
+from ps_cfr_spiel.solvers.sampling import set_of_each
+
+
+def low_or_high(infostate, player):
+  """Kuhn's jack and queen are one card, and nothing else is forgotten."""
+  return ("low" if infostate[0] in "01" else "high") + infostate[1:]
+
+
+def abstracted(name, key, moves="histories"):
+  """A compiled game with tables of sets: the set of each infostate, and what `compiled` has."""
+  game, loaded = compiled(name, moves), pyspiel.load_game(name)
+  tree = build_tree(loaded)  # with labels
+  sets = set_of_each(tree, abstract_tree(tree, loaded, key))
+  nodes = to_device(mccfr.abstracted(game.nodes, sets), "float64")
+  regrets = np.random.default_rng(7).normal(0.3, 1, (nodes.actions, nodes.cells))
+  regrets = jnp.asarray(regrets * (np.arange(nodes.actions)[:, None] < np.asarray(nodes.legal)))
+  whole = game._replace(regrets=regrets[:, sets])
+  return sets, whole, game._replace(nodes=nodes, regrets=regrets)
+
+
+def in_sets(sets, table):
+  """A table of infostates, added up in sets."""
+  found = np.zeros((len(table), sets.max() + 1))
+  np.add.at(found.T, sets, np.asarray(table).T)
+  return found
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+  ("name", "key", "moves"),
+  [
+    ("kuhn_poker", low_or_high, "histories"),
+    ("leduc_poker", "observation", "histories"),
+    (RIVER, "initial", "histories"),
+    ("leduc_poker", "initial", "public"),
+  ],
+  ids=["kuhn", "leduc", "river", "public"],
+)
+def test_expected_updates_are_those_of_the_members_together(name, key, moves, player):
+  """Summed over all trajectories, with random learned values, in every set."""
+  sets, whole, game = abstracted(name, key, moves)
+  assert game.nodes.cells < whole.nodes.cells
+  if moves == "public":
+    learned = random_table(PublicSampling(LearnedBaseline()).entries(game.nodes))
+    updates, probability = follow_in_public(
+      game.nodes, game.regrets, learned, ancestors(game.nodes), jnp.int32(player), LearnedBaseline()
+    )
+  else:
+    learned = random_table(paths.baseline_size(game.nodes, LearnedBaseline()))
+    updates, probability, _ = every_trajectory(game, LearnedBaseline(), learned, player)
+  regrets, _ = expected(game.nodes, updates, probability)
+  truth = in_sets(sets, exact(whole, player)[0])
+  assert np.abs(truth).max() > 0.01
+  np.testing.assert_allclose(regrets, truth, atol=1e-10)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_external_sampling_adds_members_up(player):
+  sets, whole, game = abstracted("kuhn_poker", low_or_high)
+  policy = np.asarray(regret_matching(whole.regrets, whole.nodes.legal))
+  uniforms, probability = quadrature(whole.nodes, policy)
+  sampler = jit()(ExternalSampling().__call__)
+  updates = sampler(with_slots(game.nodes), game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
+  regrets, _ = expected(game.nodes, updates, probability)
+  np.testing.assert_allclose(regrets, in_sets(sets, exact(whole, player)[0]), atol=1e-9)
+
+
+KINDS = {
+  "VR-MCCFR": (VRMCCFRSolver, {}),
+  "oracle": (VRMCCFRSolver, {"baseline": "oracle"}),
+  "public": (VRMCCFRSolver, {"trajectories": "public"}),
+  "outcome": (OutcomeSamplingSolver, {}),
+  "external": (ExternalSamplingSolver, {}),
+}
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", RIVER], ids=["leduc", "river"])
+@pytest.mark.parametrize("kind, options", KINDS.values(), ids=KINDS)
+def test_infostates_alone_in_their_sets_are_infostates(kind, options, name):
+  """But for rounding, wherever the columns of tables are."""
+  game = pyspiel.load_game(name)
+  given = {"seed": 3, "batch": 2, "dtype": "float64", **options}
+  solvers = [kind(game, **given, **more) for more in ({}, {"abstraction": "identity"})]
+  for solver in solvers:
+    solver.run(60)
+  for which in ("average_policy", "current_policy"):
+    plain, alone = (getattr(solver, which)().strategies for solver in solvers)
+    for x, y in zip(itertools.chain(*plain), itertools.chain(*alone), strict=True):
+      np.testing.assert_allclose(x, y, rtol=1e-12)
+  if kind is not ExternalSamplingSolver:
+    assert solvers[0].variance() == pytest.approx(solvers[1].variance(), rel=1e-9)
+
+
+def best_response(game, opponent, player):
+  """The most that a pure strategy of the sets of `low_or_high` wins: all 16 of the player are tried."""
+  own = openspiel_policy.TabularPolicy(game)
+  names = own.states_per_player[player]
+  sets = sorted({low_or_high(name, player) for name in names})
+  found = []
+  for moves in itertools.product((0, 1), repeat=len(sets)):
+    for name in names:
+      own.policy_for_key(name)[:] = np.eye(2)[moves[sets.index(low_or_high(name, player))]]
+    pair = [own, opponent] if player == 0 else [opponent, own]
+    found.append(policy_value(game.new_initial_state(), pair)[player])
+  return max(found)
+
+
+@pytest.mark.parametrize("kind, options", KINDS.values(), ids=KINDS)
+def test_runs_converge_to_a_solution_of_the_abstract_game(kind, options):
+  """It has perfect recall; in the whole game its solutions are exploitable, and not all of them equally."""
+  game = pyspiel.load_game("kuhn_poker")
+  whole = PSCFRSolver(game, abstraction=low_or_high)
+  whole.run(2000)
+  solver = kind(game, abstraction=low_or_high, rule="rm+", batch=64, seed=1, **options)
+  solver.run(3000)
+  assert solver.value() == pytest.approx(whole.value(), abs=0.01)
+  assert min(solver.exploitability(), whole.exploitability()) > 0.05  # the cost of the abstraction
+  policy = solver.average_policy()
+  assert sum(best_response(game, policy, player) for player in (0, 1)) / 2 < 0.02
+  for player, (jack, queen) in enumerate((("0", "1"), ("0b", "1b"))):
+    assert policy.at(player, jack) == policy.at(player, queen)
+
+
+def test_parts_through_a_file(tmp_path):
+  game = pyspiel.load_game("leduc_poker")
+  whole, part = (VRMCCFRSolver(game, abstraction="observation", seed=5) for _ in range(2))
+  whole.run(70)
+  part.run(30)
+  part.save(tmp_path / "run.npz")
+  resumed = VRMCCFRSolver.load(tmp_path / "run.npz")
+  resumed.run(40)
+  assert resumed.abstraction.key == "observation" and resumed.abstraction.count == whole.abstraction.count
+  np.testing.assert_array_equal(resumed._state.tables.regrets, whole._state.tables.regrets)
+  with pytest.raises(ValueError, match=r"The abstraction is one of leduc_poker.*, not of kuhn_poker"):
+    OutcomeSamplingSolver(pyspiel.load_game("kuhn_poker"), abstraction=whole.abstraction)

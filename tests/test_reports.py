@@ -1,0 +1,25 @@
+"""Bars and notices where the output is neither a terminal nor a notebook: a line now and then."""
+
+import time
+
+from ps_cfr_spiel import reports
+
+
+def test_a_line_a_minute(monkeypatch, capsys):
+  monkeypatch.setattr(reports, "MINUTE", 0.05)
+  for _ in (bar := reports.progress_bar(None, iterable=range(4), desc="Walking", unit=" states")):
+    bar.refresh()
+    time.sleep(0.06)
+  lines = capsys.readouterr().err.splitlines()
+  assert "Walking: 2/4 states after 00:00" in lines and len(lines) < 6
+  with reports.waiting("Compiling"):
+    time.sleep(0.12)
+  assert capsys.readouterr().err.startswith("Compiling ... 0 s\n")
+
+
+def test_short_work_and_silence(capsys):
+  for progress in (None, False):
+    assert list(reports.progress_bar(progress, iterable=range(3))) == [0, 1, 2]
+    with reports.waiting("Compiling", progress), reports.progress_bar(progress, total=3) as bar:
+      bar.set_description("Walking")
+  assert capsys.readouterr().err == ""
