@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
-from scipy import stats
 
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compiler import build_tree
@@ -200,5 +199,7 @@ def _with_interval(numbers: Sequence[float], form: str) -> str:
   mean = format(np.mean(numbers), form)
   if len(numbers) == 1:
     return mean
+  from scipy import stats  # imported here: it takes 0.3 s
+
   half = stats.t.ppf(0.975, len(numbers) - 1) * stats.sem(numbers)
   return f"{mean} ± {format(half, form)}"

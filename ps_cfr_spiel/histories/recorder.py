@@ -156,7 +156,7 @@ class Recorder:
     self.legal.append(self.legal_sets[legal])
     self.utility.append(value)
     if self.others:
-      for column, other in zip(self.others, returns[1:] if returns else self.zeros, strict=True):
+      for column, other in zip(self.others, self.zeros if returns is None else returns[1:], strict=True):
         column.append(other)
     self.parent.append(above)
     self.action.append(move)

@@ -36,7 +36,7 @@ def spoil(folder, run):
 @pytest.mark.parametrize(
   ("text", "message"),
   [
-    ("slove", "Unknown command 'slove'; choose one of solve, train, show, explore, evaluate, compare"),
+    ("slove", "Unknown command 'slove'; did you mean solve?"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
     ("solve|river_subgame(", "Missing closing bracket"),
