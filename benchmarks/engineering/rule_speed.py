@@ -15,12 +15,16 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import RULES
 
-GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
 GAMES = {  # game: iterations of a run
+  "Kuhn": ("kuhn_poker", 20000),
   "Leduc": ("leduc_poker", 2000),
-  "goofspiel 4": (GOOFSPIEL, 5000),
+  "goofspiel 4": (GOOFSPIEL.format(4), 5000),
+  "goofspiel 5": (GOOFSPIEL.format(5), 1000),
   "river": ("river_subgame", 100),
+  "river, SPR 1": ("river_subgame(pot=200,stack=300)", 500),
   "liar's dice": ("liars_dice", 50),
+  "turn": ("holdem_subgame(board=9s7c5s4h,pot=200,stack=1000,bets=1 a)", 10),
 }
 
 

@@ -68,10 +68,11 @@ def test_iterates_equal_openspiels(name, rule, reference):
   for _ in range(3 if name == LEDUC_3 else 7):
     ours.evaluate_and_update_policy()
     theirs.evaluate_and_update_policy()
-    mine, other = ours.average_policy().to_pyspiel(), theirs.tabular_average_policy()
-    assert mine.policy_table().keys() == other.policy_table().keys()
+    mine = ours.average_policy().to_pyspiel()
+    table = theirs.tabular_average_policy().policy_table()  # a copy of all rows at each call
+    assert mine.policy_table().keys() == table.keys()
     for infostate, row in mine.policy_table().items():
-      expected = dict(other.policy_table()[infostate])
+      expected = dict(table[infostate])
       assert max(abs(p - expected[a]) for a, p in row) < 1e-12
   players = given.num_players()
   assert players * ours.exploitability() == pytest.approx(pyspiel.nash_conv(turns, mine), abs=1e-12)
