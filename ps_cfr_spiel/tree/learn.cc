@@ -224,10 +224,10 @@ struct Seat {
   std::vector<T> reach, values, paid;
 };
 
-// What the leaves pay to a player.
-template <typename T, int W>
+// What the leaves pay to a player. W: the own width, O: the opponent's, 0 if it is not known here.
+template <typename T, int W, int O>
 INLINE void pay(Seat<T>& own, const Seat<T>& opponent) {
-  const int64_t width = W ? W : own.walk.width, others = opponent.walk.width;
+  const int64_t width = W ? W : own.walk.width, others = O ? O : opponent.walk.width;
   const int32_t* above = opponent.walk.above + opponent.walk.rows();
   const T* payoff = own.payoff;
   T* __restrict to = own.paid.data();
@@ -245,7 +245,10 @@ INLINE void pay(Seat<T>& own, const Seat<T>& opponent) {
 
 template <typename T>
 INLINE void pay_by_width(Seat<T>& own, const Seat<T>& opponent) {
-  by_width(own.walk.width, [&](auto w) INLINE_LAMBDA { pay<T, decltype(w)::value>(own, opponent); });
+  by_width(own.walk.width, [&](auto w) INLINE_LAMBDA {
+    constexpr int W = decltype(w)::value;
+    opponent.walk.width == W ? pay<T, W, W>(own, opponent) : pay<T, W, 0>(own, opponent);
+  });
 }
 
 FOR_EACH_PROCESSOR void paid(Seat<float>& own, const Seat<float>& opponent) { pay_by_width(own, opponent); }
