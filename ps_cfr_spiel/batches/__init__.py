@@ -4,7 +4,7 @@ May use: policy, subgames and the rooms below it (not search). `solve` is the do
 with the same decisions, `program` runs on the devices, `solutions` holds the results.
 """
 
-from ps_cfr_spiel.batches.lists import read_list, write_list
+from ps_cfr_spiel.batches.lists import read_boards, read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
 from ps_cfr_spiel.batches.solve import solve_batch
 from ps_cfr_spiel.poker import RandomRivers, Situation, situation
@@ -14,6 +14,7 @@ __all__ = [
   "Situation",
   "Solution",
   "Solutions",
+  "read_boards",
   "read_list",
   "situation",
   "solve_batch",

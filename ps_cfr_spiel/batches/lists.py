@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,55 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   if not situations:
     raise ValueError(f"{path}: the file has no situations; add at least one.")
   return situations, ranges
+
+
+def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
+  """Read a list of boards of equally many cards, and their weights, 1 by default.
+
+  CSV has a first line with the fields board and, if wanted, weight. Any other file has a board in each line,
+  such as Ks7d2c or "Ks 7d 2c:4", with the weight after the colon.
+
+  Raises:
+    OSError: the file cannot be read.
+    ValueError: a line is not a board with a positive weight, or the boards are not alike.
+  """
+  try:
+    if path.suffix.lower() == CSV:
+      rows = [(line, row.pop("board", ""), row.pop("weight", "1"), row) for line, row in _csv(path)]
+    else:
+      lines = enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1)
+      split = ((line, *text.partition(":")) for line, text in lines if text.strip())
+      rows = [(line, board, weight if colon else "1", {}) for line, board, colon, weight in split]
+  except (csv.Error, UnicodeDecodeError) as error:
+    raise ValueError(f"{path}: {error}") from error
+  found, seen = [], set()
+  sizes: tuple[int, ...] = (3, 4, 5)
+  for line, text, given, unknown in rows:
+    try:
+      if unknown:
+        raise ValueError(f"unknown field {next(iter(unknown))!r}; the fields are board and weight")
+      board = cards.parse_board(plain({"board": text})["board"], sizes)
+      if frozenset(board) in seen:
+        raise ValueError(f"board={text!r}: listed twice; remove one")
+      seen.add(frozenset(board))
+      found.append((board, _weight(given)))
+    except ValueError as error:
+      raise ValueError(f"{path}, line {line}: {error}") from error
+    sizes = (len(board),)
+  if not found:
+    raise ValueError(f"{path}: the file has no boards; add at least one.")
+  return found
+
+
+def _weight(text: str) -> float:
+  """The weight of a board."""
+  try:
+    weight = float(text)
+  except ValueError:
+    weight = math.nan
+  if not 0 < weight < math.inf:
+    raise ValueError(f"weight={text!r}: must be a number above 0")
+  return weight
 
 
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

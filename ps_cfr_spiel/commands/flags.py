@@ -45,6 +45,9 @@ RULE = Flag("rule", "nrm+",
   "hierarchical.",
 
   choices=(*RULES, "cfr", "cfr+"))
+BITS = Flag("bits", "32",
+  "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ and "
+  "float32.", choices=("16", "32"))
 DTYPE = Flag("dtype", "float32", "Precision of the arithmetic.", choices=("float32", "float64"))
 SPOT = group("Hold'em instead of GAME",
   Flag("board", None,

@@ -11,7 +11,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Flag, group
-from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, DTYPE, RULE, buckets_of, shared
+from ps_cfr_spiel.commands.flags import BITS, CLUSTERS_AND_BUCKETS, DTYPE, RULE, buckets_of, shared
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 
 AT = "@"  # between a strategy and its hands, in --lock
@@ -51,10 +51,7 @@ METHOD_FLAGS = (
   Flag("skip", 0,
     "First iterations to leave out of the average strategy (cfr+ira: 100 unless given).", least=0),
   DTYPE,
-  Flag("bits", "32",
-    "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ and "
-    "float32.",
-    choices=("16", "32")),
+  BITS,
   Flag("abstraction", None,
     "Infostates that play alike: observation joins those with the same view now, initial those with the same "
     "number of own decisions, identity none. cfr+ira and fpira begin with it, initial by default. For "

@@ -29,6 +29,7 @@ class Run:
     checkpoint_seconds: least time between two saves.
     quiet: no progress bar and no table.
     building: time to build and compile.
+    table: print each row of measurements.
     start: the solver's iteration at the beginning.
     earlier_seconds: time of the iterations before.
     iterating: time of the iterations of this run.
@@ -43,6 +44,7 @@ class Run:
   checkpoint_seconds: float
   quiet: bool
   building: Stopwatch
+  table: bool = True
 
   def __post_init__(self):
     self.start = self.solver.iteration
@@ -114,7 +116,8 @@ class Run:
         self.measure()
         if ps.evaluation.is_round(solver.iteration) or last or self.reached:
           bar.clear()
-          self.say(self.table_row())
+          if self.table:
+            self.say(self.table_row())
           bar.refresh()
     return stopped
 

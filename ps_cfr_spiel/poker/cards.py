@@ -21,6 +21,7 @@ import numpy as np
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"
 BOARD_SIZE = 5  # when all public cards are out
+STREETS = {3: "flop", 4: "turn", 5: "river"}  # by the number of cards
 HAND_SIZE = 2
 MIN_WEIGHT, MAX_WEIGHT = 1e-9, 1e9  # keeps products of two weights far from under- and overflow
 
@@ -150,8 +151,9 @@ def parse_board(
         f"board={text!r}: {name!r} is not a card; a card is a rank of {RANKS} followed by a suit of {SUITS}"
       )
   if len(names) not in sizes or len(set(names)) < len(names):
-    *first, last = map(str, sizes)
-    allowed = f"a board has {', '.join(first)} or {last}" if first else f"a river board has {last}"
+    *first, last = sizes
+    several = ", ".join(map(str, first))
+    allowed = f"a board has {several} or {last}" if first else f"a {STREETS[last]} board has {last}"
     raise ValueError(
       f"board={text!r}: {len(names)} cards, {len(set(names))} of them different; {allowed} different cards"
     )

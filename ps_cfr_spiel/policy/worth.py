@@ -8,7 +8,14 @@ import numpy as np
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.policy.reach import Reach, Strategies
 from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.tree import Decision, PublicTree, action_values, best_response_values, sequence_reach
+from ps_cfr_spiel.tree import (
+  Decision,
+  PublicTree,
+  action_values,
+  best_response_values,
+  pad_types,
+  sequence_reach,
+)
 
 
 class Worth(NamedTuple):
@@ -31,10 +38,14 @@ class Worths:
 
   def __init__(self, tree: PublicTree, strategies: Strategies, reach: Callable[[Decision], Reach]):
     """Compute all rows at once, in float64; `reach` is that of a row by these strategies."""
-    self._reach = reach
+    self._reach, variant = reach, pad_types(tree)  # so that boards share compiled code
+    padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
     with precision("float64"), waiting("Computing values"):
-      values, best = _values(*to_device((tree, strategies), "float64"))
-      self._values, self._best = ([[np.asarray(b) for b in bs] for bs in both] for both in (values, best))
+      found = _values(*to_device((variant.tree, padded), "float64"))
+    self._values, self._best = (
+      [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
+      for both in found
+    )
 
   def at(self, decision: Decision) -> Worth:
     """The values of one row."""

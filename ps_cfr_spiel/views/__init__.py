@@ -2,17 +2,28 @@
 
 May use: evaluation and the rooms below it. `spots` has a strategy at one public state, `charts` puts it into
 text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about hidden players, and
-maps; `explore` puts a whole solution into a page for the browser; `cheating` has a player's lies; `units` has
+maps; `explore` puts a whole solution into a page for the browser, `boards` has
+reports over boards; `cheating` has a player's lies; `units` has
 all knowledge of single games' parameters.
 """
 
 from ps_cfr_spiel.policy import action_name, grouped
 from ps_cfr_spiel.views import charts, glasses, pursuit
+from ps_cfr_spiel.views.boards import average_row, board_row, boards_page, boards_text
 from ps_cfr_spiel.views.certificate import certificate, labels_of
 from ps_cfr_spiel.views.cheating import behaviour_text
 from ps_cfr_spiel.views.explore import explore_page, explore_script
 from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-from ps_cfr_spiel.views.spots import Spot, SpotWorth, chance_moves, has_spots, spot, spot_after, worth_at
+from ps_cfr_spiel.views.spots import (
+  Spot,
+  SpotWorth,
+  chance_moves,
+  find_spot,
+  has_spots,
+  spot,
+  spot_after,
+  worth_at,
+)
 from ps_cfr_spiel.views.units import (
   board_of,
   number_text,

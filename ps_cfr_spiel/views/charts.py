@@ -133,7 +133,7 @@ def actions_text(spot: Spot) -> str:
   width = max(map(len, names))
   rows = zip(letters(spot.actions), names, spot.frequencies(), map(_next, spot.next_player), strict=True)
   return "\n".join(
-    f"  {letter}  {name:{width}} {_percent(share):>9}   {after}" for letter, name, share, after in rows
+    f"  {letter}  {name:{width}} {percent_text(share):>9}   {after}" for letter, name, share, after in rows
   )
 
 
@@ -156,7 +156,7 @@ def moves_text(spots: Mapping[str, Spot]) -> str:
   rows = []
   for move, spot in spots.items():
     shares = dict(zip(spot.ids, spot.frequencies(), strict=True))
-    rows.append(line(move, [_percent(shares[a]) if a in shares else "" for a in actions]))
+    rows.append(line(move, [percent_text(shares[a]) if a in shares else "" for a in actions]))
   before = ", ".join(map(grouped, first.history[:-1]))
   where = f"After {before}: chance moves, then player {first.player} acts."
   return "\n".join([where, "", line("", [grouped(name) for name in actions.values()]), *rows])
@@ -199,11 +199,11 @@ def legend_text(spot: Spot, action: int | None = None) -> str:
 
 def range_text(spot: Spot, worth: SpotWorth) -> str:
   """Both ranges of hold'em at a spot: combos and EV, equity in the pot."""
-  ev, equity = worth.mean(spot)
-  pot, player = sum(spot.spent), spot.player
+  (ev, equity), (others_ev, others_equity) = worth.of_both(spot)
   return (
-    f"Range: {spot.combos.sum():,.1f} combos, equity {_percent(equity)}, EV {_value_text(ev)}; player "
-    f"{1 - player}: equity {_percent(1 - equity)}, EV {_value_text(pot - ev)}; pot {number_text(pot)}."
+    f"Range: {spot.combos.sum():,.1f} combos, equity {percent_text(equity)}, EV {value_text(ev)}; player "
+    f"{1 - spot.player}: equity {percent_text(others_equity)}, EV {value_text(others_ev)}; pot "
+    f"{number_text(sum(spot.spent))}."
   )
 
 
@@ -216,8 +216,8 @@ def classes_text(spot: Spot, worth: SpotWorth) -> str:
     if weight.sum() > 0:
       shares = spot.probability[:, types] @ weight / weight.sum()
       ev, equity = worth.mean(spot, types)
-      first = [name, f"{spot.combos[types].sum():,.1f}", _percent(weight.sum() / total)]
-      lines.append([*first, *map(_percent, shares), _value_text(ev), _percent(equity)])
+      first = [name, f"{spot.combos[types].sum():,.1f}", percent_text(weight.sum() / total)]
+      lines.append([*first, *map(percent_text, shares), value_text(ev), percent_text(equity)])
   return columns_text(lines)
 
 
@@ -238,10 +238,10 @@ def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
     cells = [
       text
       for legal, p, value in zip(spot.legal[:, h], spot.probability[:, h], worth.value[:, h], strict=True)
-      for text in ((_percent(p), _value_text(value)) if legal else ("", ""))
+      for text in ((percent_text(p), value_text(value)) if legal else ("", ""))
     ]
-    equity = [] if worth.equity is None else [_percent(worth.equity[h])]
-    lines.append([spot.types[h], *cells, _percent(spot.reach[h]), *equity])
+    equity = [] if worth.equity is None else [percent_text(worth.equity[h])]
+    lines.append([spot.types[h], *cells, percent_text(spot.reach[h]), *equity])
   widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
   if sum(widths) + 2 * len(widths) > WIDEST:
     return "\n\n".join(_type_text(head, cells) for cells in lines[1:])
@@ -258,7 +258,8 @@ def _type_text(head: Sequence[str], cells: Sequence[str]) -> str:
   return "\n".join([f"{cells[0]} ({rest})", *lines])
 
 
-def _value_text(value: float) -> str:
+def value_text(value: float) -> str:
+  """A value with four digits; "-" where there is none."""
   return number_text(value if abs(value) > NOTHING else 0.0) if np.isfinite(value) else "-"
 
 
@@ -281,12 +282,13 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
   for (decision, h, _), name in zip(wanted, shown, strict=False):
     actions = action_names(policy.game, policy.labels, decision)
     played = zip(actions, policy.table(decision)[:, h], strict=True)
-    row = "  ".join(f"{action} {_percent(p)}" for action, p in played)
+    row = "  ".join(f"{action} {percent_text(p)}" for action, p in played)
     lines.append(f"player {decision.player}  {name:{width}}  {row}")
   if len(wanted) > limit:
     lines.append(f"... and {len(wanted) - limit:,} more; narrow the choice, or raise the number of rows.")
   return "\n".join(lines)
 
 
-def _percent(share: float) -> str:
+def percent_text(share: float) -> str:
+  """A share in percent; "never" where there is none."""
   return f"{float(100 * share):.2f}%" if np.isfinite(share) else "never"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.histories import walked_source
 from ps_cfr_spiel.poker import cards, made_hands
@@ -126,6 +127,14 @@ class SpotWorth:
       means.append(float(np.average(values[there], weights=weight[there])) if there.any() else np.nan)
     return means[0], means[1]
 
+  def of_both(self, here: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
+    """EV and equity of the acting player's range, and the other's, who has the rest of the pot.
+
+    EVs count from now, so these must be the values `since` all that the player has put in.
+    """
+    ev, equity = self.mean(here)
+    return (ev, equity), (sum(here.spent) - ev, 1 - equity)
+
 
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
   """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
@@ -168,6 +177,13 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
   return spot_of(policy, find_public_state(policy.game, policy.labels, path))
 
 
+def find_spot(game: pyspiel.Game, labels: Labels, path: str) -> int:
+  """The public state of `spot`, which needs no policy; ValueError likewise."""
+  number = find_public_state(game, labels, path)
+  _check_turn(game, labels, number)
+  return number
+
+
 def spot_after(policy: TreePolicy, history: str) -> Spot:
   """The strategy at the public state of one history, with all moves of chance and players; as for `spot`."""
   state, names = play_moves(policy.game, history)
@@ -184,14 +200,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   """The spot of a public state in which a player acts."""
   labels = policy.labels
   state = labels.public_states[number]
-  history = line_to(policy.game, labels, number)
-  if state.player == CHANCE and not _acting_below(labels, number):
-    raise ValueError(f"Only chance acts {_after(history)}, to the end; give an earlier decision.")
-  if state.player == CHANCE:
-    moves = ", ".join(action_name(policy.game, labels, child) for child in labels.children[number])
-    raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
-  if state.player < 0:
-    raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")
+  history = _check_turn(policy.game, labels, number)
   decisions = [labels.decisions[n] for n in state.decisions]
   cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
   games_names = ((d.legal_actions, action_names(policy.game, labels, d)) for d in decisions)
@@ -239,6 +248,19 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
     c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.source.count(c)
   ]
   return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
+
+
+def _check_turn(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
+  """The public moves to a public state; ValueError if no player acts there."""
+  player, history = labels.public_states[number].player, line_to(game, labels, number)
+  if player == CHANCE and not _acting_below(labels, number):
+    raise ValueError(f"Only chance acts {_after(history)}, to the end; give an earlier decision.")
+  if player == CHANCE:
+    moves = ", ".join(action_name(game, labels, child) for child in labels.children[number])
+    raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
+  if player < 0:
+    raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")
+  return history
 
 
 def _acting_below(labels: Labels, number: int) -> bool:

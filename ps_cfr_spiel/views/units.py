@@ -7,6 +7,7 @@ import pyspiel
 LONGEST_TITLE = 70  # characters, which fit above a picture
 HOLDEM = ("river_subgame", "holdem_subgame")
 POSITIONS = ("out of position", "in position")  # of hold'em's two players after the flop
+SEATS = ("OOP", "IP")
 
 
 def pot_of(game: pyspiel.Game) -> float | None:
@@ -24,7 +25,7 @@ def seat_of(game: pyspiel.Game, player: int) -> str:
   """The name of a player: "player 0 (OOP)", with the position in poker."""
   if game.get_type().short_name not in HOLDEM:
     return f"player {player}"
-  return f"player {player} ({''.join(word[0] for word in POSITIONS[player].split()).upper()})"
+  return f"player {player} ({SEATS[player]})"
 
 
 def unit_of(game: pyspiel.Game) -> str:

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.batches import Solution, read_list, write_list
+from ps_cfr_spiel.batches import Solution, read_boards, read_list, write_list
 from ps_cfr_spiel.poker import cards
 
 ROWS = (
@@ -88,3 +88,35 @@ def test_as_poker_players_write(tmp_path):
   (expected,), _ = read_list(path)
   assert found.board == expected.board and found.bets == expected.bets
   np.testing.assert_array_equal(found.ranges, expected.ranges)
+
+
+@pytest.mark.parametrize(
+  ("name", "text"),
+  [
+    ("boards.csv", 'board,weight\nKs7d2c,4\n"9h, 9d, 9c",1\n'),
+    ("boards.txt", "Ks 7d 2c : 4\n\n9h9d9c\n"),
+  ],
+)
+def test_lists_of_boards(tmp_path, name, text):
+  (tmp_path / name).write_text(text)
+  found = [(cards.card_names(board), weight) for board, weight in read_boards(tmp_path / name)]
+  assert found == [("Ks7d2c", 4), ("9h9d9c", 1)]
+
+
+@pytest.mark.parametrize(
+  ("name", "text", "message"),
+  [
+    ("x.txt", "Ks7d2c\nKs7d2\n", r"x\.txt, line 2: board='Ks7d2'"),
+    ("x.txt", "Ks7d2c\n2c7dKs:3\n", r"line 2: board='2c7dKs': listed twice"),
+    ("x.txt", "Ks7d2c:0", r"line 1: weight='0': must be a number above 0"),
+    ("x.txt", "Ks7d2c:much", r"line 1: weight='much'"),
+    ("x.txt", "Ks7d2c\nKs7d2c5h\n", r"line 2: .*a flop board has 3 different cards"),
+    ("x.txt", "\n", "no boards"),
+    ("x.csv", "weight\n1\n", r"line 2: board=''"),
+    ("x.csv", "board,pot\nKs7d2c,3\n", r"line 2: unknown field 'pot'; the fields are board and weight"),
+  ],
+)
+def test_mistakes_in_lists_of_boards(tmp_path, name, text, message):
+  (tmp_path / name).write_text(text)
+  with pytest.raises(ValueError, match=message):
+    read_boards(tmp_path / name)

@@ -1,0 +1,48 @@
+"""Lists of boards for reports: the next boards of a spot up to the names of suits, and their deals."""
+
+import functools
+import itertools
+
+import numpy as np
+
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.situations import compatible
+
+
+def deals_on(board: cards.Board, ranges: str) -> float:
+  """The number of pairs of hands that can be dealt on a board, each times its weights in the ranges.
+
+  Raises:
+    ValueError: `cards.parse_range` rejects a range.
+  """
+  first, second = _weights(ranges) * ~np.isin(cards.ALL_HANDS, board).any(1)
+  return float((first * compatible(second)).sum())
+
+
+@functools.lru_cache(maxsize=4)
+def _weights(ranges: str) -> np.ndarray:
+  """float64[2, 1326]: the weights of both ranges before any card."""
+  weights = np.zeros((2, len(cards.ALL_HANDS)))
+  for own, held in zip(weights, cards.parse_ranges(ranges, ())[0], strict=True):
+    own[cards.hand_numbers(held.cards)] = held.weights
+  return weights
+
+
+def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards.Board, int]]:
+  """The boards after `count` more cards, one for each class, and the number of boards in the class.
+
+  The boards of a class are one game with other names of suits; ranges that tell suits apart have more classes.
+  Its highest cards stand for a class. Boards on which no two hands can be dealt are left out.
+
+  Raises:
+    ValueError: `cards.parse_ranges` rejects the ranges.
+  """
+  swaps = cards.suit_swaps(cards.WHOLE_DECK, board, cards.parse_ranges(ranges, board)[0])
+  rest = [card for card in reversed(cards.WHOLE_DECK) if card not in board]
+  more = np.array(list(itertools.combinations(rest, count)))
+  images = -np.sort(-swaps[:, more], -1) @ len(cards.WHOLE_DECK) ** np.arange(count)[::-1]
+  highest = images.max(0)
+  _, members, size = np.unique(highest, return_inverse=True, return_counts=True)
+  shown = np.flatnonzero(images[0] == highest)  # the first renaming changes nothing
+  found = [((*board, *more[k].tolist()), int(size[members[k]])) for k in shown]
+  return [(new, weight) for new, weight in found if deals_on(new, ranges) > 0]

@@ -1,0 +1,138 @@
+"""The command `report`: rows against single solves, and what is left after an interruption."""
+
+import csv
+import json
+
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel.commands import program, report
+from ps_cfr_spiel.poker import holdem
+from ps_cfr_spiel.views import spot
+
+SPOT = {"pot": "20", "stack": "30", "bets": "a", "ranges": "AA:0.5, KK, 76s; QQ, A9s"}
+FLAGS = [f"--{name}={value}" for name, value in SPOT.items()]
+
+
+def run(capsys, *words):
+  code = program.run([str(word) for word in words])
+  return (code, *capsys.readouterr())
+
+
+def rows_of(path):
+  with open(path, newline="", encoding="utf-8") as file:
+    return list(csv.DictReader(file))
+
+
+def mean(rows, name, weights):
+  """The mean of a column of a policy's rows."""
+  return sum(w * row[name] for row, w in zip(rows, weights, strict=True)) / sum(weights)
+
+
+@pytest.mark.parametrize(
+  ("boards", "line"), [("9s7c5s4h3c:2\nKs7d2c5h9s", ""), ("9s7c5s4h3c", "check"), ("9s7c5s4h", "")]
+)
+def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line):
+  (tmp_path / "boards.txt").write_text(boards)
+  words = [tmp_path / "boards.txt", *FLAGS, "--iterations=40", f"--at={line}", f"--csv={tmp_path / 'x.csv'}"]
+  code, out, _ = run(capsys, "report", *words, "--json")
+  assert code == 0 and json.loads(out)["boards"] == len(boards.split())
+  for text, row in zip(boards.split(), rows_of(tmp_path / "x.csv"), strict=True):
+    board, _, weight = text.partition(":")
+    assert (row["board"], row["weight"]) == (board, weight or "1")
+    solver = ps_cfr_spiel.PSCFRSolver(holdem(board, **SPOT))
+    solver.run(40)
+    policy = solver.average_policy()
+    here = spot(policy, line)
+    found = {name: float(row[name]) for name in row if name not in ("board", *report.GIVEN)}
+    assert found["percent_of_pot"] == pytest.approx(5 * solver.exploitability(), rel=1e-4)
+    assert found["iterations"] == 40
+    everything = policy.to_rows([here.public_state])
+    come = {r["infostate"]: r["reach"] * r["others_reach"] for r in everything}
+    evs = [0.0, 0.0]
+    for name in here.actions:
+      rows = [r for r in everything if r["action_name"] == name]
+      weights = [come[r["infostate"]] for r in rows]
+      often = [w * r["probability"] for w, r in zip(weights, rows, strict=True)]
+      assert found[name] == pytest.approx(mean(rows, "probability", weights), rel=1e-4, abs=1e-6)
+      assert found[f"{name} EV"] == pytest.approx(mean(rows, "ev", often), rel=1e-4, abs=1e-4)
+      evs[here.player] += mean(rows, "ev", often) * sum(often) / sum(weights)
+      assert found[f"equity_{here.player}"] == pytest.approx(mean(rows, "equity", weights), rel=1e-4)
+    if not line:
+      evs = [10 + solver.value(), 10 - solver.value()]
+      assert found["deals"] == pytest.approx(float(weight or 1) * pairs(policy.game), rel=1e-5)
+    else:
+      evs[0] = 20 - evs[1]
+      assert found["deals"] == pytest.approx(pairs(policy.game) * sum(come.values()), rel=1e-5)
+    assert [found["ev_0"], found["ev_1"]] == pytest.approx(evs, rel=1e-4, abs=1e-3)
+
+
+def pairs(game):
+  first, second = game.ranges
+  return first.weights @ game.disjoint @ second.weights
+
+
+def test_a_killed_report_goes_on(tmp_path, capsys, monkeypatch):
+  """After Ctrl-C, and after a row that is not whole; what is done stays as it is, and one file is the other."""
+  (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c\nKs7d2c5h8s")
+  words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=10"]
+  assert run(capsys, *words, f"--csv={tmp_path / 'whole.csv'}")[0] == 0
+  append, file = report._append, tmp_path / "cut.csv"
+
+  def pressed(file, row):
+    append(file, row)
+    if row["board"].startswith("9s"):
+      raise KeyboardInterrupt
+
+  monkeypatch.setattr(report, "_append", pressed)
+  code, out, _ = run(capsys, *words, f"--csv={file}")
+  assert code == 130 and f"{file} has 2 of 3 boards; the same command continues it." in out
+  monkeypatch.setattr(report, "_append", append)
+  file.write_bytes(file.read_bytes()[:-7])
+  code, out, _ = run(capsys, *words, f"--csv={file}", f"--html={tmp_path / 'page.html'}")
+  assert code == 0 and "average" in out
+  assert file.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+  assert "<!doctype html>" in (tmp_path / "page.html").read_text()
+  monkeypatch.setattr(report, "_append", None)  # all is done
+  assert run(capsys, *words, f"--csv={file}")[0] == 0
+  code, _, error = run(capsys, *words, f"--csv={file}", "--stack=40")
+  assert code == 2 and "is a report with stack '30', not '40'" in error
+  (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h2c\nKs7d2c5h8s")
+  code, _, error = run(capsys, *words, f"--csv={file}")
+  assert code == 2 and "is a report on other boards" in error
+
+
+def test_classes_of_turns_have_weights(tmp_path, capsys):
+  """Of a flop of one suit, by the next card: a class has up to three boards, which are solved once."""
+  ranges = "--ranges=AA, KK; QQ"
+  words = ["report", "rivers", "--board=9s 7s 5s 2s", "--pot=20", "--stack=0", ranges, "--iterations=1"]
+  assert run(capsys, *words, f"--csv={tmp_path / 'x.csv'}")[0] == 0
+  rows = rows_of(tmp_path / "x.csv")
+  assert sum(int(row["weight"]) for row in rows) == 48 and len(rows) == 9 + 13
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    ([], "report needs flops, turns, rivers or one file with boards; got 0 words"),
+    (["turns"], "report turns needs --board with 3 cards"),
+    (["turns", "--board=Ks7d2c5h"], "a flop board has 3 different cards"),
+    (["flops", "--board=Ks7d2c"], "--board has no place in a report on all flops"),
+    (["no-such.csv"], "no-such.csv"),
+    (["list.txt", "--ranges=AsKs;QQ"], "list.txt: no hands of these ranges can be dealt on Ks7d2c5h9s"),
+    (["list.txt", "--board=Ks7d2c"], "--board has no place beside the boards of list.txt"),
+    (["list.txt", "--at=check, check"], "The game is over after Check, Check"),
+    (["list.txt", "--at=jump"], "Unknown action 'jump'"),
+    (["list.txt", "--target=much"], "--target must be a number"),
+    (["list.txt", "--csv=list.txt"], "--csv=list.txt would replace the file that is read"),
+    (["list.txt", "--csv=other.csv"], "other.csv is not a report of this command"),
+    (["list.txt", "--bets=big"], "unknown bet size"),
+  ],
+)
+def test_mistakes(words, message, capsys, tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / "list.txt").write_text("Ks7d2c5h9s")
+  (tmp_path / "other.csv").write_text("board,weight\n")
+  code, _, error = run(capsys, "report", *words)
+  assert code == 2 and message in error and error.count("\n") == 1
+  assert (tmp_path / "list.txt").read_text() == "Ks7d2c5h9s"

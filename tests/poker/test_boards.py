@@ -1,0 +1,70 @@
+"""Lists of boards, against enumerations."""
+
+import collections
+import itertools
+
+import numpy as np
+import pytest
+
+from ps_cfr_spiel.poker import cards, deals_on, next_boards
+
+SUITED = "AA KQs:0.5 7h6h;TT+ AhQh"  # tells suits apart
+
+
+def classes(boards):
+  """How many boards are alike up to the names of suits, by the least of their names."""
+  orders = list(itertools.permutations(range(4)))
+  return collections.Counter(
+    min(tuple(sorted(card // 4 * 4 + order[card % 4] for card in board)) for order in orders)
+    for board in boards
+  )
+
+
+def test_all_flops_are_1755_classes():
+  found = next_boards((), 3, "uniform")
+  assert len(found) == 1755 and sum(weight for _, weight in found) == 22_100
+  expected = classes(itertools.combinations(range(52), 3))
+  assert {min(classes([board])): weight for board, weight in found} == expected
+
+
+@pytest.mark.parametrize(
+  ("flop", "count"),
+  [
+    ("Ks7s2s", 10 + 13),  # a spade, or one of three suits that are alike
+    ("Ks7s2d", 49 - 13),  # hearts are clubs
+    ("KsKd2c", 49 - 12),  # spades are diamonds
+    ("Ks7d2c", 49),
+  ],
+)
+def test_turns_of_a_flop(flop, count):
+  board = cards.parse_cards(flop)
+  rest = [card for card in range(52) if card not in board]
+  found = next_boards(board, 1, "TT+ AQ;AA KQs 76s:0.5")
+  assert sum(weight for _, weight in found) == 49
+  assert all(new[:3] == board for new, _ in found)
+  ends = classes((*board, card) for card in rest)  # classes of all four cards: no finer
+  assert {min(classes([new])) for new, _ in found} == set(ends)
+  assert len(found) == count
+
+
+def test_ranges_that_tell_suits_apart_keep_boards_apart():
+  board = cards.parse_cards("Ks7s2s")
+  found = next_boards(board, 1, SUITED)
+  assert sum(weight for _, weight in found) == 49
+  assert len(found) > len(next_boards(board, 1, "AA;TT+ AQ"))
+  deals = [deals_on((*board, card), SUITED) for card in range(52) if card not in board]
+  assert sum(weight * deals_on(new, SUITED) for new, weight in found) == pytest.approx(sum(deals))
+
+
+def test_deals_are_pairs_of_hands():
+  board = cards.parse_cards("AsKd2c")
+  first, second = (cards.parse_range(text, board) for text in SUITED.split(";"))
+  pairs = itertools.product(zip(first.cards, first.weights), zip(second.cards, second.weights))
+  expected = sum(v * w for (a, v), (b, w) in pairs if not np.intersect1d(a, b).size)
+  assert deals_on(board, SUITED) == pytest.approx(expected)
+
+
+def test_boards_that_no_hands_leave_are_left_out():
+  found = next_boards((), 3, "AA;AsAh AcAd")
+  assert found and all(deals_on(board, "AA;AsAh AcAd") > 0 for board, _ in found)
+  assert sum(weight for _, weight in found) == 48 * 47 * 46 // 6  # without an ace
