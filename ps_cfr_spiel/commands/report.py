@@ -216,15 +216,14 @@ COMMAND = Command(
   name="report",
   arguments="BOARDS",
   summary="Solve many boards of a spot, a row each",
-  text="BOARDS are flops (all of them, up to the names of suits), turns or rivers (all next cards of --board), "
-  "or a file: a CSV file with the columns board and, if wanted, weight, or lines such as Ks7d2c or Ks7d2c:4. "
-  "A row has the frequency and EV of every action at a line, EV and equity of both players, and the "
-  "exploitability; averages weigh boards by their weights and the hands that they leave.",
+  text="BOARDS are flops (all of them, up to the names of suits), turns or rivers (all next cards of "
+  "--board), or a file: a CSV file with the columns board and, if wanted, weight, or lines such as Ks7d2c or "
+  "Ks7d2c:4. A row has the frequency and EV of every action at a line, EV and equity of both players, and "
+  "the exploitability; averages weigh boards by their weights and the hands that they leave.",
   examples=(
-    "report turns --board='Ks 7d 2c' --pot=60 --stack=100 --ranges='AA, KQs; TT+, AQ' --bets='50%, a' "
-    "--target=0.5%",
+    "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
     "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",
-    "report flops --ranges='22+, A2s+; TT+, AQ+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
+    "report flops --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
     "report boards.csv --csv=report.csv",
   ),
   own=FLAGS,

@@ -1,9 +1,9 @@
 """A report over boards: the strategy at one line of hold'em and both players' EV and equity, a row a board.
 
-A row is a dictionary by the names of a table's columns; a report's file is such a table, and the text and the
-page show rows that were read from it. Averages weigh a row by its `deals`: the number of boards that it stands
-for, times the pairs of hands that can be dealt on it, times the probability of the line. An action's EV is
-that of the hands that play it, so that the mean over the actions is the player's EV.
+A row is a dictionary by the names of a table's columns; a report's file is such a table, and the text and
+the page show rows that were read from it. Averages weigh a row by its `deals`: the number of boards that it
+stands for, times the pairs of hands that can be dealt on it, times the probability of the line. An action's
+EV is that of the hands that play it, so that the mean over the actions is the player's EV.
 """
 
 import json

@@ -73,7 +73,7 @@ def pairs(game):
 
 
 def test_a_killed_report_goes_on(tmp_path, capsys, monkeypatch):
-  """After Ctrl-C, and after a row that is not whole; what is done stays as it is, and one file is the other."""
+  """After Ctrl-C, and with a row that is not whole; in the end the file is that of a single call."""
   (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c\nKs7d2c5h8s")
   words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=10"]
   assert run(capsys, *words, f"--csv={tmp_path / 'whole.csv'}")[0] == 0

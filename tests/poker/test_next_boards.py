@@ -59,7 +59,7 @@ def test_ranges_that_tell_suits_apart_keep_boards_apart():
 def test_deals_are_pairs_of_hands():
   board = cards.parse_cards("AsKd2c")
   first, second = (cards.parse_range(text, board) for text in SUITED.split(";"))
-  pairs = itertools.product(zip(first.cards, first.weights), zip(second.cards, second.weights))
+  pairs = itertools.product(*(zip(own.cards, own.weights, strict=True) for own in (first, second)))
   expected = sum(v * w for (a, v), (b, w) in pairs if not np.intersect1d(a, b).size)
   assert deals_on(board, SUITED) == pytest.approx(expected)
 

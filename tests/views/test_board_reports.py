@@ -18,7 +18,8 @@ CLICKS = """<script>
 const seen = [], head = (k) => document.querySelectorAll("thead button")[k];
 for (const k of COLUMNS) {
   head(k).click();
-  seen.push([...document.querySelectorAll("tbody tr")].map((row) => [...row.children].map((e) => e.textContent)));
+  const rows = [...document.querySelectorAll("tbody tr")];
+  seen.push(rows.map((row) => [...row.children].map((e) => e.textContent)));
 }
 const texts = (where) => [...document.querySelectorAll(where)].map((e) => e.textContent);
 const result = document.createElement("pre");
@@ -99,6 +100,6 @@ def test_the_page_sorts(tmp_path):
   by_share = [names[k] for k in np.argsort([row["Check"] for row in rows])]
   assert order[2] == by_share[::-1] and order[3] == by_share
   assert order[4] == [names[k] for k in np.argsort([row["ev_0"] for row in rows])[::-1]]
-  assert {row[5] for row in shown["seen"][5]} == {"–"}
+  assert {row[5] for row in shown["seen"][5]} == {"\u2013"}
   cells = dict(zip(order[2], (row[2] for row in shown["seen"][2]), strict=True))
   assert cells == {name: f"{100 * row['Check']:.1f}%" for name, row in zip(names, rows, strict=True)}
