@@ -31,7 +31,7 @@ def _weights(ranges: str) -> np.ndarray:
 def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards.Board, int]]:
   """The boards after `count` more cards, one for each class, and the number of boards in the class.
 
-  The boards of a class are one game with other names of suits; ranges that tell suits apart split classes.
+  The boards of a class are one game with other names of suits; ranges in which suits differ split classes.
   The highest cards of a class stand for it. Boards on which no two hands can be dealt are left out.
 
   Raises:

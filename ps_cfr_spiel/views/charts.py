@@ -259,7 +259,7 @@ def _type_text(head: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def value_text(value: float) -> str:
-  """A value with four digits; "-" where there is none."""
+  """A value with four digits; "-" for nan."""
   return number_text(value if abs(value) > NOTHING else 0.0) if np.isfinite(value) else "-"
 
 
@@ -290,5 +290,5 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
 
 
 def percent_text(share: float) -> str:
-  """A share in percent; "never" where there is none."""
+  """A share in percent; "never" for nan."""
   return f"{float(100 * share):.2f}%" if np.isfinite(share) else "never"

@@ -128,7 +128,7 @@ class SpotWorth:
     return means[0], means[1]
 
   def of_both(self, here: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
-    """EV and equity of the acting player's range, and the other's, who has the rest of the pot.
+    """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
 
     EVs count from now, so these must be the values `since` all that the player has put in.
     """
