@@ -7,9 +7,9 @@
 Exploitability is exact, of the average policy: on rivers in % of the pot, elsewhere in % of the uniform
 policy's. `rivers` and `leduc` (as in Schmid 2021, Fig. 17.4) draw curves of single runs; their seconds leave
 out compilation and the evaluations, and come from the median time of an iteration in the same process; --cap
-is the most iterations. `rules` draws a table of all rules on small games: medians of `STARTS` runs whose first
-strategies are perturbed by 0.1%, because exact ties would let rounding decide. NRM+'s parameters were not
-chosen on games with a star.
+is the most iterations. `rules` draws a table of all rules on small games: medians of `STARTS` runs whose
+first strategies are perturbed by 0.1%, because exact ties would let rounding decide. NRM+'s parameters were
+not chosen on games with a star.
 """
 
 import argparse
