@@ -1,7 +1,9 @@
 """The base of a release: pinned workflows, one address, and a build without a jaxlib that does not exist."""
 
+import os
 import pathlib
 import re
+import subprocess
 import tomllib
 
 import pytest
@@ -27,13 +29,21 @@ def test_actions_are_pinned_by_hash_alike(path):
     assert set(re.findall(rf"{re.escape(name)}@(\w+)", everywhere)) == {pin}
 
 
-def test_the_tag_is_compared_to_the_version():
-  """By the workflow's own pattern, which must match the line of version.py."""
+@pytest.mark.parametrize(
+  ("tag", "code"),
+  [(f"v{ps_cfr_spiel.__version__}", 0), (ps_cfr_spiel.__version__, 1), ("v99.0.0", 1), ("v", 1)],
+)
+def test_a_tag_other_than_the_version_is_refused(tag, code):
+  """By the command of the workflow itself, on which all its other jobs wait."""
   text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
-  pattern = re.search(r"sed -n 's/(.*?)/\\1/p' (\S+)\)", text)
-  assert pattern is not None
-  line = re.search(pattern[1].replace(r"\(", "(").replace(r"\)", ")"), (ROOT / pattern[2]).read_text(), re.M)
-  assert line is not None and line[1] == ps_cfr_spiel.__version__
+  command = re.search(r"if: github.ref_type == 'tag'\n +run: (.*)", text)
+  assert command is not None
+  done = subprocess.run(
+    ["bash", "-e", "-c", command[1]], cwd=ROOT, env={**os.environ, "GITHUB_REF_NAME": tag}
+  )
+  assert done.returncode == code
+  jobs = re.findall(r"^  (\w+):\n    (needs:|runs-on:|if:)", text.split("\njobs:\n")[1], re.M)
+  assert [name for name, first in jobs if first == "runs-on:"] == ["version"]  # all others wait
 
 
 def test_the_address_stands_in_one_place():

@@ -59,16 +59,34 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
   found: dict[int, Reach] = {}
   for player in (0, 1):
     rows = [(n, d.public_state) for n, d in enumerate(labels.decisions) if d.player == player]
-    if not rows:
-      continue
     at = [s for _, s in rows]
-    range_ = own[1 - player][at]
-    others, ahead = source.weight(player, range_, at), source.ahead(player, range_, at)
-    equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
-    dealt = source.weight(player, np.ones_like(range_), at)
-    for k, (n, s) in enumerate(rows):
-      found[n] = Reach(own[player][s], others[k], dealt[k], equity[k])
+    reach = _on_boards(source, player, own[player][at], own[1 - player][at], at)
+    found.update(zip((n for n, _ in rows), reach, strict=True))
   return [found[n] for n in range(len(labels.decisions))]
+
+
+def reach_of(labels: Labels, source: Deals, strategies: Strategies, decision: Decision) -> Reach:
+  """The reach of one row in a Bayesian form, from the decisions on the way there."""
+  states, number = labels.public_states, decision.public_state
+  own = [np.ones((1, len(types))) for types in labels.types]
+  while (parent := states[number].parent) >= 0:
+    for before in (labels.decisions[n] for n in states[parent].decisions):
+      own[before.player] *= _table(strategies, before)[before.legal_actions.index(states[number].action)]
+    number = parent
+  player = decision.player
+  return _on_boards(source, player, own[player], own[1 - player], [decision.public_state])[0]
+
+
+def _on_boards(
+  source: Deals, player: int, own: np.ndarray, range_: np.ndarray, at: Sequence[int]
+) -> list[Reach]:
+  """The reach of a player's rows at some public states, from both players' own reach [n, H] there."""
+  if not at:
+    return []
+  others, ahead = source.weight(player, range_, at), source.ahead(player, range_, at)
+  equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
+  dealt = source.weight(player, np.ones_like(range_), at)
+  return [Reach(*row) for row in zip(own, others, dealt, equity, strict=True)]
 
 
 def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:

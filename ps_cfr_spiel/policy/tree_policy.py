@@ -10,10 +10,10 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import build_tree, load_game
+from ps_cfr_spiel.compiler import Deals, build_tree, load_game
 from ps_cfr_spiel.histories import sequential_state
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
-from ps_cfr_spiel.policy.reach import Reach, reaches
+from ps_cfr_spiel.policy.reach import Reach, reach_of, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
 from ps_cfr_spiel.policy.worth import Worths
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree
@@ -21,6 +21,7 @@ from ps_cfr_spiel.tree import Decision, Labels, PublicTree
 # OpenSpiel's tabular policies visit every history: 1e6 of them take about a minute.
 TABULAR_LIMIT = 2_000_000
 MOST_ROWS = 2_000_000  # of a kilobyte each
+FEW = 64  # rows whose reach is computed one by one
 
 
 class TreePolicy(openspiel_policy.Policy):
@@ -51,6 +52,7 @@ class TreePolicy(openspiel_policy.Policy):
       for i, blocks in enumerate(strategies)
     )
     self.info = dict(info or {})
+    self._reached: dict[tuple[int, int, int], Reach] = {}
 
   def _probabilities(self, decision: Decision, type_index: int) -> dict[int, float]:
     return dict(zip(decision.legal_actions, self.table(decision)[:, type_index].tolist(), strict=True))
@@ -123,15 +125,17 @@ class TreePolicy(openspiel_policy.Policy):
     """The compiled game, built once more with the options of the policy's own tree."""
     return build_tree(self.game, **self.tree_options)
 
-  @functools.cached_property
-  def _reaches(self) -> dict[tuple[int, int, int], Reach]:
-    found = reaches(self.labels, self.strategies)
-    rows = [(d.player, d.block, d.row) for d in self.labels.decisions]
-    return dict(zip(rows, found, strict=True))
-
   def reach(self, decision: Decision) -> Reach:
-    """The reach of a row; the first call computes all rows."""
-    return self._reaches[decision.player, decision.block, decision.row]
+    """The reach of a row; in a Bayesian form the first rows are computed one by one, later all at once."""
+    row, source = (decision.player, decision.block, decision.row), self.labels.source
+    if row not in self._reached:
+      if isinstance(source, Deals) and len(self._reached) < FEW:
+        self._reached[row] = reach_of(self.labels, source, self.strategies, decision)
+      else:
+        found = reaches(self.labels, self.strategies)
+        rows = [(d.player, d.block, d.row) for d in self.labels.decisions]
+        self._reached.update(zip(rows, found, strict=True))
+    return self._reached[row]
 
   @functools.cached_property
   def left_out(self) -> frozenset[int]:

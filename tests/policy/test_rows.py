@@ -11,6 +11,7 @@ from open_spiel.python.algorithms import best_response
 from random_policies import random_policy
 
 import ps_cfr_spiel
+from ps_cfr_spiel.policy import tree_policy
 
 RIVER = "river_subgame(bets=1 a,stack=400,ranges=AA:0.5 8h6h KQs;TT QQ:0.3 8h8d)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -63,6 +64,17 @@ def test_values_and_reaches_are_those_of_a_walk(policy):
     found = row["value"], row["reach"], row["others_reach"]
     assert found == pytest.approx(expected[row["infostate"], row["action"]], abs=1e-9)
     assert row["probability"] == policy.at(row["player"], row["infostate"])[row["action"]]
+
+
+def test_rows_one_by_one_are_those_of_all_at_once(policy, monkeypatch):
+  """A chart asks for the reach of a few rows, a table for that of all."""
+  monkeypatch.setattr(tree_policy, "FEW", 10**6)
+  single = random_policy(policy.labels.game).to_rows()
+  monkeypatch.setattr(tree_policy, "FEW", 0)
+  for one, row in zip(single, random_policy(policy.labels.game).to_rows(), strict=True):
+    for name in ("infostate", "reach", "others_reach", "equity", "value"):
+      same = row[name] if name == "infostate" or row[name] is None else pytest.approx(row[name], abs=1e-12)
+      assert one[name] == same
 
 
 def test_best_responses_are_openspiels(policy):
