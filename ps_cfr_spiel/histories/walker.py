@@ -81,7 +81,7 @@ def _walk_together(
       ):
         return Recorder(game).walk(Start(), watch, found, length)
     except NoWorkersError as error:
-      logging.getLogger(__name__).info("No worker processes: %s. One process walks.", error)
+      logging.getLogger(__name__).info("One process walks, because %s.", error)
     except FaultAtError as error:
       with Watch(game, limits, progress, size=size) as watch:
         walk_from(game, Start(tuple(error.path)), watch)

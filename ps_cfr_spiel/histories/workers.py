@@ -6,6 +6,7 @@ modules of a game in Python first. Tasks and pieces go through its pipes; its en
 """
 
 import contextlib
+import dataclasses
 import importlib
 import itertools
 import pickle
@@ -34,7 +35,7 @@ class WorkerError(Stopped, RuntimeError):
 
 
 class NoWorkersError(Stopped):
-  """A worker process cannot load the game."""
+  """Worker processes cannot load the game, or not walk a subtree within their share of the memory."""
 
 
 def subtrees(game: pyspiel.Game, processes: int) -> tuple[int, list[Start]]:
@@ -67,12 +68,14 @@ def pieces(
 ) -> Iterator[Iterator[Histories]]:
   """The histories that begin with each of `starts`, in order; on leaving, the workers end.
 
+  The memory is shared out: a part for each worker, and one for the joined pieces.
+
   Raises:
-    NoWorkersError: they cannot load the game.
+    NoWorkersError: they cannot load the game, or a subtree needs more than a worker's part.
     WorkerError: a worker ended.
-    TooLarge: a subtree exceeds the limits.
     FaultAtError: a subtree, the one below this history, has a fault.
   """
+  part = dataclasses.replace(limits, memory=limits.memory / (processes + 1))
   workers: list[subprocess.Popen] = []
   free: queue.Queue[subprocess.Popen] = queue.Queue()
   pool = ThreadPoolExecutor(processes)
@@ -90,7 +93,7 @@ def pieces(
       streams: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
       command = [sys.executable, "-c", SERVE.format(sys.path)]
       workers.append(subprocess.Popen(command, start_new_session=True, **streams))
-    list(pool.map(lambda worker: _ask(worker, (str(game), modules_of(game), limits)), workers))
+    list(pool.map(lambda worker: _ask(worker, (str(game), modules_of(game), part)), workers))
     for worker in workers:
       free.put(worker)
     yield pool.map(run, starts)
@@ -149,8 +152,8 @@ def answer_tasks(walk_from: Any) -> None:
     try:
       with Watch(game, limits, False, size=NOTHING) as watch:
         send(walk_from(game, start, watch))
-    except TooLarge as error:
-      send(error)
+    except TooLarge:
+      send(NoWorkersError("a subtree is too large for a part of the memory"))
     except MemoryError:
       send(WorkerError("a worker process of the walk is out of memory."))
     except Exception:  # of the game: the caller repeats this subtree

@@ -111,3 +111,15 @@ def test_limits_hold(started):
     with pytest.raises(TooLarge, match=f"more than {limit:,} histories"):
       walk(pyspiel.load_game("leduc_poker"), Limits.create(limit), progress=False, processes=2)
   assert len(started) == 4
+
+
+def test_a_subtree_beyond_a_workers_part_of_the_memory_is_walked_by_one_process(started, monkeypatch):
+  monkeypatch.setattr(workers, "ENOUGH", 0)  # one subtree, the whole game
+  game = pyspiel.load_game("leduc_poker")
+  limits = Limits.create(memory=4e6)  # of which the game takes more than a third
+  assert_same_histories(
+    walk(game, limits, progress=False, processes=2), walk(game, limits, progress=False, processes=1)
+  )
+  assert len(started) == 2
+  with pytest.raises(TooLarge, match="of memory, the limit"):
+    walk(game, Limits.create(memory=1e6), progress=False, processes=2)
