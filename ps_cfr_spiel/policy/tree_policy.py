@@ -122,7 +122,7 @@ class TreePolicy(openspiel_policy.Policy):
 
   @functools.cached_property
   def tree(self) -> PublicTree:
-    """The compiled game, built once more with the options of the policy's own tree."""
+    """The compiled game: that of the policy's solver, or built with the options of the policy's own tree."""
     return build_tree(self.game, **self.tree_options)
 
   def reach(self, decision: Decision) -> Reach:

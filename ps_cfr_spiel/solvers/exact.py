@@ -127,4 +127,6 @@ class TreeSolver(ExactSolver[TreePolicy]):
     with precision(self.dtype):
       strategies = self._strategies(average)
     own = [self._of_game(player, blocks) for player, blocks in enumerate(strategies)]
-    return TreePolicy(self.game, self.tree.names, own, self._policy_info(average))
+    policy = TreePolicy(self.game, self.tree.names, own, self._policy_info(average))
+    policy.tree = self.tree  # or its values would build it again
+    return policy
