@@ -27,7 +27,7 @@ class Sum(NamedTuple):
 
   Attributes:
     average, excess: of one shape; without `average` the sum is `-excess` alone, in half of the memory and for
-      runs of up to some 1e6 iterations: an iteration's share of it falls as gamma / t.
+      runs of up to some 1e5 iterations: an iteration's share of it falls as gamma / t.
   """
 
   average: Array

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -150,11 +152,14 @@ def results_folder(values: flags.FlagValues, solver: ps.Solver, file: str) -> Pa
   """The folder for a run's `file`: that of --output or --resume, else the first of `default_folders`.
 
   Raises:
-    ValueError: the folder of --output or --resume holds a run of another game or other options.
+    ValueError: the folder of --output or --resume holds a run of another game or other options, or another
+      process writes to it.
   """
   resumed = values.resume and Path(values.resume)
   if values.output is not None or resumed:
     folder = make_folder(values.output or resumed.parent)
+    if not _hold(folder):
+      raise ValueError(f"Another process writes to {folder}; wait for its end, or name a folder by --output.")
     if not (resumed and (folder / file).exists() and resumed.samefile(folder / file)):
       solver.is_saved_in(folder / file)
     return folder
@@ -164,12 +169,34 @@ def results_folder(values: flags.FlagValues, solver: ps.Solver, file: str) -> Pa
       saved = solver.is_saved_in(folder / file)
     except ValueError:
       return False
+    if folder.exists() and not _hold(folder):
+      return False
     return not saved or storage.read(folder / file).header["iteration"] <= values.iterations
 
   first, folder = next(default_folders(solver.game)), next(filter(fits, default_folders(solver.game)))
   if folder != first and not (values.quiet or values.json):
     print(f"{first} holds another run, so this one goes to {folder}.")
-  return make_folder(folder)
+  _hold(make_folder(folder))
+  return folder
+
+
+_held: list[int] = []  # the folder that this process writes to, open
+
+
+def _hold(folder: Path) -> bool:
+  """Lock a folder until this process ends or holds another one; False if another process has it."""
+  while _held:
+    os.close(_held.pop())
+  if ps.device.process_count() > 1:
+    return True  # they share it
+  _held.append(os.open(folder, os.O_RDONLY))
+  try:
+    fcntl.flock(_held[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except BlockingIOError:
+    return False
+  except OSError:
+    pass  # the file system has no locks
+  return True
 
 
 def default_folders(game: pyspiel.Game) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """The program as its users run it, in fresh processes; what needs none runs in this one."""
 
 import csv
+import fcntl
 import itertools
 import json
 import os
@@ -481,4 +482,21 @@ def test_words_that_help(capsys):
   assert command_line.run(["slove"]) == command_line.run(["completion", "csh"]) == 2
   assert re.search(
     "did you mean solve.*completion csh: choose one of bash, zsh, fish", capsys.readouterr().err, re.S
+  )
+
+
+def test_a_folder_to_which_another_process_writes(tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  first = tmp_path / "runs" / "kuhn_poker"
+  first.mkdir(parents=True)
+  place = os.open(first, os.O_RDONLY)
+  fcntl.flock(place, fcntl.LOCK_EX)  # as a process that writes there
+  words = ["solve", "kuhn_poker", "--iterations=5", "--noplot"]
+  assert command_line.run([*words, f"--output={first}"]) == 2
+  assert f"Another process writes to {first}; wait for its end" in capsys.readouterr().err
+  assert command_line.run(words) == 0
+  assert (tmp_path / "runs" / "kuhn_poker-2" / "run.npz").exists() and not (first / "run.npz").exists()
+  os.close(place)
+  assert (
+    command_line.run([*words, f"--output={first}"]) == 0 == command_line.run([*words, f"--output={first}"])
   )
