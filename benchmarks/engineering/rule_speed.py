@@ -3,10 +3,13 @@
   taskset -c 0 python -m benchmarks.engineering.rule_speed
 
 Microseconds an iteration of both players, the median of several runs, compilation left out; float32, leaves
-as `auto` chooses them. Run it on two versions of the package, in turn, to compare them.
+as `auto` chooses them. The last column is the distance from the hardware: the time that NumPy takes to copy
+as many bytes as the last rule's tables have, each of which an iteration reads and writes. Run it on two
+versions of the package, in turn, to compare them.
 """
 
 import jax
+import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
@@ -37,16 +40,26 @@ def iteration(tree, rule, iterations: int, repetitions: int) -> float:
     return median_seconds(step, repetitions) / iterations
 
 
+def copying(tree, rule, repetitions: int) -> float:
+  """Seconds to copy a run's tables once."""
+  with precision("float32"):
+    size = sum(np.asarray(x).nbytes for x in jax.tree.leaves(cfr.init(tree, rule, "float32")))
+  tables, copy = np.ones(size, np.uint8), np.zeros(size, np.uint8)
+  times = max(1, 10**7 // size)
+  return median_seconds(lambda: [np.copyto(copy, tables) for _ in range(times)], repetitions) / times
+
+
 def main() -> None:
   """Prints a line for each game."""
   options = flags(__doc__, games=list(GAMES), rules=list(RULES), repetitions=7)
   print(describe())
-  print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in options.rules))
+  print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in (*options.rules, "a copy")))
   for name in options.games:
     game, iterations = GAMES[name]
     tree = ps_cfr_spiel.build_tree(pyspiel.load_game(game))
-    row = [iteration(tree, RULES[rule](), iterations, options.repetitions) * 1e6 for rule in options.rules]
-    print(f"{name:16}" + "".join(f"{us:9.1f}" for us in row), flush=True)
+    row = [iteration(tree, RULES[rule](), iterations, options.repetitions) for rule in options.rules]
+    row.append(copying(tree, RULES[options.rules[-1]](), options.repetitions))
+    print(f"{name:16}" + "".join(f"{1e6 * seconds:9.1f}" for seconds in row), flush=True)
 
 
 if __name__ == "__main__":
