@@ -3,6 +3,7 @@
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.forms import Form
 from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
 from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
@@ -34,12 +35,11 @@ def build_tree(
 ) -> PublicTree:
   """Compile a game into a public tree.
 
-  A game with a method `bayesian_form()` is compiled from that form, unless an option needs its histories; any
-  other game is walked history by history. The tree of a simultaneous game is that of its turn-based version;
-  where infostate strings are missing or forget, infostates are the players' pasts (see
-  `histories.knowledge`); in a general-sum game, and in one of three players or
-  more, each player has utilities of its own. The summary of the tree
-  says so in a line each.
+  A game with a method `bayesian_form()`, or with a form in `compiler.described`, is compiled from that form,
+  unless an option needs its histories; any other game is walked history by history. The tree of a
+  simultaneous game is that of its turn-based version; where infostate strings are missing or forget,
+  infostates are the players' pasts (see `histories.knowledge`); in a general-sum game, and in one of three
+  players or more, each player has utilities of its own. The summary of the tree says so in a line each.
 
   Args:
     game: from `pyspiel.load_game`.
@@ -70,8 +70,8 @@ def build_tree(
   limits = Limits.create(limit, memory)
   check_option("leaves", leaves, LEAVES)
   check_option("public_states", public_states, SOURCES)
-  if hasattr(game, "bayesian_form"):
-    form = game.bayesian_form()
+  form = form_of(game)
+  if form is not None:
     if leaves != "sparse" and public_states == "closure":
       check_memory(game, memory, leaves=leaves)
       with waiting("Building the tree", progress):
@@ -88,7 +88,7 @@ def build_tree(
 
 def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
   """TooLarge if the game has more than `limit` histories, by its form, and `option` requires a walk."""
-  count = count_histories(form)
+  count = getattr(form, "histories", 0) or count_histories(form)
   if count > limit:
     raise TooLarge(
       f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs a walk through "

@@ -13,10 +13,13 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
+from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
+from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
 from ps_cfr_spiel.histories import (
   KIND_LAWS,
@@ -37,6 +40,7 @@ from ps_cfr_spiel.histories import (
   timing_fault,
   walk,
 )
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 T = TypeVar("T")
@@ -75,7 +79,7 @@ def check_game(
     return Report(
       str(game), tuple(findings + _not_checked(WALK_LAWS + LATER_LAWS, "the game cannot be walked"))
     )
-  form_tree, form = _compile_form(game, limit)
+  form_tree, form = _compile_form(game, limits, memory, progress)
   if form is not None:  # too large for a walk, or not compilable
     why = (
       "the game cannot be walked" if form_tree is None else "the game is compiled from its form, not walked"
@@ -148,11 +152,23 @@ def _kind_findings(game: pyspiel.Game) -> list[Finding]:
   return [_law(law, fault(game), holds[law]) for law, fault in KIND_LAWS.items()]
 
 
-def _compile_form(game: Any, limit: int) -> tuple[PublicTree | None, Finding | None]:
-  """The tree of the game's own form, if it has one, and a finding if no walk can follow."""
-  if not hasattr(game, "bayesian_form"):
+def _compile_form(
+  game: Any, limits: Limits, memory: float | None, progress: bool | None
+) -> tuple[PublicTree | None, Finding | None]:
+  """The tree of the game's form, if it has one, and a finding if no walk can follow."""
+  limit = limits.histories
+
+  def compiled() -> PublicTree | None:
+    form = form_of(game)
+    if form is None:
+      return None
+    check_memory(game, memory)
+    with waiting(f"Building a tree of {Lines.of(form).starts[-1]:,} public states", progress):
+      return build_bayesian(str(game), form)
+
+  tree, fault = _attempt(compiled)
+  if tree is None and fault is None:
     return None, None
-  tree, fault = _attempt(lambda: build_bayesian(str(game), game.bayesian_form()))
   if tree is None or tree.labels is None:
     return None, Finding(FORM, Verdict.FAIL, f"cannot be compiled: {fault}")
   if tree.labels.histories <= limit:

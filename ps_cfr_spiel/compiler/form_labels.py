@@ -37,6 +37,11 @@ class Deals(Source):
     return float(max(np.abs(form.stake).max(initial=0), np.abs(form.constant).max(initial=0)))
 
   @property
+  def foretells(self) -> bool:
+    """Whether all lines await the same showdown, as `ahead` demands."""
+    return self.lines.contests == 1
+
+  @property
   def pruned(self) -> bool:
     """False: only hands that can be dealt are types."""
     return False
@@ -107,7 +112,9 @@ class Deals(Source):
     disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
     dead = self.lines.dead[1 - player][self.lines.street[line]][runout]
     types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
-    return types if player == 0 else types[::-1]
+    types = types if player == 0 else types[::-1]
+    deals = getattr(self.lines.form, "deals", None)
+    return types if deals is None else [*deals[0][types[0]], *deals[1][types[1]]]
 
   def _moves(self, line: int, runout: int) -> list[int]:
     """Actions and cards after the deal, in order."""
@@ -138,8 +145,9 @@ class Deals(Source):
       return [constant]
     street = int(self.lines.street[line])
     first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
-    signs = self.lines.lead(street, runout)[self.lines.disjoint & np.logical_and.outer(first, second)]
-    return (stake * np.unique(np.sign(signs))).tolist()
+    lead = self.lines.lead(street, runout, int(self.lines.contest[line]))
+    signs = lead[self.lines.disjoint & np.logical_and.outer(first, second)]
+    return np.unique(stake * np.sign(signs)).tolist()
 
   def spent(self, public_state: int, player: int) -> float:
     spent = getattr(self.lines.form, "spent", None)
@@ -177,14 +185,15 @@ class FormLabels(Labels):
     """
     form, sizes = lines.form, lines.sizes
     own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
-    rows = np.cumsum([0, *sizes[own]])  # the first decision of each line in which a player acts
-    first = dict(zip(own.tolist(), rows.tolist(), strict=False))
+    rows = np.append(0, np.cumsum(sizes[own]))  # the first decision of each line in which a player acts
+    first = np.zeros(len(sizes), int)
+    first[own] = rows[:-1]
     place = np.concatenate(places)
 
     def public_state(number: int) -> PublicState:
       line, runout = lines.place(number)
       above, player, card = int(form.parent[line]), int(form.player[line]), -1
-      decisions = (first[line] + runout,) if player >= 0 else ()
+      decisions = (int(first[line]) + runout,) if player >= 0 else ()
       if above < 0:
         return PublicState(-1, -1, player, decisions)
       street, before = int(lines.street[line]), int(lines.street[above])
@@ -201,14 +210,12 @@ class FormLabels(Labels):
       state = int(lines.starts[line]) + runout
       return Decision(int(form.player[line]), state, block, row, legal, _infostates(lines, line, runout))
 
-    pairs = int(lines.disjoint.sum())
-    histories = 1 + pairs * sum(lines.orders(street) for street in lines.street.tolist())
     return cls(
       game=name,
       public_states=LazySequence(int(lines.starts[-1]), public_state),
       decisions=LazySequence(int(rows[-1]), decision),
       types=form.types,
-      histories=histories,
+      histories=lines.histories,
       source=Deals(lines),
       places=tuple(places),
     )
@@ -241,9 +248,8 @@ class FormLabels(Labels):
   def num_infostates(self, player: int) -> int:
     """See `Labels`."""
     lines = self._lines
-    streets = lines.street[lines.form.player == player].tolist()
-    alive = {street: int(lines.alive[player][street].sum()) for street in set(streets)}
-    return sum(alive[street] for street in streets)
+    counts = np.bincount(lines.street[lines.form.player == player]).tolist()
+    return sum(n * int(lines.alive[player][street].sum()) for street, n in enumerate(counts))
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
     """See `Labels`."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ps_cfr_spiel.tree import CHANCE, children, shares_card
+from ps_cfr_spiel.tree import CHANCE, LazySequence, shares_card
 
 
 class _Lines(Protocol):
@@ -37,8 +37,12 @@ class BayesianForm(_Lines, Protocol):
       the chance action.
     weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
     cards: int32[H0, 2], int32[H1, 2].
-    strength: int32[H0], int32[H1]; larger wins.
+    strength: int32[H0], int32[H1]; larger wins. With `contest`: int32[K, H0], int32[K, H1].
     infostates: for each public state the acting player's information state strings by type; () at terminals.
+    contest: int32[N], optional: which of K contests each terminal is; types differ in strength from one to
+      the other.
+    deals: optional, for each player and type chance's actions that deal it, if not the type's index alone.
+    find: optional, as in `PublicCardsForm`; the runout is ().
   """
 
   strength: tuple[np.ndarray, np.ndarray]
@@ -128,32 +132,79 @@ class Lines:
     return np.cumsum([0, *self.sizes])
 
   @functools.cached_property
-  def below(self) -> list[list[int]]:
+  def _ordered(self) -> np.ndarray:
+    """int[N]: the lines, those that follow one line side by side, by ascending action."""
+    return np.lexsort((self.form.action, self.form.parent))
+
+  @functools.cached_property
+  def moves(self) -> np.ndarray:
+    """int[N]: the number of lines that follow each line."""
+    return np.bincount(self.form.parent + 1, minlength=len(self.form.parent) + 1)[1:]
+
+  @functools.cached_property
+  def _first(self) -> np.ndarray:
+    """int[N]: the place in `_ordered` of the first line that follows each line; the root stands at 0."""
+    return 1 + np.cumsum(self.moves) - self.moves
+
+  @functools.cached_property
+  def rank(self) -> np.ndarray:
+    """int[N]: the number of each line among those that follow the same line."""
+    place = np.zeros(len(self._ordered), int)
+    place[self._ordered] = np.arange(len(place))
+    return np.where(self.form.parent >= 0, place - self._first[self.form.parent], 0)
+
+  @functools.cached_property
+  def below(self) -> Sequence[list[int]]:
     """The lines that follow each line, by ascending action."""
-    return children(self.form.parent.tolist(), self.form.action.tolist())
+
+    def after(line: int) -> list[int]:
+      start = self._first[line]
+      return self._ordered[start : start + self.moves[line]].tolist()
+
+    return LazySequence(len(self.form.parent), after)
+
+  @functools.cached_property
+  def contest(self) -> np.ndarray:
+    """int[N]: the contest of each line; 0 in a form without."""
+    return getattr(self.form, "contest", np.zeros(len(self.form.parent), int))
+
+  @property
+  def contests(self) -> int:
+    """The number of contests: 1 in a form without."""
+    return len(self.strength[0]) if hasattr(self.form, "contest") else 1
 
   def orders(self, street: int) -> int:
     """The number of orders in which a street's cards may come after the deal."""
     return math.prod(self.live - k for k in range(street))
+
+  @property
+  def histories(self) -> int:
+    """The number of histories of the game, the deal counted as one event."""
+    of_street = np.bincount(self.street, minlength=len(self.boards)).tolist()
+    return 1 + int(self.disjoint.sum()) * sum(n * self.orders(street) for street, n in enumerate(of_street))
 
   def place(self, public_state: int) -> tuple[int, int]:
     """The line of a public state, and the number of its runout."""
     line = int(np.searchsorted(self.starts, public_state, side="right")) - 1
     return line, public_state - int(self.starts[line])
 
-  def ancestors(self, street: int, above: int) -> np.ndarray:
-    """int[B]: for each runout of a street the runout that it continues on the street `above`."""
-    return np.arange(self.boards[street]) // (self.boards[street] // self.boards[above])
+  def places(self, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lines, int[n], each as often as it has runouts, and the numbers of these runouts."""
+    sizes = self.sizes[lines]
+    first = np.cumsum(sizes) - sizes
+    return np.repeat(lines, sizes), np.arange(sizes.sum()) - np.repeat(first, sizes)
+
+  def above(self, runout: np.ndarray, street: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """The runouts that these continue on the streets `above`; all int[n]."""
+    boards = np.array(self.boards)
+    return runout // np.maximum(boards[street] // boards[above], 1)
 
   @functools.cached_property
   def parents(self) -> np.ndarray:
     """int[P]: the parent of each public state; -1 for the root."""
-    form, street = self.form, self.street.tolist()
-    above = [
-      self.starts[up] + self.ancestors(street[line], street[up]) if up >= 0 else np.array([-1])
-      for line, up in enumerate(form.parent.tolist())
-    ]
-    return np.concatenate(above)
+    line, runout = self.places(np.arange(len(self.form.parent)))
+    up = self.form.parent[line]
+    return np.where(up >= 0, self.starts[up] + self.above(runout, self.street[line], self.street[up]), -1)
 
   @functools.cached_property
   def dead(self) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -187,25 +238,28 @@ class Lines:
     first, second = self.form.strengths() if hasattr(self.form, "strengths") else self.form.strength
     return np.atleast_2d(first), np.atleast_2d(second)
 
-  def lead(self, street: int, runout: int) -> np.ndarray:
+  def lead(self, street: int, runout: int, contest: int = 0) -> np.ndarray:
     """int32[H0, H1]: the number of ways for the cards to come that player 0's type wins, less those it loses.
 
-    Impossible deals have entries too.
+    Impossible deals have entries too. A form has several boards or several contests, not both.
     """
     last = len(self.boards) - 1
     each = self.boards[last] // self.boards[street]
     dead = [self.dead[i][last] for i in (0, 1)]
     total = np.zeros(self.disjoint.shape, np.int32)
     for board in range(runout * each, (runout + 1) * each):
-      first, second = self.strength[0][board][:, None], self.strength[1][board]
+      first, second = self.strength[0][board + contest][:, None], self.strength[1][board + contest]
       signs = np.greater(first, second).view(np.int8) - np.less(first, second).view(np.int8)
       signs[dead[0][board]] = 0
       signs[:, dead[1][board]] = 0
       total += signs
     return total
 
-  def last_acting(self, line: int) -> int:
-    """The line of the last action before the end `line`: itself, or an all-in before the last card."""
-    while self.form.parent[line] >= 0 and self.form.player[self.form.parent[line]] == CHANCE:
-      line = int(self.form.parent[line])
-    return line
+  def last_acting(self, lines: np.ndarray) -> np.ndarray:
+    """The line of the last action before each of the ends `lines`: itself, or an all-in before a card."""
+    while True:
+      above = self.form.parent[lines]
+      dealt = (above >= 0) & (self.form.player[above] == CHANCE)
+      if not dealt.any():
+        return lines
+      lines = np.where(dealt, above, lines)

@@ -68,9 +68,9 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
     rows = np.flatnonzero(form.player == player)
     choices = _choices(lines, player, rows)
     forest, place = make_forest(
-      _joined([choices(line) for line in rows.tolist()]),
-      np.repeat([len(lines.below[line]) for line in rows], lines.sizes[rows]),
-      [_by_board([choices(line) for line in part.tolist()]) for part in parts],
+      choices(rows),
+      np.repeat(lines.moves[rows], lines.sizes[rows]),
+      [_by_board(choices(part), len(part)) for part in parts],
       len(form.types[player]),
     )
     forests.append(forest)
@@ -81,28 +81,27 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
 
 def count_histories(form: Form) -> int:
   """The number of histories of the game, the deal counted as one event."""
-  lines = Lines.of(form)
-  return 1 + int(lines.disjoint.sum()) * sum(lines.orders(street) for street in lines.street.tolist())
+  return Lines.of(form).histories
 
 
 def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]:
-  """The showdowns (or all-ins with cards to come) and the folds of each street."""
+  """The showdowns (or all-ins with cards to come) and the folds of each street, or of each contest."""
   form = lines.form
   # A showdown after an all-in belongs to the street of the all-in.
-  acting = np.array([lines.last_acting(line) for line in ends.tolist()], int)
-  street, played = lines.street[acting], form.stake[ends] != 0
+  acting = lines.last_acting(ends)
+  street, played = lines.street[acting] + lines.contest[ends], form.stake[ends] != 0
 
   def part(here: np.ndarray, utility: np.ndarray) -> StreetEnds:
     return StreetEnds(acting[here], utility[ends[here]])
 
   return [
     (part((street == s) & played, form.stake), part((street == s) & ~played, form.constant))
-    for s in range(len(lines.boards))
+    for s in range(max(len(lines.boards), lines.contests))
   ]
 
 
-def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[int], np.ndarray]:
-  """The player's last choice before a line, for each of its runouts: int[B, 2] for `make_forest`.
+def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+  """The player's last choice before lines, for each of their runouts: int[n, 2] for `make_forest`.
 
   Args:
     lines: of the form.
@@ -112,29 +111,28 @@ def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[int], np.
   form = lines.form
   number = np.cumsum(form.player == player) - 1
   last = np.full((len(form.parent), 2), -1)  # (index in `rows`, number of the action)
-  for line, above in enumerate(form.parent.tolist()):
-    if above >= 0:
-      own = form.player[above] == player
-      last[line] = (number[above], lines.below[above].index(line)) if own else last[above]
-  start = np.cumsum([0, *lines.sizes[rows]])
+  line = node = np.arange(len(form.parent))
+  while len(line):  # all lines climb at once, until their player's own choice or the root
+    above = form.parent[node]
+    own = (above >= 0) & (form.player[above] == player)
+    last[line[own]] = np.stack([number[above[own]], lines.rank[node[own]]], 1)
+    on = (above >= 0) & ~own
+    line, node = line[on], above[on]
+  start = np.append(0, np.cumsum(lines.sizes[rows]))
 
-  def choices(line: int) -> np.ndarray:
-    k, action = last[line]
-    if k < 0:
-      return np.full((lines.sizes[line], 2), -1)
-    row = start[k] + lines.ancestors(int(lines.street[line]), int(lines.street[rows[k]]))
-    return np.stack([row, np.full(len(row), action)], 1)
+  def choices(at: np.ndarray) -> np.ndarray:
+    line, runout = lines.places(at)
+    k, action = last[line].T
+    before = np.append(rows, 0)[k]  # any line for those without a choice
+    row = start[k] + lines.above(runout, lines.street[line], lines.street[before])
+    return np.where(k[:, None] < 0, -1, np.stack([row, action], 1))
 
   return choices
 
 
-def _joined(choices: list[np.ndarray]) -> np.ndarray:
-  return np.concatenate(choices or [np.zeros((0, 2), int)])
-
-
-def _by_board(choices: list[np.ndarray]) -> np.ndarray:
-  """The arrays int[B, 2] as one, board by board."""
-  return np.stack(choices, 1).reshape(-1, 2) if choices else _joined(choices)
+def _by_board(choices: np.ndarray, lines: int) -> np.ndarray:
+  """Choices line by line, for all boards of one street, as choices board by board."""
+  return choices.reshape(lines, -1, 2).swapaxes(0, 1).reshape(-1, 2) if lines else choices
 
 
 def make_leaves(
@@ -146,6 +144,10 @@ def make_leaves(
   if len(streets) == 1:
     ((showdowns, folds),) = streets
     return evaluator.create(form, showdowns.utility, folds.utility)
+  if lines.contests > 1:
+    types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
+    made = [[evaluator.create(t, a.utility, b.utility)] for t, (a, b) in zip(types, streets, strict=True)]
+    return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])
   prior = deal_weights(form)
   total, ways = float(prior.sum()), lines.orders(len(streets) - 1)
   found = []

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.compiler.from_form import leaves_of
 from ps_cfr_spiel.compiler.suits import orbit_maps
@@ -23,6 +24,7 @@ FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 
 COMPILED = 1.3  # in addition, as a multiple of a solver's tables
 PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's steps
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
+LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
 ADVICE = (
   "To use less memory: narrower ranges, fewer bet sizes (above all on later streets and for raises; streets "
@@ -55,10 +57,13 @@ def check_memory(
     ValueError: more memory is needed, or `memory` is not a number or too small.
   """
   Limits.create(memory=memory)
-  if not hasattr(game, "bayesian_form"):
+  form = form_of(game)
+  if form is None:
     return
-  form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  check_needs(str(game), memory_needs(form, tables, itemsize, folded, locked, leaves), memory, ADVICE)
+  name, advice = str(game), getattr(form, "advice", ADVICE)
+  # A described form makes its arrays when they are asked for.
+  check_needs(name, {"for the public tree": LINE * getattr(form, "size", 0)}, memory, advice)
+  check_needs(name, memory_needs(form, tables, itemsize, folded, locked, leaves), memory, advice)
 
 
 def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
@@ -99,17 +104,17 @@ def memory_needs(
   sizes = np.array(rows)[lines.street]
   numbers, whole = (
     sum(
-      int(boards[line]) * len(lines.below[line]) * len(form.types[form.player[line]])
-      for line in np.flatnonzero(form.player >= 0).tolist()
+      int(boards[own] @ lines.moves[own]) * len(form.types[player])
+      for player, own in enumerate([np.flatnonzero(form.player == i) for i in (0, 1)])
     )
     for boards in (sizes, lines.sizes)
   )
-  ends = np.flatnonzero(form.player == TERMINAL).tolist()
-  acting = [lines.last_acting(line) for line in ends]
+  ends = np.flatnonzero(form.player == TERMINAL)
+  acting = lines.last_acting(ends)
   types = len(form.types[0]) + len(form.types[1])
   values = int(sizes[acting].sum()) * types
   # All-ins before the last card have a matrix for each board.
-  streets = {int(lines.street[a]) for a, line in zip(acting, ends, strict=True) if a != line}
+  streets = set(lines.street[acting[acting != ends]].tolist())
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
   kept = numbers * itemsize * tables
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import Form, Lines
+from ps_cfr_spiel.compiler import Deals, Lines
 from ps_cfr_spiel.histories import Histories, walked_source
 from ps_cfr_spiel.mccfr.sampling_tree import (
   CHANCE_NODE,
@@ -52,8 +52,8 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   source = walked_source(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
-  form: Form = game.bayesian_form()  # pyright: ignore[reportAttributeAccessIssue]
-  lines = Lines.of(form)
+  assert isinstance(tree.names.source, Deals)
+  lines = tree.names.source.lines
   sampling_tree, order = sort_nodes(tree, _public_states(tree, lines))
   return dataclasses.replace(sampling_tree, deal=_deal(lines, order))
 
@@ -151,6 +151,7 @@ def _deal(lines: Lines, order: np.ndarray) -> Deal:
   last = len(lines.boards) - 1
   number = np.arange(lines.starts[-1]) - np.repeat(lines.starts[:-1], lines.sizes)
   runout = np.where(np.repeat(lines.street, lines.sizes) == last, number, 0)
+  runout += np.repeat(lines.contest, lines.sizes)  # one of both is 0
   public: dict[str, Any] = {
     "came": _cards(lines)[order],
     "held": tuple(cards.astype(np.int32) for cards in form.cards),

@@ -83,8 +83,10 @@ def _on_boards(
   """The reach of a player's rows at some public states, from both players' own reach [n, H] there."""
   if not at:
     return []
-  others, ahead = source.weight(player, range_, at), source.ahead(player, range_, at)
-  equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
+  others, equity = source.weight(player, range_, at), [None] * len(at)
+  if source.foretells:
+    ahead = source.ahead(player, range_, at)
+    equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
   dealt = source.weight(player, np.ones_like(range_), at)
   return [Reach(*row) for row in zip(own, others, dealt, equity, strict=True)]
 

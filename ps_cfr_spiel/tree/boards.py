@@ -100,7 +100,7 @@ class BoardLeaves:
     """Make it from an evaluator for each board of each street; the other arguments as in the class."""
     stacked = tuple(jax.tree.map(_stacked, *boards) for boards in streets)
     native = streets[-1][0].kind == "native"  # it takes the boards of one call one by one anyway
-    batched = native or jax.default_backend() != "cpu"
+    batched = native or jax.default_backend() != "cpu" or max(map(len, streets)) == 1
     return cls(stacked, tuple(map(len, streets)), tuple(leaves), batched)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:

@@ -64,7 +64,7 @@ def test_an_estimate_refutes_small_sizes_and_no_true_one(game, count):
 
 
 HUGE = (
-  "chess", "go", "hex", "phantom_ttt", "liars_dice(numdice=2)", "cheat", "cheat(ranks=13,hand_size=26)",
+  "chess", "go", "hex", "phantom_ttt", "liars_dice_ir(numdice=3)", "cheat", "cheat(ranks=13,hand_size=26)",
   "universal_poker(betting=limit,numPlayers=2,numRounds=4,blind=1 2,raiseSize=2 2 4 4,firstPlayer=2 1 1 1,"
   "maxRaises=3 4 4 4,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1)",
 )  # fmt: skip

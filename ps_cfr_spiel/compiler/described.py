@@ -1,0 +1,165 @@
+"""Games of OpenSpiel whose forms are written down here: too large to walk, they are compiled from these.
+
+`form_of` finds the form of any game: the game's own, or one from `DESCRIBED` by the game's name and
+parameters. A game that is small enough to walk is walked.
+"""
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.compiler.forms import Form
+from ps_cfr_spiel.tree import TERMINAL, LazySequence
+
+WALKED = 500_000  # histories; up to this number, a second or two, a described game is walked
+
+
+def form_of(game: pyspiel.Game) -> Form | None:
+  """The form of a game, or None for a game to be walked."""
+  if hasattr(game, "bayesian_form"):
+    return game.bayesian_form()
+  form = describe(game)
+  return form if form is not None and form.histories > WALKED else None
+
+
+def describe(game: pyspiel.Game) -> Any:
+  """The form from `DESCRIBED`, whatever the game's size; None without, or for other parameters."""
+  make = DESCRIBED.get(game.get_type().short_name) if isinstance(game, pyspiel.Game) else None
+  return None if make is None else make(game)
+
+
+class LiarsDiceForm:
+  """Liar's dice of two: both roll dice in secret, then they bid in turn until one calls the other a liar.
+
+  There are K bids, each higher than the one before, so the public states after bids are the sets of bids. As
+  a number, a set is the sum of 2^bid; 2^K + n - 1 is the end after the bids n. The last bid is what a call
+  contests: whether enough dice show its face, the highest face counting as any. With player 0's dice alone
+  as the strength of a type, and those that player 1 lacks as the strength of the other, this is a showdown.
+
+  See `BayesianForm` for all fields.
+
+  Attributes:
+    bids: K.
+    histories: the number of histories that a walk would visit.
+    size: N.
+  """
+
+  advice = "Use fewer dice or fewer faces"
+
+  def __init__(self, dice: int, sides: int, names: Sequence[str]):
+    """The form for `dice` of each player, by the bids' names, such as "2-1" for two dice that show 1."""
+    self.bids, self._bid_names = len(names), list(names)
+    hands = list(itertools.combinations_with_replacement(range(sides), dice))
+    self.size = 2 ** (self.bids + 1) - 1
+    rolls = [sides**n for n in range(2 * dice + 1)]
+    self.histories = sum(rolls[:-1]) + rolls[-1] * self.size
+    ways = [math.factorial(dice) / math.prod(map(math.factorial, Counter(hand).values())) for hand in hands]
+    own = ["".join(str(face + 1) for face in hand) for hand in hands]
+    self.types, self.weights, self.deals = (tuple(own),) * 2, (np.array(ways),) * 2, (hands,) * 2
+    number = np.arange(len(hands))
+    first, second = (np.stack([number, number], 1) + k * len(hands) for k in (0, 1))  # no card is shared
+    self.cards = (first.astype(np.int32), second.astype(np.int32))
+    bids = np.array([[int(part) for part in name.split("-")] for name in names])
+    shown = np.array([[(face in (bid, sides - 1)) for face in range(sides)] for bid in bids[:, 1] - 1])
+    counts = np.array([[hand.count(face) for face in range(sides)] for hand in hands])
+    found = shown.astype(int) @ counts.T  # [K, H]
+    # 2 found0 > 2 (quantity - found1) - 1 if the bid is true; they are never equal.
+    self.strength = (
+      (2 * found).astype(np.int32),
+      (2 * (bids[:, :1] - found) - 1).astype(np.int32),
+    )
+
+  @property
+  def decisions(self) -> int:
+    """The number of public states in which a player acts."""
+    return 2**self.bids
+
+  @functools.cached_property
+  def _last(self) -> np.ndarray:
+    """int32[2^K]: the last bid of each set, -1 of the empty one."""
+    last = np.full(self.decisions, -1, np.int32)
+    for bid in range(self.bids):
+      last[1 << bid : 2 << bid] = bid
+    return last
+
+  @functools.cached_property
+  def parent(self) -> np.ndarray:
+    """See `BayesianForm`."""
+    number, last = np.arange(1, self.decisions), self._last[1:].astype(np.int64)
+    return np.concatenate([[-1], number - (1 << last), number]).astype(np.int32)
+
+  @functools.cached_property
+  def action(self) -> np.ndarray:
+    """See `BayesianForm`; the call is the action after all bids."""
+    return np.append(self._last, np.full(self.decisions - 1, self.bids, np.int32))
+
+  @functools.cached_property
+  def player(self) -> np.ndarray:
+    """See `BayesianForm`: the players take turns."""
+    return np.append(self._turn, np.full(self.decisions - 1, TERMINAL, np.int32))
+
+  @functools.cached_property
+  def _turn(self) -> np.ndarray:
+    turn = np.zeros(self.decisions, np.int32)
+    for bid in range(self.bids):
+      turn[1 << bid : 2 << bid] = 1 - turn[: 1 << bid]
+    return turn
+
+  @functools.cached_property
+  def constant(self) -> np.ndarray:
+    """See `BayesianForm`."""
+    return np.zeros(self.size)
+
+  @functools.cached_property
+  def stake(self) -> np.ndarray:
+    """See `BayesianForm`: player 0 wins by a true bid of their own, and player 1 by one of theirs."""
+    return np.append(np.zeros(self.decisions), 2.0 * self._turn[1:] - 1)
+
+  @functools.cached_property
+  def contest(self) -> np.ndarray:
+    """See `BayesianForm`: the last bid."""
+    return np.append(np.zeros(self.decisions, np.int32), self._last[1:])
+
+  @functools.cached_property
+  def infostates(self) -> Sequence[Sequence[str]]:
+    """See `BayesianForm`."""
+    return LazySequence(self.size, self._names)
+
+  def _names(self, state: int) -> tuple[str, ...]:
+    if state >= self.decisions:
+      return ()
+    said = "".join(f" {name}" for bid, name in enumerate(self._bid_names) if state >> bid & 1)
+    return tuple(own + said for own in self.types[0])
+
+  @functools.cached_property
+  def _numbers(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The numbers of types and of bids by their names."""
+    return {name: h for h, name in enumerate(self.types[0])}, {n: b for b, n in enumerate(self._bid_names)}
+
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+    """See `PublicCardsForm`."""
+    types, bids = self._numbers
+    own, *said = infostate.split(" ")
+    state, h = sum(1 << bids[name] for name in said), types[own]
+    known = state < self.decisions and self._turn[state] == player and self._names(state)[h] == infostate
+    if not known:
+      raise ValueError(f"No information state of player {player}: {infostate!r}.")
+    return state, (), h
+
+
+def _liars_dice(game: pyspiel.Game) -> LiarsDiceForm:
+  given = game.get_parameters()
+  state = game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(0)
+  names = [state.action_to_string(bid) for bid in state.legal_actions()]
+  return LiarsDiceForm(given["numdice"], given["dice_sides"], names)
+
+
+DESCRIBED: Mapping[str, Callable[[Any], Any]] = {"liars_dice": _liars_dice}

@@ -1,0 +1,198 @@
+"""Games of OpenSpiel with a form of ours: node for node and number for number the walked games."""
+
+import collections
+import itertools
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import exploitability as openspiel_exploitability
+
+from ps_cfr_spiel import (
+  ContinualResolving,
+  ExternalSamplingSolver,
+  OutcomeSamplingSolver,
+  PSCFRSolver,
+  VRMCCFRSolver,
+  build_tree,
+  check_game,
+  exploitability,
+  load_solver,
+)
+from ps_cfr_spiel.compiler import described
+from ps_cfr_spiel.compiler.form_check import form_fault
+from ps_cfr_spiel.compiler.from_form import build_bayesian
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.histories import TooLarge
+from ps_cfr_spiel.tree import TERMINAL, evaluate
+
+DICE = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1)]  # dice, faces
+LIARS_DICE = [
+  f"liars_dice(numdice={dice},dice_sides={sides}{rule})"
+  for dice, sides in DICE
+  for rule in ("", ",bidding_rule=reset-quantity")
+]
+SMALL = "liars_dice(numdice=1,dice_sides=3)"
+BY_DEFAULT = "liars_dice(numdice=3,dice_sides=2)"  # more histories than `WALKED`
+
+
+def by_form(game):
+  return build_bayesian(str(game), described.describe(game))
+
+
+def values(tree, seed):
+  """float64[3]: value and best responses of a random profile, which depends on names alone."""
+  strategies = [[np.zeros(shape) for shape in player.block_shapes] for player in tree.players]
+  rng, profile = np.random.default_rng(seed), {}
+  for d, h, name in sorted(tree.names.infostates(), key=lambda found: (found[0].player, found[2])):
+    profile[d.player, name] = rng.dirichlet(np.ones(len(d.legal_actions)))
+    strategies[d.player][d.block][:, d.row, h] = profile[d.player, name]
+  with precision("float64"):
+    found = evaluate(*to_device((tree, strategies), "float64"))
+    return np.array([found.value, *found.best_response], float)
+
+
+@pytest.mark.parametrize("name", LIARS_DICE)
+def test_a_form_is_the_walked_game(name):
+  """Infostates, actions, counts of public states and histories; values and best responses to 1e-12."""
+  game = pyspiel.load_game(name)
+  form, walked = by_form(game), build_tree(game, leaves="sparse")
+  assert form_fault(form, walked) is None
+  for players in ((0,), (1,), (TERMINAL,)):
+    assert form.names.num_public_states(players) == walked.names.num_public_states(players)
+  assert [form.names.num_infostates(i) for i in (0, 1)] == [walked.names.num_infostates(i) for i in (0, 1)]
+  assert described.describe(game).histories == walked.names.histories
+  for seed in range(3):
+    np.testing.assert_allclose(values(form, seed), values(walked, seed), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("dice", "sides"), DICE)
+def test_the_sizes_are_those_of_the_formulas(dice, sides):
+  """2^K sets of K bids; a call ends all but the empty one; hands are multisets of dice."""
+  tree = by_form(pyspiel.load_game(f"liars_dice(numdice={dice},dice_sides={sides})"))
+  bids = 2 * dice * sides
+  hands = len({tuple(sorted(roll)) for roll in itertools.product(range(sides), repeat=dice)})
+  assert tree.names.num_public_states((0, 1)) == 2**bids
+  assert tree.names.num_public_states((TERMINAL,)) == 2**bids - 1
+  assert [tree.names.num_infostates(player) for player in (0, 1)] == [2 ** (bids - 1) * hands] * 2
+
+
+@pytest.mark.parametrize("name", ["liars_dice(numdice=1,dice_sides=3)", "liars_dice(numdice=2,dice_sides=2)"])
+def test_labels_are_the_games(name):
+  """Paths and histories lead to their states, names find their places, and ends pay what the game pays."""
+  game = pyspiel.load_game(name)
+  labels, paid = by_form(game).names, collections.defaultdict(set)
+  for decision, h, infostate in labels.infostates():
+    state = game.new_initial_state()
+    for action in labels.source.path(decision, h):
+      state.apply_action(action)
+    assert state.current_player() == decision.player
+    assert state.information_state_string(decision.player) == infostate
+    assert tuple(state.legal_actions()) == decision.legal_actions
+    again, column = labels.find(decision.player, infostate)
+    assert (again.public_state, again.block, again.row, column) == (
+      decision.public_state, decision.block, decision.row, h,
+    )  # fmt: skip
+  walked = build_tree(game).names.source.histories
+  for end in np.flatnonzero(walked.player == TERMINAL).tolist():
+    moves, node = [], end
+    while walked.player[walked.parent[node]] >= 0:
+      moves.append(int(walked.action[node]))
+      node = int(walked.parent[node])
+    paid[tuple(moves[::-1])].add(float(walked.utility[end]))
+  for number, public in enumerate(labels.public_states):
+    state = game.new_initial_state()
+    for action in labels.source.history(number):
+      state.apply_action(action)
+    assert state.current_player() == public.player
+    if public.player == TERMINAL:
+      moves = tuple(labels.source.history(number)[2 * game.get_parameters()["numdice"] :])
+      assert labels.source.payoffs(number) == sorted(paid[moves])
+
+
+@pytest.mark.parametrize("infostate", ["1 9-9", "1 1-2 1-1", "1 1-1 1-1", "1 2-3 2-3", "7", "", "1 1-1"])
+def test_a_string_of_no_decision_is_refused(infostate):
+  with pytest.raises(ValueError, match="Player 0 has no information state"):
+    by_form(pyspiel.load_game(SMALL)).names.find(0, infostate)
+
+
+@pytest.fixture
+def forms_first(monkeypatch):
+  monkeypatch.setattr(described, "WALKED", 0)
+
+
+def test_solvers_on_the_form_do_what_they_do_on_the_walk(monkeypatch):
+  game, found = pyspiel.load_game(SMALL), []
+  for most in (0, described.WALKED):
+    monkeypatch.setattr(described, "WALKED", most)
+    solver = PSCFRSolver(game, dtype="float64")
+    solver.run(100)
+    found.append((solver, solver.average_policy().to_tabular()))
+  (by_form, first), (by_walk, second) = found
+  assert [solver.tree.leaves.kind for solver, _ in found] == ["boards", "dense"]
+  assert by_form.exploitability() == pytest.approx(by_walk.exploitability(), abs=1e-9)
+  for name, place in first.state_lookup.items():
+    row = second.action_probability_array[second.state_lookup[name]]
+    np.testing.assert_allclose(first.action_probability_array[place], row, atol=1e-6)
+  expected = openspiel_exploitability.exploitability(game, first)
+  assert by_form.exploitability() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+  ("kind", "options"),
+  [
+    (ExternalSamplingSolver, {}),
+    (OutcomeSamplingSolver, {}),
+    (VRMCCFRSolver, {"trajectories": "public"}),
+  ],
+)
+def test_sampling_a_form_comes_close(forms_first, kind, options):
+  solver = kind(pyspiel.load_game(SMALL), seed=1, **options)
+  assert solver.tree.leaves.kind == "boards"
+  start = solver.exploitability()
+  solver.run(3000)
+  assert solver.exploitability() < start / 3
+
+
+def test_search_on_a_form_comes_close(forms_first):
+  game = pyspiel.load_game(SMALL)
+  policy = ContinualResolving(game, iterations=300)
+  assert policy.tree.leaves.kind == "boards"
+  assert exploitability(game, policy.tabularise()) < 0.02
+
+
+def test_a_large_game_goes_in_by_its_form_and_comes_out_of_a_file(tmp_path):
+  solver = PSCFRSolver(pyspiel.load_game(BY_DEFAULT))
+  assert "the deal counted as one event" in solver.summary()
+  solver.run(50)
+  solver.save(tmp_path / "solver")
+  again = load_solver(tmp_path / "solver")
+  assert again.exploitability() == solver.exploitability() < 0.05
+  state = solver.game.new_initial_state()
+  for action in (0, 1, 1, 0, 0, 0, 3, 5):
+    state.apply_action(action)
+  legal = again.average_policy().action_probabilities(state)
+  assert list(legal) == state.legal_actions() and sum(legal.values()) == pytest.approx(1)
+
+
+def test_options_that_need_histories_walk():
+  tree = build_tree(pyspiel.load_game(BY_DEFAULT), leaves="sparse")
+  assert tree.leaves.kind == "sparse" and tree.names.histories == 524_287
+  with pytest.raises(TooLarge, match=r"471,858,976|\d+ histories, .*leaves='sparse' needs a walk"):
+    build_tree(pyspiel.load_game("liars_dice(numdice=2,dice_sides=5)"), leaves="sparse")
+
+
+def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
+  huge = pyspiel.load_game("liars_dice(numdice=3)")
+  for use in (build_tree, PSCFRSolver):
+    with pytest.raises(TooLarge, match=r"about 41,000 GB of memory .*Use fewer dice or fewer faces\."):
+      use(huge)
+  report = check_game(huge)
+  assert not report.fit and "41,000 GB of memory" in str(report)
+  with pytest.raises(TooLarge, match="1 MB are allowed"):
+    build_tree(pyspiel.load_game(BY_DEFAULT), memory=1e6)
+
+
+@pytest.mark.parametrize("name", ["liars_dice_ir", "kuhn_poker", "goofspiel(num_cards=3)"])
+def test_other_games_are_walked(name):
+  assert described.describe(pyspiel.load_game(name)) is None
