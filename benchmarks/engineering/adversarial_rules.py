@@ -171,15 +171,16 @@ def report(hunted: str, name: str, games: np.ndarray, generations: int, courses,
 
 
 def draw(found: tuple[list[int], dict[str, dict[str, list[float]]]], path: str) -> None:
-  """Courses on each worst game, a panel for each; the hunted rule's is bold."""
+  """Courses of the rules on the worst game of each, a panel for each; its own is bold."""
   from ps_cfr_spiel.pictures import dress, figure_with_panels
 
   marks, curves = found
+  rules = {title.split()[-1] for title in curves}
   columns = min(3, len(curves))
   figure, places = figure_with_panels(list(curves), columns, sharex=True, sharey=True)
   for number, (axes, (title, lines)) in enumerate(zip(places, curves.items(), strict=True)):
     hunted = title.split()[-1]
-    for key, values in lines.items():
+    for key, values in ((key, values) for key, values in lines.items() if key in rules):
       bold = {"linewidth": 2.6, "zorder": 3} if key == hunted else {"linewidth": 1.1, "alpha": 0.8}
       axes.loglog(marks, np.maximum(values, 1e-10), label=key, **bold)
     dress(axes, "iterations", "" if number % columns else "exploitability (share of the span)")
