@@ -21,7 +21,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words and not any(values[name].present for name in SPOT_FLAGS):
     raise ValueError("check needs a game, such as kuhn_poker, or your own with --module.")
   game = load_game(words, values)
-  report = ps.check_game(game, values.public_states, values.limit, True, values.memory)
+  report = ps.check_game(game, values.public_states, values.limit, memory=values.memory)
   if values.json:
     say(values, report.facts())
   else:

@@ -51,6 +51,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     game, made = policy.game, {"file": path, "game": str(policy.game), "strategy": origin(policy)}
     lines = {
       **made,
+      "game": ps.views.game_text(game),
       **ps.views.value_lines(float(value), game),
       "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(best)),
       "exploitability": f"{ps.views.with_unit(float(exploitability), game)} ({mean}' mean)",

@@ -9,7 +9,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULES, join_others, say, shared
+from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
 from ps_cfr_spiel.commands.user_input import make_folder
 from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
@@ -36,7 +36,7 @@ FLAGS = (
   Flag("iterations", 500, "Iterations of each river, at most.", least=1),
   Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips.",
     value="AMOUNT"),
-  Flag("rule", "nrm+", "Regret rule.", choices=RULES),
+  Flag("rule", "nrm+", "Regret rule; cfr is rm, cfr+ is rm+.", choices=RULE.choices),
   DTYPE,
   Flag("output", None,
     "Folder for the data (default: runs/rivers). The same call skips the work that is there.",

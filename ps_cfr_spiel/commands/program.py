@@ -59,7 +59,8 @@ def _program_help() -> str:
 
 
 def _command_help(command: Command) -> str:
-  lines = [f"Usage: {PROGRAM} {command.name} {command.arguments} [flags]"]
+  usage = filter(None, (PROGRAM, command.name, command.arguments, "[flags]"))
+  lines = [f"Usage: {' '.join(usage)}"]
   lines += ["", f"{command.summary}.", *textwrap.wrap(command.text, 90)]
   inset = " " * 6
   for heading, flags_of_group in itertools.groupby(command.listed, lambda flag: flag.group):

@@ -67,7 +67,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return _save_part(values, policy)
   if values.csv or values.json:
     return _export(values, policy)
-  print(f"{policy.labels.game}\n{origin(policy)}\n\n{_text(values, policy)}")
+  print(f"{ps.views.game_text(policy.game)}\n{origin(policy)}\n\n{_text(values, policy)}")
   if drawn:
     _draw(*drawn, policy, values)
 
@@ -128,19 +128,18 @@ def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags
 def _spot_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   """What is printed about a public state."""
   if not values.history and (spots := ps.views.chance_moves(policy, values.at)):
-    return ps.views.charts.moves_text(spots)
+    return ps.views.charts.moves_text(spots, {move: _worth(values, policy, at) for move, at in spots.items()})
   here = _place(values, policy)
   action = None if values.action is None else here.find_action(values.action)
   types = (
     list(range(len(here.types))) if values.hand is None else ps.views.charts.find_types(here, values.hand)
   )
-  worth = ps.views.worth_at(policy, here).since(here.spent[here.player])
+  worth = _worth(values, policy, here)
+  from_now = ps.views.worth_at(policy, here).since(here.spent[here.player])
   heading = [
     ps.views.charts.heading_text(here),
-    *([ps.views.charts.range_text(here, worth)] if ps.views.charts.has_hands(here) else []),
+    *([ps.views.charts.range_text(here, from_now)] if ps.views.charts.has_hands(here) else []),
   ]
-  if values.ev == "start":
-    worth = worth.since(-here.spent[here.player])
   if values.classes:
     below = ps.views.charts.classes_text(here, worth)
   elif values.hand is None and ps.views.charts.has_hands(here):
@@ -150,6 +149,12 @@ def _spot_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
     if len(types) > values.rows:
       below += f"\n... and {len(types) - values.rows:,} more; raise the number of --rows."
   return "\n".join([*heading, ps.views.charts.actions_text(here), "", below])
+
+
+def _worth(values: flags.FlagValues, policy: ps.TreePolicy, here: ps.views.Spot) -> ps.views.SpotWorth:
+  """The values at a spot, counted as --ev says."""
+  worth = ps.views.worth_at(policy, here)
+  return worth if values.ev == "start" else worth.since(here.spent[here.player])
 
 
 def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:

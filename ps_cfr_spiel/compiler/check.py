@@ -20,7 +20,7 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.memory import check_memory
-from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
+from ps_cfr_spiel.compiler.report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.histories import (
   KIND_LAWS,
   LIMIT,
@@ -121,7 +121,7 @@ def _holds(findings: Iterable[Finding]) -> bool:
 
 
 def _not_checked(laws: Iterable[str], why: str) -> list[Finding]:
-  return [Finding(law, Verdict.NOTE, f"not checked: {why}") for law in laws]
+  return [Finding(law, Verdict.NOTE, f"{UNCHECKED}{why}") for law in laws]
 
 
 def _attempt(make: Callable[[], T]) -> tuple[T | None, str | None]:

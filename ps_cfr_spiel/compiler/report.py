@@ -2,7 +2,10 @@
 
 import dataclasses
 import enum
+import itertools
 from typing import Any
+
+UNCHECKED = "not checked: "  # before the reason
 
 
 class Verdict(enum.StrEnum):
@@ -64,8 +67,19 @@ class Report:
     findings = [{"law": f.law, "verdict": str(f.verdict), "found": f.found} for f in self.findings]
     return {"game": self.game, "fit": self.fit, "findings": findings}
 
+  def _lines(self) -> list[str]:
+    """A line for each finding, and one together for laws that were not checked for the same reason."""
+    lines: list[str] = []
+    for found, group in itertools.groupby(self.findings, lambda finding: finding.found):
+      same = list(group)
+      if found.startswith(UNCHECKED) and len(same) > 1:
+        laws = ", ".join(finding.law for finding in same)
+        same = [Finding("not checked", same[0].verdict, f"{laws}: {found.removeprefix(UNCHECKED)}")]
+      lines += map(str, same)
+    return lines
+
   def __str__(self):
     broken = [finding.law for finding in self.findings if finding.verdict == Verdict.FAIL]
     verdict = "fit for build_tree" if self.fit else f"not fit for build_tree: {', '.join(broken)}"
-    parts = [self.game, "\n".join(map(str, self.findings)), self.summary, verdict]
+    parts = [self.game, "\n".join(self._lines()), self.summary, verdict]
     return "\n\n".join(part for part in parts if part)

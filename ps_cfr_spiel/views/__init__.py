@@ -26,6 +26,7 @@ from ps_cfr_spiel.views.spots import (
 )
 from ps_cfr_spiel.views.units import (
   board_of,
+  game_text,
   number_text,
   pot_of,
   seat_of,

@@ -143,23 +143,21 @@ def _next(player: int) -> str:
   return f"then player {player} acts" if player >= 0 else "ends the game"
 
 
-def moves_text(spots: Mapping[str, Spot]) -> str:
-  """A table of `chance_moves`, such as the next cards: the frequencies of the actions after each."""
+def moves_text(spots: Mapping[str, Spot], worths: Mapping[str, SpotWorth]) -> str:
+  """A table of `chance_moves`, such as the next cards: frequencies of the actions after each, EV, equity."""
   first = next(iter(spots.values()))
   actions = {a: name for spot in spots.values() for a, name in zip(spot.ids, spot.actions, strict=True)}
-  width, columns = max(map(len, spots)), [max(len(grouped(name)), 9) for name in actions.values()]
-
-  def line(move: str, texts: Sequence[str]) -> str:
-    row = "".join(f"  {text:>{column}}" for text, column in zip(texts, columns, strict=True))
-    return f"{move:{width}}{row}"
-
-  rows = []
+  lines = [["", *map(grouped, actions.values()), "EV"]]
   for move, spot in spots.items():
-    shares = dict(zip(spot.ids, spot.frequencies(), strict=True))
-    rows.append(line(move, [percent_text(shares[a]) if a in shares else "" for a in actions]))
+    shares, (ev, equity) = dict(zip(spot.ids, spot.frequencies(), strict=True)), worths[move].mean(spot)
+    cells = [percent_text(shares[a]) if a in shares else "" for a in actions]
+    lines.append(
+      [move, *cells, value_text(ev), *([percent_text(equity)] if worths[move].equity is not None else [])]
+    )
+  lines[0] += ["equity"] * (len(lines[1]) - len(lines[0]))
   before = ", ".join(map(grouped, first.history[:-1]))
   where = f"After {before}: chance moves, then player {first.player} acts."
-  return "\n".join([where, "", line("", [grouped(name) for name in actions.values()]), *rows])
+  return "\n".join([where, "", columns_text(lines)])
 
 
 def chart_text(spot: Spot, action: int | None = None) -> str:

@@ -1,5 +1,6 @@
 """Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
+import re
 import textwrap
 
 import pyspiel
@@ -38,6 +39,15 @@ def title_of(game: pyspiel.Game) -> str:
   if pot := pot_of(game):
     return f"{game.get_type().short_name}, {board_of(game)}, pot {number_text(pot)}"
   return textwrap.shorten(str(game).removesuffix("()").replace(",", ", "), LONGEST_TITLE, placeholder=" ...")
+
+
+def game_text(game: pyspiel.Game) -> str:
+  """The game string for people, with long ranges cut; runs and --json have it whole."""
+  return re.sub(
+    r"(?<=ranges=)[^,]*",
+    lambda ranges: textwrap.shorten(ranges[0], LONGEST_TITLE, placeholder=" ..."),
+    str(game),
+  )
 
 
 def value_lines(value: float, game: pyspiel.Game) -> dict[str, str]:

@@ -317,11 +317,7 @@ def test_flags_allow_what_the_rooms_know():
   for command in command_line.COMMANDS.values():
     for flag in command.own:
       found.add(flag.name)
-      allowed = (
-        ps.cfr.RULES
-        if (command.name, flag.name) == ("generate", "rule")
-        else tables.get(flag.name, flag.choices)
-      )
+      allowed = tables.get(flag.name, flag.choices)
       assert not flag.choices or flag.choices == tuple(allowed), flag
       assert flag.name != "limit" or flag.default == ps.histories.LIMIT
   assert tables.keys() <= found

@@ -175,6 +175,13 @@ def test_a_form_that_is_not_the_game_fails(field):
   assert broken(report) == ["bayesian_form()"]
 
 
+def test_laws_after_a_broken_one_share_a_line():
+  report = check_game(load("catch"))
+  unchecked = [finding.law for finding in report.findings if "not checked" in finding.found]
+  (line,) = [line for line in str(report).splitlines() if "not checked" in line]
+  assert len(unchecked) > 1 and line.endswith(f"{', '.join(unchecked)}: the game cannot be walked")
+
+
 def test_a_form_too_large_to_walk_is_compiled_unchecked():
   report = check_game(pyspiel.load_game("river_subgame"))
   assert report.fit

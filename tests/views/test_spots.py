@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
+from ps_cfr_spiel.poker import river
 from ps_cfr_spiel.policy import line_to, make_state
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
-from ps_cfr_spiel.views import chance_moves, charts, spot, spot_after, worth_at
+from ps_cfr_spiel.views import chance_moves, charts, game_text, spot, spot_after, worth_at
 from ps_cfr_spiel.views.spots import distinct
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -78,9 +79,16 @@ def test_after_a_line_every_card_that_may_come():
     assert here.history == ("Check", "Check", name)
     assert not any(card in hand for hand in here.types)
   assert len(spots["Deal 6c"].types) == 2
-  text = charts.moves_text(spots)
+  worths = {name: worth_at(turn, here) for name, here in spots.items()}
+  text = charts.moves_text(spots, worths)
   assert text.startswith("After Check, Check: chance moves, then player 0 acts.")
   assert [line.split()[:2] for line in text.splitlines()[3:]] == [name.split() for name in spots]
+  lines = [line.split() for line in text.splitlines()[2:]]
+  assert lines[0][-2:] == ["EV", "equity"]
+  for line, (name, here) in zip(lines[1:], spots.items(), strict=True):
+    ev, equity = worths[name].mean(here)
+    assert float(line[-2]) == pytest.approx(ev, rel=1e-3)
+    assert line[-1] == f"{100 * equity:.2f}%"
   assert chance_moves(turn, "x") == {}
   with pytest.raises(ValueError, match="choose one of Deal 2d"):
     spot(turn, "x x")
@@ -90,6 +98,17 @@ def test_after_a_line_every_card_that_may_come():
     spot(turn, "x x x")  # a letter is no card
   with pytest.raises(ValueError, match="Only chance acts after All-in 200, Call, to the end"):
     spot(turn, "all-in, call")
+
+
+def test_long_ranges_are_cut_for_people():
+  long = river(
+    ranges=("22+ A2s+ K2s+ Q2s+ J7s+ T7s+ 97s+ 86s+ 75s+ 64s+ 53s+ A2o+ K9o+", "TT+ AQ"), stack=300
+  )
+  before, after = str(long).split(" K9o+;TT+ AQ")
+  assert game_text(long).endswith(f" ...{after}")
+  assert before.startswith(game_text(long).removesuffix(f" ...{after}"))
+  short = river(ranges=("AA KQs", "TT+ AQ"))
+  assert game_text(short) == str(short)
 
 
 def test_a_walk_goes_through_the_deal_and_over_hidden_moves():
