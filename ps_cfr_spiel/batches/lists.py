@@ -46,7 +46,7 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
 
 
 def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
-  """Read a list of boards of equally many cards, and their weights, 1 by default.
+  """Read a list of boards of one street, and their weights, 1 by default.
 
   CSV has a first line with the fields board and, if wanted, weight. Any other file has a board in each line,
   such as Ks7d2c or "Ks 7d 2c:4", with the weight after the colon.
