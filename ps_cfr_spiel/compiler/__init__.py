@@ -9,7 +9,7 @@ from ps_cfr_spiel.compiler.check import check_game
 from ps_cfr_spiel.compiler.form_labels import Deals
 from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
 from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
-from ps_cfr_spiel.compiler.from_histories import one_row_per_infostate
+from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
 from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
 from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
 from ps_cfr_spiel.compiler.report import Finding, Report, Verdict

@@ -108,7 +108,7 @@ class Recorder:
           actions.reverse()  # `pop` then takes the lowest
           waiting.append((state, here, depth + 1, chance, actions, len(actions), odds))
         elif not waiting:
-          return self._histories()
+          return self.histories()
         # A state is made when it is visited, the last child from its parent's own, which is not needed any
         # more: waiting siblings would hold most of the memory.
         state, above, depth, chance, actions, count, odds = waiting[-1]
@@ -237,7 +237,7 @@ class Recorder:
       here = self.parent[here]
     return share
 
-  def _histories(self) -> Histories:
+  def histories(self) -> Histories:
     """The recorded columns, as arrays over the same memory."""
     columns = (
       self.parent, self.action, self.rank, self.depth, self.player, self.legal, *self.info,

@@ -8,15 +8,15 @@ from the blueprint alone, changes that are safe one by one may be exploitable to
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ps_cfr_spiel.arguments import is_integer
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.search.promises import Search, best_responses, reach_of
+from ps_cfr_spiel.search.promises import Search, Table, best_responses
 from ps_cfr_spiel.search.searcher import Searcher, SearchSettings
 from ps_cfr_spiel.subgames import KnownSubgames, Ranges, Shape, Subgame, unsafe
-from ps_cfr_spiel.tree import Decision
+from ps_cfr_spiel.tree import Decision, PlayerTree
 
 
 class KnowledgeSearcher(Searcher):
@@ -24,17 +24,14 @@ class KnowledgeSearcher(Searcher):
 
   subgames: KnownSubgames
 
-  def __init__(self, subgames: KnownSubgames, settings: SearchSettings):
-    """See the class."""
+  def __init__(self, subgames: KnownSubgames, settings: SearchSettings, shapes: Any = None):
+    """See the class; `shapes`, a dictionary, keeps the padded shapes for searchers that share code."""
     self.subgames, self.settings, self.paddings = subgames, settings, {}
-    shapes = [player.block_shapes for player in subgames.tree.players]
-    first, second = ([np.zeros(rows) for _, rows, _ in blocks] for blocks in shapes)
+    blocks = [player.block_shapes for player in subgames.tree.players]
+    first, second = ([np.zeros(rows) for _, rows, _ in own] for own in blocks)
     self._stops = (first, second)  # no search changes the prediction of the opponent's play
-    self._shapes: dict[
-      tuple[int, int], Shape
-    ] = {}  # of each player's decisions after some number of own ones
-    with precision(settings.dtype):
-      self._players = to_device(subgames.tree.players, settings.dtype)
+    # Of each player's decisions after some number of own ones:
+    self._shapes: dict[tuple[int, int], Shape] = {} if shapes is None else shapes
 
   def place(self, decision: Decision) -> int:
     return self.subgames.numbers[decision.player, decision.block, decision.row]
@@ -62,19 +59,19 @@ class KnowledgeSearcher(Searcher):
   def resolve(self, search: Search, public_states: Sequence[int]) -> Search:
     """Solve again from one decision; the last search's strategy stays if it never comes there."""
     began, (decision,), player = time.perf_counter(), public_states, search.player
-    reach = [reach_of(self._players[i], search.tables[i], self.settings.dtype) for i in (0, 1)]
+    reach = [_reach(own, table) for own, table in zip(self.subgames.tree.players, search.tables, strict=True)]
     key = player, len(self.subgames.above(decision))
 
     def pad_to(own: Shape) -> Shape:
       self._shapes[key] = shape = own.rounded().union(self._shapes.get(key, own))
       return shape
 
-    subgame = self.subgames.at(decision, reach[player][:, 0], pad_to)
+    subgame = self.subgames.at(decision, reach[player], pad_to)
     if subgame is not None:
       ranges, gadget = _ones(subgame), self.settings.gadget
       promises = None
       if gadget is unsafe:  # where the opponent never comes, all infostates count the same
-        range_ = reach[1 - player][subgame.roots[1 - player].sequence]
+        range_ = reach[1 - player][subgame.roots[1 - player].sequence][:, None]
         ranges[1 - player][:] = range_ if range_.any() else 1.0
       else:
         tree, strategy = unsafe(subgame, player, ranges), subgame.there(player, search.tables[player])
@@ -82,6 +79,17 @@ class KnowledgeSearcher(Searcher):
       tables, _ = self._solved(search, subgame, gadget, ranges, promises, None)
       search = search._replace(tables=tables)
     return search._replace(seconds=time.perf_counter() - began)
+
+
+def _reach(forest: PlayerTree, table: Table) -> np.ndarray:
+  """float64[S]: the reach of a player's sequences, of one type, on the host: no game's code is compiled."""
+  reach, block = [np.ones(1)], 0
+  for level, above in zip(forest.levels, forest.above(), strict=True):
+    rows = np.concatenate(reach)[above]
+    for (_, count), end in zip(level.shapes, np.cumsum(level.link.children), strict=True):
+      reach.append((table[block][:, :, 0] * rows[end - count : end]).ravel())
+      block += 1
+  return np.concatenate(reach)
 
 
 def _ones(subgame: Subgame) -> Ranges:

@@ -2,15 +2,16 @@
 
 The player's observations are their infostates at and right after their own decisions. In between all moves
 of chance and of the others are followed, so the cost of a step grows with the moves that the player does
-not see.
+not see. Where a game has no strings of infostates, its strings of observations tell the same one by one.
 """
 
+import operator
 from typing import Any
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.histories import check_is_game, strings_of
 from ps_cfr_spiel.simulated.particles import HiddenStates, Thin, Weighted
 
 MOST_KNOWN = 1_000_000  # infostates whose strategies are kept
@@ -29,10 +30,16 @@ class OpenSpielStates(HiddenStates):
     """ValueError if the players of `game` move at the same time or have no infostates."""
     check_is_game(game)
     kind = game.get_type()
-    if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not kind.provides_information_state_string:
+    seen = kind.provides_information_state_string or kind.provides_observation_string
+    if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not seen:
       raise ValueError(f"{game} has no particles: players must move one after the other, by infostates.")
     self.game, self.policy, self.tremble = game, policy, tremble
+    self._see, self._recalls = strings_of(game), kind.provides_information_state_string
     self._known: dict[tuple[int, str], tuple[list[int], np.ndarray]] = {}
+
+  def string(self, state: pyspiel.State, player: int) -> str:
+    """The game's string of the player's knowledge at a state."""
+    return operator.methodcaller(self._see, player)(state)
 
   def seen(self, state: pyspiel.State, player: int) -> list[Any]:
     """("at", infostate) and ("did", action, infostate after it or None) in turn."""
@@ -41,33 +48,58 @@ class OpenSpielStates(HiddenStates):
     for action in state.history():
       own = now.current_player() == player
       if own:
-        found.append(("at", now.information_state_string(player)))
+        found.append(("at", self.string(now, player)))
       now.apply_action(action)
       if own:
-        found.append(("did", action, _string(now, player)))
-    return [*found, ("at", now.information_state_string(player))]
+        found.append(("did", action, self._while_playing(now, player)))
+    return [*found, ("at", self.string(now, player))]
+
+  def since(self, state: pyspiel.State, player: int) -> pyspiel.State:
+    """The decision, of any player, right after this one's last on the way to a state; the first if none."""
+    now, found = self.game.new_initial_state(), None
+    for action in state.history():
+      if found is None and not now.is_chance_node():
+        found = now.clone()
+      found = None if now.current_player() == player else found
+      now.apply_action(action)
+    return state if found is None else found
+
+  def weight(self, state: pyspiel.State, player: int) -> float:
+    """The probability with which chance and the others lead to a state, where the player plays so."""
+    now, weight = self.game.new_initial_state(), 1.0
+    for action in state.history():
+      if now.current_player() != player:
+        weight *= dict(self._moves(now))[action]
+      now.apply_action(action)
+    return weight
 
   def begin(self, seen: Any) -> Weighted:
     return _array([self.game.new_initial_state()]), np.ones(1)
 
   def step(self, hidden: np.ndarray, weights: np.ndarray, player: int, seen: Any, thin: Thin) -> Weighted:
     if seen[0] == "at":
-      return self._until(hidden, weights, player, seen[1], thin)
+      return self._until(hidden, weights, lambda now: now.current_player() == player, player, seen[1], thin)
+    if seen[0] == "is":
+      return self._until(hidden, weights, lambda now: not now.is_chance_node(), player, seen[1], thin)
     _, action, string = seen
     states = [state.child(action) for state in hidden]
-    fits = [None in (string, there := _string(state, player)) or there == string for state in states]
+    fits = [
+      None in (string, there := self._while_playing(state, player)) or there == string for state in states
+    ]
     return _array(states)[fits], weights[fits]
 
-  def _until(self, hidden: np.ndarray, weights: np.ndarray, player: int, string: str, thin: Thin) -> Weighted:
-    """Follows chance and the others to the player's next decision."""
+  def _until(
+    self, hidden: np.ndarray, weights: np.ndarray, ends: Any, player: int, string: str, thin: Thin
+  ) -> Weighted:
+    """Follows chance and the others to states where `ends` is true, and the player sees `string`."""
     ready, ready_weights = [], []
     while len(hidden):
       after, after_weights = [], []
       for state, weight in zip(hidden, weights, strict=True):
         if state.is_terminal():
           continue
-        if state.current_player() == player:
-          if state.information_state_string(player) == string:
+        if ends(state):
+          if self.string(state, player) == string:
             ready.append(state)
             ready_weights.append(weight)
           continue
@@ -81,9 +113,14 @@ class OpenSpielStates(HiddenStates):
   def rollouts(
     self, state: pyspiel.State, player: int, hidden: np.ndarray, actions: np.ndarray, random: Any
   ) -> np.ndarray:
-    found = np.empty(len(actions))
-    for number, (begin, action) in enumerate(zip(hidden, actions.tolist(), strict=True)):
-      now = begin.child(action)
+    after = [begin.child(action) for begin, action in zip(hidden, actions.tolist(), strict=True)]
+    return self.plays(after, player, random)
+
+  def plays(self, states: list[pyspiel.State], player: int, random: Any) -> np.ndarray:
+    """Returns [n] to the player of one play by the policy from each state."""
+    found = np.empty(len(states))
+    for number, begin in enumerate(states):
+      now = begin.clone()
       while not now.is_terminal():
         if now.is_chance_node():
           moves, odds = zip(*now.chance_outcomes(), strict=True)
@@ -93,6 +130,10 @@ class OpenSpielStates(HiddenStates):
         now.apply_action(moves[min(sums.searchsorted(random.random() * sums[-1], "right"), len(moves) - 1)])
       found[number] = now.player_return(player)
     return found
+
+  def _while_playing(self, state: pyspiel.State, player: int) -> str | None:
+    """The infostate of a player while a player moves, else None."""
+    return self.string(state, player) if state.current_player() >= 0 else None
 
   def _moves(self, state: pyspiel.State) -> list[tuple[int, float]]:
     if state.is_chance_node():
@@ -104,18 +145,13 @@ class OpenSpielStates(HiddenStates):
   def _strategy(self, state: pyspiel.State) -> tuple[list[int], np.ndarray]:
     """The actions and the sums of their probabilities; the policy is asked once about an infostate."""
     player = state.current_player()
-    key = player, state.information_state_string(player)
-    if (known := self._known.get(key)) is None:
+    key = player, self.string(state, player)
+    if not self._recalls or (known := self._known.get(key)) is None:
       actions, shares = zip(*self.policy.action_probabilities(state, player).items(), strict=True)
       if len(self._known) >= MOST_KNOWN:
         self._known.clear()
       known = self._known[key] = list(actions), np.cumsum(shares)
     return known
-
-
-def _string(state: pyspiel.State, player: int) -> str | None:
-  """The infostate of a player while a player moves, else None."""
-  return state.information_state_string(player) if state.current_player() >= 0 else None
 
 
 def _array(states: list[pyspiel.State]) -> np.ndarray:

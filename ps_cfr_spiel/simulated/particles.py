@@ -53,13 +53,14 @@ class Particles:
   Attributes:
     hidden: [n, ...], as the game represents them; empty if nothing fits.
     weights: float64[n], their probabilities; they sum to 1.
+    total: the probability with which chance and the others lead to all of them, where the player plays so.
   """
 
   def __init__(self, form: HiddenStates, player: int, most: int, seed: int = 0):
     """Nothing is followed yet; at most `most` particles, thinned by random numbers from `seed`."""
     self.form, self.player, self.most, self.seed = form, player, most, seed
     self._seen: list[Any] = []
-    self.hidden, self.weights = np.empty(0, object), np.empty(0)
+    self.hidden, self.weights, self.total = np.empty(0, object), np.empty(0), 1.0
 
   def __len__(self) -> int:
     return len(self.weights)
@@ -70,7 +71,10 @@ class Particles:
     If none is left they are made anew, once, with ten times as many on the way. The result depends on the
     player's observations and the seed alone.
     """
-    seen = self.form.seen(state, self.player)
+    self.observe(self.form.seen(state, self.player))
+
+  def observe(self, seen: list[Any]) -> None:
+    """Brings the particles to the end of the player's observations, as `follow` does."""
     known = len(self._seen)
     if not known or seen[:known] != self._seen:
       known = 0
@@ -88,6 +92,7 @@ class Particles:
     return random.permutation(np.minimum(drawn, len(self) - 1))
 
   def _advance(self, seen: list[Any], known: int, most: int) -> None:
+    self.total = self.total if known else 1.0
     for number in range(known, len(seen)):
       thin = functools.partial(thinned, most=most, random=self._random(number))
       if number == 0:
@@ -97,7 +102,8 @@ class Particles:
       else:
         return
       self.hidden, self.weights = thin(*found)
-      self.weights = self.weights / self.weights.sum()
+      summed = self.weights.sum()
+      self.weights, self.total = self.weights / summed, self.total * float(summed)
 
   def _random(self, number: int) -> np.random.Generator:
     return np.random.default_rng([self.seed, number])

@@ -4,8 +4,8 @@ May use: hierarchical, search, abstraction, simulated, policy, mccfr and what is
 `files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
 that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `simulated`,
 `simulated_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot; `rollout_bot` searches in games that are played; `presets` are
-published settings.
+policies that search, each with its bot; `rollout_bot` and `knowledge_bot` search in games that are played;
+`presets` are published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -15,6 +15,7 @@ from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
+from ps_cfr_spiel.solvers.knowledge_bot import KnowledgeBot
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver

@@ -83,6 +83,10 @@ class RolloutBot(SolvingBot):
         stacklevel=2,
       )
       return self.policy.action_probabilities(state, self.player)
+    return self.search(state, actions)
+
+  def search(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:
+    """`probabilities`, where some hidden state fits."""
     best = int(np.argmax(self.values(state, actions)))
     return {action: float(number == best) for number, action in enumerate(actions)}
 

@@ -1,0 +1,70 @@
+"""Histories grown around some given ones, in games too large to walk: the ways there, and a few moves beyond.
+
+The result is a `Histories` like any other, with two differences: above the given histories other moves are
+missing, and below them it may end before the game does.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+import pyspiel
+
+from ps_cfr_spiel.histories.histories import Histories, others_or_none
+from ps_cfr_spiel.histories.limits import LIMIT, TooLarge
+from ps_cfr_spiel.histories.recorder import Recorder
+
+Path = tuple[int, ...]
+
+
+def grow(
+  game: pyspiel.Game,
+  roots: Mapping[Path, float],
+  player: int,
+  decided: int,
+  depth: int | None = None,
+  limit: int = LIMIT,
+) -> tuple[Histories, list[int], list[pyspiel.State]]:
+  """All histories that begin with a given one, to a limited depth, and the ways to these.
+
+  Args:
+    game: the game, in which players move one after the other.
+    roots: the given histories; chance's probabilities below each are multiplied by its weight. A history
+      below another one counts with that other's weight.
+    player: the player whose decisions count.
+    decided: moves count towards the depth once the player has made this number of decisions.
+    depth: moves of players, of all of them, after which a history ends; None: when the game ends.
+    limit: most histories.
+
+  Returns:
+    The histories; the numbers of those that end before the game; and their states.
+
+  Raises:
+    TooLarge: there are more than `limit`.
+    ValueError: a state breaks a law of games.
+  """
+  kept = {path[:length] for path in roots for length in range(len(path) + 1)}
+  recorder, ends, states = Recorder(game), [], []
+  waiting = [(game.new_initial_state(), (), -1, 0, 1.0, decided, depth, False)]
+  while waiting:
+    state, path, above, rank, chance, missing, left, inside = waiting.pop()
+    if not inside and path in roots:
+      chance, inside = chance * roots[path], True
+    here = len(recorder.parent)
+    if here >= limit:
+      raise TooLarge(f"A search of {game} has more than {limit:,} histories; lower depth or particles.")
+    actions, odds = recorder.visit(state, above, path[-1] if path else -1, rank, len(path), chance)
+    if left == 0 and inside and actions and path not in kept:
+      ends.append(here)
+      states.append(state)
+      continue
+    acting = state.current_player()
+    if inside and left and not missing and acting >= 0:
+      left -= 1
+    missing -= acting == player and missing > 0
+    for number in reversed(range(len(actions))):
+      below = (*path, actions[number])
+      if inside or below in kept:
+        share = chance * odds[number] if odds else chance
+        waiting.append((state.child(actions[number]), below, here, number, share, missing, left, inside))
+  histories = recorder.histories()
+  return dataclasses.replace(histories, others=others_or_none(histories)), ends, states

@@ -1,0 +1,188 @@
+"""A search by the player's knowledge for games too large to compile: 1-KLSS, to a limited depth.
+
+The game that a decision solves is made at the decision (Zhang and Sandholm 2021; with sampled histories Zhang
+and Sandholm 2025). Particles are the histories that the player holds possible; for each of them more
+particles are those that the opponent then holds possible. A few moves beyond all of these are enumerated, the
+ends are valued, by default by plays of the blueprint, and `search.KnowledgeSearcher` solves the result as it
+solves any game: the player's decisions are new, the opponent begins in each infostate that touches the
+player's, and is promised the value of the best response against the blueprint there.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.cfr import NRMPlus, Rule, SolverState, make_rule
+from ps_cfr_spiel.compiler import build_general, with_recall
+from ps_cfr_spiel.histories import Histories, free_memory, grow
+from ps_cfr_spiel.policy import check_policy_of, strategies_of
+from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
+from ps_cfr_spiel.simulated import OpenSpielStates, Particles, thinned
+from ps_cfr_spiel.solvers.rollout_bot import RolloutBot
+from ps_cfr_spiel.subgames import Gadget, KnownSubgames, unsafe
+from ps_cfr_spiel.tree import TERMINAL, PublicTree
+
+DEPTH, ITERATIONS, HISTORIES = 2, 200, 60
+MORE = 10  # times as many particles on the way as histories in the end
+
+Values = Callable[[list[pyspiel.State]], np.ndarray]  # float[n], to player 0
+
+
+class KnowledgeBot(RolloutBot):
+  """A bot that solves a small game around each of its decisions.
+
+  Every decision is searched from the blueprint alone. A search keeps the promises to the opponent, if the
+  histories are all there and their values are right; with samples promises are estimates, and decisions that
+  are safe one by one may be exploitable together.
+
+  Attributes:
+    sizes: the number of histories of each search so far.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    player: int,
+    policy: openspiel_policy.Policy | pyspiel.Policy | None = None,
+    depth: int | None = DEPTH,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    histories: int = HISTORIES,
+    values: Values | None = None,
+    gadget: str | Gadget = "cfr-d",
+    rule: Rule | str | None = None,
+    tremble: float = 0.01,
+    seed: int = 0,
+  ):
+    """Makes a bot; nothing is searched yet.
+
+    Args:
+      game: zero-sum, of two players who move one after the other.
+      player: its seat.
+      policy: the blueprint of both players, any OpenSpiel policy; uniform by default.
+      depth: moves, of both players, from the decision to the ends; None: to the end of the game.
+      iterations: of a decision's search; by default 200, or by the time alone.
+      seconds: the time of a decision's iterations, above 0; its game and the values come on top.
+      histories: the most that a search begins in, at least 2: the player's, and at least one more for each
+        infostate of the opponent.
+      values: the value to player 0 of each of a list of states, where the depth ends; by default the return
+        of a play by the blueprint.
+      gadget: as of `ContinualResolving`; "unsafe" makes no promises.
+      rule: regret rule or its name.
+      tremble: share of uniform play that is mixed into the blueprint before the ends, both players', so that
+        no surprise rules out all histories; from 0 to 1.
+      seed: of all random numbers.
+
+    Raises:
+      ValueError: an argument is not one of the allowed, or the policy is of another game.
+    """
+    policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
+    check_policy_of(game, policy)
+    kind = game.get_type()
+    if game.num_players() != 2 or kind.utility != kind.utility.ZERO_SUM:
+      raise ValueError(f"{game}: searches are for zero-sum games of two players; use RolloutBot for others.")
+    self.histories = check_count("histories", histories, 2)
+    super().__init__(game, policy, player, None, seconds, MORE * self.histories, tremble, seed)
+    self.form = OpenSpielStates(game, policy, tremble)
+    self.particles.form = self.form
+    self.depth = None if depth is None else check_count("depth", depth, 1)
+    if iterations is None:
+      iterations = ITERATIONS if seconds is None else 10**6
+    rule = make_rule(NRMPlus() if rule is None else rule, iterations)
+    self.settings = SearchSettings(iterations, rule, gadget, knowledge=1, keep=False)  # pyright: ignore[reportArgumentType]
+    if values is not None and not callable(values):
+      raise ValueError(f"values must be a function of a list of states, got {values!r}.")
+    self.ends, self.sizes = values, []
+    self._shapes: dict[tuple[int, int], Any] = {}
+
+  def search(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:
+    """The average strategy of a search at the decision."""
+    roots = self.roots(state)
+    decided = sum(seen[0] == "did" for seen in self.form.seen(state, self.player))
+    grown, ends, states = grow(self.form.game, roots, self.player, decided, self.depth)
+    self.sizes.append(len(grown.parent))
+    tree = self._tree(grown, ends, states)
+    subgames = KnownSubgames(tree, 1)
+    labels = tree.names
+    safe = self.settings.gadget is not unsafe
+    asked = [d for d in labels.decisions if d.player == self.player or not safe]
+    found = strategies_of(tree, self.form.game, self.policy, asked)
+    first, second = (
+      [np.where(x.sum(0) > 0, (1 - (t := self.form.tremble)) * x + t / len(x), 1 / len(x)) for x in own]
+      for own in found
+    )
+    searcher = _TimedSearcher(subgames, self.settings, self._shapes)
+    searcher.seconds = self.limit
+    decision, _ = labels.decision_at(state, self.player)
+    start = Search(self.player, np.inf, (first, second), (), {}, 0.0)
+    tables = searcher.resolve(start, [searcher.place(decision)]).tables[self.player]
+    column = tables[decision.block][:, decision.row, 0]
+    return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
+
+  def roots(self, state: pyspiel.State) -> dict[tuple[int, ...], float]:
+    """The histories that the search of a decision begins in, with weights to multiply chance by.
+
+    These are, for each of the player's histories, the ones that the opponent thought possible after the own
+    last decision. The weights are 1 if these are all.
+    """
+    self.particles.follow(state)
+    own, random = self.particles, np.random.default_rng([self.particles.seed, len(state.history())])
+    hidden, _ = thinned(own.hidden, own.weights, self.histories // 2, random)
+    begins = [self.form.since(now, 1 - self.player) for now in hidden]
+    touching: dict[Any, set[tuple[int, ...]]] = {}
+    for begin in begins:
+      seen = self.form.seen(begin, 1 - self.player)
+      touching.setdefault((*seen[:-1], ("is", seen[-1][1])), set()).add(tuple(begin.history()))
+    each = max((self.histories - self.histories // 2) // len(touching), 1)
+    found: dict[tuple[int, ...], float] = {}
+    for number, (seen, known) in enumerate(touching.items()):
+      found |= dict.fromkeys(known, 1.0)
+      others = Particles(self.form, 1 - self.player, MORE * (each + len(known)), self.particles.seed + number)
+      others.observe([*seen])
+      paths = [tuple(now.history()) for now in others.hidden]
+      rest = np.array([n for n, path in enumerate(paths) if path not in known], int)
+      some, weights = thinned(rest, others.weights[rest], each, random)
+      for n, weight in zip(some, weights, strict=True):
+        found[paths[n]] = weight * others.total / self.form.weight(others.hidden[n], 1 - self.player)
+    return found
+
+  def _tree(self, grown: Histories, ends: list[int], states: list[pyspiel.State]) -> PublicTree:
+    """The grown histories with values at their ends, as a tree."""
+    if ends:
+      values = self.form.plays(states, 0, self._random) if self.ends is None else self.ends(states)
+      values = np.asarray(values, float)
+      if values.shape != (len(ends),) or not np.isfinite(values).all():
+        raise ValueError(
+          f"values must give {len(ends)} finite numbers for as many states; got {values.shape} numbers."
+        )
+      player, utility = grown.player.copy(), grown.utility.copy()
+      player[ends], utility[ends] = TERMINAL, values
+      grown = dataclasses.replace(grown, player=player, utility=utility)
+    histories, choices, fault = with_recall(self.form.game, grown, free_memory() / 2)
+    if fault:
+      raise ValueError(f"{self.form.game}: {fault}")
+    return build_general(self.form.game, histories, choices, None, "sparse")
+
+
+class _TimedSearcher(KnowledgeSearcher):
+  """A searcher that may stop by the clock."""
+
+  seconds: float | None = None
+
+  def run(self, subgame, tree) -> SolverState:
+    """All iterations, or those that the time allows."""
+    if self.seconds is None:
+      return super().run(subgame, tree)
+    state, done, part = self.first(tree), 0, 16
+    until = time.perf_counter() + self.seconds
+    while done < self.settings.iterations and (not done or time.perf_counter() < until):
+      state = jax.block_until_ready(self.iterate(tree, state, min(part, self.settings.iterations - done)))
+      done += part
+    return state

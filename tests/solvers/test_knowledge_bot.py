@@ -1,0 +1,241 @@
+"""Searches in games that are not compiled: equal to those of compiled games, weights by enumeration, errors."""
+
+import functools
+import itertools
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import expected_game_score
+
+from ps_cfr_spiel import KnowledgeBot
+from ps_cfr_spiel.policy import strategies_of
+from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
+from ps_cfr_spiel.simulated import OpenSpielStates, Particles
+from ps_cfr_spiel.subgames import KnownSubgames
+
+HEX = "dark_hex(board_size=2,gameversion=adh)"
+GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
+ALL = 10**6
+
+
+@functools.cache
+def load(name):
+  """A game, a policy without zeros, and one state of each infostate."""
+  game, rng = pyspiel.load_game(name), np.random.default_rng(1)
+  policy = openspiel_policy.TabularPolicy(game)
+  drawn = rng.gamma(1, 1, policy.action_probability_array.shape) * policy.legal_actions_mask
+  policy.action_probability_array[:] = drawn / drawn.sum(1, keepdims=True)
+  return game, policy, list(policy.states)
+
+
+def searched(name, gadget, iterations):
+  """A function (state, player) -> the strategy there of the compiled game's search from the policy alone."""
+  game, policy, _ = load(name)
+  subgames = KnownSubgames.of(game, 1)
+  settings = SearchSettings(iterations, gadget=gadget, knowledge=1, keep=False)
+  searcher = KnowledgeSearcher(subgames, settings)
+  strategies = strategies_of(subgames.tree, game, policy)
+  first, second = ([np.where(x.sum(0) > 0, x, 1 / len(x)) for x in own] for own in strategies)
+
+  def at(state, player):
+    decision, _ = subgames.labels.decision_at(state, player)
+    last = Search(player, np.inf, (first, second), (), {}, 0.0)
+    table = searcher.resolve(last, [searcher.place(decision)]).tables[player][decision.block]
+    return dict(zip(decision.legal_actions, table[:, decision.row, 0], strict=True))
+
+  return at
+
+
+@pytest.mark.parametrize(
+  "name, gadget",
+  [
+    ("kuhn_poker", "cfr-d"), ("leduc_poker", "max-margin"), (GOOFSPIEL, "cfr-d"), (HEX, "cfr-d"),
+    (HEX, "max-margin"), (HEX, "unsafe"), ("dark_hex(board_size=2)", "cfr-d"),
+  ],
+)  # fmt: skip
+def test_with_all_histories_a_search_is_that_of_the_compiled_game(name, gadget):
+  """Nothing is compiled but the histories around the decision, and the strategy is the same."""
+  game, policy, states = load(name)
+  compiled = searched(name, gadget, 20)
+  bots = [KnowledgeBot(game, i, policy, None, 20, histories=ALL, gadget=gadget, tremble=0.0) for i in (0, 1)]
+  several = [state for state in states if len(state.legal_actions()) > 1 and len(state.history()) > 3]
+  for state in several[:: max(len(several) // 5, 1)]:
+    player = state.current_player()
+    found = bots[player].probabilities(state)
+    assert found == pytest.approx(compiled(state, player), abs=2e-4)
+
+
+def histories(game, policy, player):
+  """All histories by plain recursion: (state, probability by chance and the player)."""
+
+  def below(state, weight):
+    yield state, weight
+    if state.is_terminal():
+      return
+    if state.is_chance_node():
+      moves = state.chance_outcomes()
+    elif state.current_player() == player:
+      moves = policy.action_probabilities(state).items()
+    else:
+      moves = [(action, 1.0) for action in state.legal_actions()]
+    for action, share in moves:
+      yield from below(state.child(action), weight * share)
+
+  return below(game.new_initial_state(), 1.0)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", HEX])
+def test_weights_are_those_of_an_enumeration(name):
+  """Particles of either player, their sum, and `weight`, for every infostate."""
+  game, policy, states = load(name)
+  form = OpenSpielStates(game, policy)
+  for player in (0, 1):
+    known = {}
+    for now, weight in histories(game, policy, 1 - player):
+      if now.current_player() == player:
+        known.setdefault(now.information_state_string(player), {})[tuple(now.history())] = weight
+    for state in states:
+      if state.current_player() == player:
+        particles = Particles(form, player, ALL)
+        particles.follow(state)
+        found = zip(particles.hidden, particles.weights * particles.total, strict=True)
+        found = {tuple(now.history()): weight for now, weight in found}
+        expected = known[state.information_state_string(player)]
+        assert found == pytest.approx(expected)
+        assert form.weight(state, player) == pytest.approx(expected[tuple(state.history())])
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "dark_hex(board_size=2)"])
+def test_a_search_begins_in_all_histories_that_touch(name):
+  """With all histories every weight is 1; with few the sum of chance, weighted, is right on average."""
+  game, policy, states = load(name)
+  state = [state for state in states if len(state.history()) > 3][7]
+  player = state.current_player()
+  everything = KnowledgeBot(game, player, policy, histories=ALL, tremble=0.0).roots(state)
+  assert set(np.round(list(everything.values()), 9)) == {1}
+  form, sums = OpenSpielStates(game, policy), []
+  weight = {}
+  for path in everything:
+    now = game.new_initial_state()
+    for action in path:
+      now.apply_action(action)
+    weight[path] = form.weight(now, 1 - player)
+  opponents = {now.information_state_string(1 - player) for now, _ in _ends(game, everything)}
+  for seed in range(300):
+    some = KnowledgeBot(game, player, policy, histories=6, tremble=0.0, seed=seed).roots(state)
+    assert some.keys() <= everything.keys()
+    if len({now.information_state_string(1 - player) for now, _ in _ends(game, some)}) == len(opponents):
+      sums.append(sum(factor * weight[path] for path, factor in some.items()))
+  mean, error = np.mean(sums), np.std(sums) / np.sqrt(len(sums))
+  assert abs(mean - sum(weight.values())) < 4 * error + 1e-9
+
+
+def _ends(game, paths):
+  for path in paths:
+    now = game.new_initial_state()
+    for action in path:
+      now.apply_action(action)
+    yield now, path
+
+
+def test_exact_values_at_the_ends_leave_the_promises_as_they_are():
+  """Of the blueprint's own values every move counts, and the search plays a best move against it."""
+  game, policy, _ = load("dark_hex(board_size=2)")
+
+  def values(states):
+    return [expected_game_score.policy_value(state, [policy] * 2)[0] for state in states]
+
+  state = game.new_initial_state()
+  bot = KnowledgeBot(game, 0, policy, 1, 50, values=values, tremble=0.0)
+  best = max(state.legal_actions(), key=lambda action: values([state.child(action)])[0])
+  assert bot.probabilities(state)[best] > 0.95
+
+
+@pytest.mark.parametrize(
+  "name", ["phantom_ttt", "dark_hex(board_size=3)", "dark_hex(board_size=3,gameversion=adh)"]
+)
+def test_whole_games_are_played(name):
+  """Every move is legal, some searches are as deep as asked, and a seed repeats a game."""
+  game = pyspiel.load_game(name)
+  found = []
+  for _ in range(2):
+    state, rng = game.new_initial_state(), np.random.default_rng(3)
+    bot = KnowledgeBot(game, 1, depth=1, iterations=4, histories=8, seed=2)
+    while not state.is_terminal():
+      mine = state.current_player() == 1
+      action = bot.step(state) if mine else int(rng.choice(state.legal_actions()))
+      assert action in state.legal_actions()
+      state.apply_action(action)
+    found.append(state.history())
+    assert bot.sizes
+  assert found[0] == found[1]
+
+
+def test_a_game_of_observations():
+  """Dark chess has no strings of infostates: players remember what they have seen and done."""
+  game = pyspiel.load_game("dark_chess(board_size=4)")
+  state = game.new_initial_state()
+  bot = KnowledgeBot(game, 0, depth=1, iterations=4, histories=4, values=lambda states: np.zeros(len(states)))
+  for number in itertools.count():
+    if state.is_terminal() or number == 5:
+      break
+    own = state.current_player() == 0
+    state.apply_action(bot.step(state) if own else state.legal_actions()[0])
+  assert len(bot.sizes) == 3
+
+
+def test_a_limit_of_time():
+  game, policy, states = load("kuhn_poker")
+  bot = KnowledgeBot(game, 0, policy, seconds=1e-9)
+  state = next(state for state in states if state.current_player() == 0)
+  assert sum(bot.probabilities(state).values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+  "options, message",
+  [
+    ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
+    ({"iterations": 0}, "iterations must be an integer of at least 1, got 0"),
+    ({"seconds": 0}, "seconds must be above 0"),
+    ({"histories": 1}, "histories must be an integer of at least 2, got 1"),
+    ({"gadget": "safe"}, "gadget must be one of"),
+    ({"tremble": 2}, "tremble must be a number from 0 to 1"),
+    ({"player": 2}, "has seats 0 to 1"),
+    ({"values": 3}, "values must be a function of a list of states, got 3"),
+    ({"policy": "leduc_poker"}, r"The policy is for leduc_poker\(\), not for kuhn_poker"),
+  ],
+)
+def test_mistakes(options, message):
+  if "policy" in options:
+    options = {"policy": openspiel_policy.UniformRandomPolicy(pyspiel.load_game(options["policy"]))}
+  with pytest.raises(ValueError, match=message):
+    KnowledgeBot(pyspiel.load_game("kuhn_poker"), **{"player": 0, **options})
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "oware", "goofspiel(num_cards=3)"])
+def test_games_that_it_cannot_search(name):
+  with pytest.raises(ValueError, match="two players|one after the other"):
+    KnowledgeBot(pyspiel.load_game(name), 0)
+
+
+def test_wrong_values():
+  game = pyspiel.load_game("dark_hex(board_size=2)")
+  bot = KnowledgeBot(game, 0, depth=1, values=lambda states: [np.nan] * len(states))
+  with pytest.raises(ValueError, match="values must give 4 finite numbers"):
+    bot.step(game.new_initial_state())
+
+
+def test_an_infostate_that_no_history_reaches():
+  """A policy that never bets, and an opponent who has bet: the blueprint moves, and the bot says so."""
+  game = pyspiel.load_game("kuhn_poker")
+  policy = openspiel_policy.TabularPolicy(game)
+  policy.action_probability_array[:] = [1, 0]
+  state = game.new_initial_state()
+  for action in (2, 0, 0, 1):
+    state.apply_action(action)
+  bot = KnowledgeBot(game, 0, policy, tremble=0.0)
+  with pytest.warns(UserWarning, match="No hidden state fits"):
+    assert bot.probabilities(state) == {0: 1.0, 1: 0.0}
+  assert sum(KnowledgeBot(game, 0, policy).probabilities(state).values()) == pytest.approx(1)
