@@ -169,11 +169,16 @@ def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
 
 
 def _sparse_layout(histories: Histories, choices: Choices) -> Layout:
-  """A row for each infostate of an acting player, in the order of the first history."""
+  """A row for each infostate of an acting player, in the order of the first history, parents first."""
   rows = []
   for player in histories.players:
     _, first = acting(histories, player)
-    rows.append(np.where(first >= 0, np.cumsum(first >= 0, dtype=np.int32) - 1, -1))
+    order = np.flatnonzero(first >= 0)
+    if (choices[player][first[order], 0] > order).any():  # at the game's end strings may occur out of order
+      order = order[np.argsort(first[order])]
+    row = np.full(len(first), -1, np.int32)
+    row[order] = np.arange(len(order))
+    rows.append(row)
   zeros = np.zeros(len(histories.parent), np.int32)
   return Layout.create(histories, choices, rows, [zeros] * len(rows), [1] * len(rows))
 

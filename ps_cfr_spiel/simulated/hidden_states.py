@@ -147,7 +147,7 @@ class OpenSpielStates(HiddenStates):
     player = state.current_player()
     key = player, self.string(state, player)
     if not self._recalls or (known := self._known.get(key)) is None:
-      actions, shares = zip(*self.policy.action_probabilities(state, player).items(), strict=True)
+      actions, shares = zip(*self.policy.action_probabilities(state).items(), strict=True)
       if len(self._known) >= MOST_KNOWN:
         self._known.clear()
       known = self._known[key] = list(actions), np.cumsum(shares)

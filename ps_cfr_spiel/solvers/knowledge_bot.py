@@ -25,11 +25,11 @@ from ps_cfr_spiel.histories import Histories, free_memory, grow
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles, thinned
-from ps_cfr_spiel.solvers.rollout_bot import RolloutBot
+from ps_cfr_spiel.solvers.rollout_bot import ROLLOUTS, RolloutBot
 from ps_cfr_spiel.subgames import Gadget, KnownSubgames, unsafe
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
-DEPTH, ITERATIONS, HISTORIES = 2, 200, 60
+DEPTH, ITERATIONS, HISTORIES = 2, 200, 40
 MORE = 10  # times as many particles on the way as histories in the end
 
 Values = Callable[[list[pyspiel.State]], np.ndarray]  # float[n], to player 0
@@ -56,6 +56,7 @@ class KnowledgeBot(RolloutBot):
     seconds: float | None = None,
     histories: int = HISTORIES,
     values: Values | None = None,
+    rollouts: int = ROLLOUTS,
     gadget: str | Gadget = "max-margin",
     rule: Rule | str | None = None,
     tremble: float = 0.01,
@@ -72,8 +73,9 @@ class KnowledgeBot(RolloutBot):
       seconds: the time of a decision's iterations, above 0; its game and the values come on top.
       histories: the most that a search begins in, at least 2: the player's, and at least one more for each
         infostate of the opponent.
-      values: the value to player 0 of each of a list of states, where the depth ends; by default the return
-        of a play by the blueprint.
+      values: the value to player 0 of each of a list of states, where the depth ends; by default the mean
+        return of plays by the blueprint.
+      rollouts: plays of a decision without `values`, at least one from each end.
       gadget: as of `ContinualResolving`; "unsafe" makes no promises. With "cfr-d" a move that beats the
         blueprint a little is as good as any better one.
       rule: regret rule or its name.
@@ -90,7 +92,7 @@ class KnowledgeBot(RolloutBot):
     if game.num_players() != 2 or kind.utility != kind.utility.ZERO_SUM:
       raise ValueError(f"{game}: searches are for zero-sum games of two players; use RolloutBot for others.")
     self.histories = check_count("histories", histories, 2)
-    super().__init__(game, policy, player, None, seconds, MORE * self.histories, tremble, seed)
+    super().__init__(game, policy, player, rollouts, seconds, MORE * self.histories, tremble, seed)
     self.form = OpenSpielStates(game, policy, tremble)
     self.particles.form = self.form
     self.depth = None if depth is None else check_count("depth", depth, 1)
@@ -154,11 +156,18 @@ class KnowledgeBot(RolloutBot):
         found[paths[n]] = weight * others.total / self.form.weight(others.hidden[n], 1 - self.player)
     return found
 
+  def _rolled(self, states: list[pyspiel.State]) -> np.ndarray:
+    """Mean returns to player 0 of plays by the blueprint."""
+    assert self.rollouts is not None
+    each = max(self.rollouts // len(states), 1)
+    return (
+      self.form.plays([now for now in states for _ in range(each)], 0, self._random).reshape(-1, each).mean(1)
+    )
+
   def _tree(self, grown: Histories, ends: list[int], states: list[pyspiel.State]) -> PublicTree:
     """The grown histories with values at their ends, as a tree."""
     if ends:
-      values = self.form.plays(states, 0, self._random) if self.ends is None else self.ends(states)
-      values = np.asarray(values, float)
+      values = np.asarray((self.ends or self._rolled)(states), float)
       if values.shape != (len(ends),) or not np.isfinite(values).all():
         raise ValueError(
           f"values must give {len(ends)} finite numbers for as many states; got {values.shape} numbers."

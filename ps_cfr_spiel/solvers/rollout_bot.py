@@ -82,7 +82,7 @@ class RolloutBot(SolvingBot):
         "policy without a search. A larger tremble or more particles keep some.",
         stacklevel=2,
       )
-      return self.policy.action_probabilities(state, self.player)
+      return self.policy.action_probabilities(state)
     return self.search(state, actions)
 
   def search(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:

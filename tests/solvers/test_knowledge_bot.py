@@ -162,7 +162,7 @@ def test_whole_games_are_played(name):
   found = []
   for _ in range(2):
     state, rng = game.new_initial_state(), np.random.default_rng(3)
-    bot = KnowledgeBot(game, 1, depth=1, iterations=4, histories=8, seed=2)
+    bot = KnowledgeBot(game, 1, depth=1, iterations=4, histories=8, rollouts=1, seed=2)
     while not state.is_terminal():
       mine = state.current_player() == 1
       action = bot.step(state) if mine else int(rng.choice(state.legal_actions()))
@@ -171,6 +171,16 @@ def test_whole_games_are_played(name):
     found.append(state.history())
     assert bot.sizes
   assert found[0] == found[1]
+
+
+def test_strings_that_the_end_of_the_game_shows_early():
+  """In dark hex a player's string at an end may be that of a decision with another past."""
+  game = pyspiel.load_game("dark_hex(board_size=3)")
+  state = game.new_initial_state()
+  for action in (7, 6, 0, 5, 4, 4, 7):
+    state.apply_action(action)
+  bot = KnowledgeBot(game, 1, iterations=2, rollouts=1, seed=11)
+  assert sum(bot.probabilities(state).values()) == pytest.approx(1)
 
 
 def test_a_game_of_observations():

@@ -1,0 +1,96 @@
+"""Matches of a search by knowledge over a cheap blueprint, in games of hidden moves that are not compiled.
+
+  python -m benchmarks.papers.hidden_moves [--games 20] [--names phantom_ttt]
+
+The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
+states that our particles draw, because these games cannot draw them, and its MCTS, which sees all hidden
+moves. Seats alternate; the mean with its 95% interval, and the time of a decision of the search, compilation
+among it: median, and 95% of all are shorter.
+"""
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import ismcts, mcts
+
+from benchmarks.machine import describe, duration, flags
+from ps_cfr_spiel import KnowledgeBot, matches
+from ps_cfr_spiel.simulated import OpenSpielStates, Particles
+
+NAMES = ["phantom_ttt", "dark_hex(board_size=3)"]
+BLUEPRINT = 100_000  # iterations of outcome sampling
+SIMULATIONS = 200  # of a tree search's decision
+
+
+class Blueprint(openspiel_policy.Policy):
+  """The average policy of OpenSpiel's outcome sampling, as a policy of Python."""
+
+  def __init__(self, game: pyspiel.Game, iterations: int):
+    """Samples."""
+    super().__init__(game, [0, 1])
+    self._solver = pyspiel.OutcomeSamplingMCCFRSolver(game, 0.6, 1)  # its policy needs it alive
+    for _ in range(iterations):
+      self._solver.run_iteration()
+    self._policy = self._solver.average_policy()
+
+  def action_probabilities(self, state, player_id=None):
+    return self._policy.action_probabilities(state)
+
+
+class InformationSetSearch(ismcts.ISMCTSBot):
+  """OpenSpiel's IS-MCTS, in matches."""
+
+  def restart_at(self, state):
+    self.restart()
+
+
+def information_set_search(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
+  """OpenSpiel's IS-MCTS, with hidden states of uniform play."""
+  bot = InformationSetSearch(
+    game, mcts.RandomRolloutEvaluator(1, np.random.RandomState(seat)), 2.0, SIMULATIONS,
+    random_state=np.random.RandomState(seat),
+  )  # fmt: skip
+  random = np.random.default_rng(seat)
+  particles = Particles(OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, SIMULATIONS)
+
+  def resample(state, player):
+    particles.follow(state)
+    return particles.hidden[particles.draw(1, random)[0]].clone() if len(particles) else state.clone()
+
+  bot.set_resampler(resample)
+  return bot
+
+
+def main() -> None:
+  """Print a row for each game and opponent."""
+  options = flags(__doc__, games=20, names=NAMES)
+  print(describe(), flush=True)
+  for name in options.names:
+    game = pyspiel.load_game(name)
+    blueprint = Blueprint(game, BLUEPRINT)
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
+    opponents = {
+      "the blueprint": matches.player(blueprint, 1),
+      "random": matches.player("random", 1),
+      f"IS-MCTS, {SIMULATIONS}": lambda seat, game=game: information_set_search(game, seat),
+      f"MCTS, {SIMULATIONS}, sees all": lambda seat, game=game, of=evaluator: pyspiel.MCTSBot(
+        game, of, 2.0, SIMULATIONS, 100, False, seat, False
+      ),
+    }
+    bots = {seat: KnowledgeBot(game, seat, blueprint, seed=seat) for seat in (0, 1)}  # keep compiled shapes
+    for who, opponent in opponents.items():
+      for bot in bots.values():
+        bot.seconds.clear()
+      result = matches.match(game, bots.__getitem__, opponent, options.games)
+      times = [seconds for bot in bots.values() for seconds in bot.seconds]
+      half, most = np.percentile(times, [50, 95])
+      score = " / ".join(map(str, result.score))
+      print(
+        f"| {name} | {who} | {score} | {result.mean:.2f} ± {1.96 * result.standard_error:.2f} | "
+        f"{duration(half)} | {duration(most)} |",
+        flush=True,
+      )
+
+
+if __name__ == "__main__":
+  main()
