@@ -25,9 +25,10 @@ MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a tur
 # fmt: off
 FLAGS = (
   Flag("opponent", None,
-    "Player of the other seats: random, in cheat also naive or heuristic, search (continual re-solving), or "
-    "a file of solve, resolve or train, such as runs/glasses/run.npz (default: search in a game that it is "
-    "ready for within seconds, else the run that train has saved, else heuristic in cheat, else random).",
+    "Player of the other seats: random, in cheat also naive or heuristic, search (continual re-solving; in a "
+    "game too large or without public states a search by knowledge), or a file of solve, resolve or train, "
+    "such as runs/glasses/run.npz (default: search in a game that it is ready for within seconds, "
+    "else the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0),
@@ -108,7 +109,10 @@ def make_opponent(
       raise ValueError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
     return lambda seat: ps.evaluation.BOTS[name](seat, rng)
   if name == SEARCH:
-    resolving = ps.ContinualResolving(game, limit=limit)
+    try:
+      resolving = ps.ContinualResolving(game, limit=limit)
+    except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
+      return lambda seat: ps.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   policy = load_opponent(name, limit)
   if str(policy.game) != str(game):

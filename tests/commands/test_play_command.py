@@ -323,6 +323,12 @@ def test_a_search_as_opponent():
   assert bets[0] == pytest.approx(3 * bets[1], abs=0.25)  # in equilibrium
 
 
+@pytest.mark.parametrize("name", ["phantom_ttt", "dark_hex(board_size=2)"])
+def test_a_search_as_opponent_in_games_of_hidden_moves(name):
+  make = play.make_opponent(pyspiel.load_game(name), "search", np.random.RandomState(0), limit=100_000)
+  assert isinstance(make(1), ps_cfr_spiel.KnowledgeBot)
+
+
 @pytest.mark.parametrize("name", ["naive", "heuristic"])
 def test_bots_of_cheat_play_nothing_else(name):
   with pytest.raises(ValueError, match=f"The {name} bot plays cheat only, not kuhn_poker"):
