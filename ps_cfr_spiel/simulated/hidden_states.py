@@ -2,7 +2,7 @@
 
 The player's observations are their infostates at and right after their own decisions. In between all moves
 of chance and of the others are followed, so the cost of a step grows with the moves that the player does
-not see. Where a game has no strings of infostates, its strings of observations tell the same one by one.
+not see. In a game without strings of infostates, strings of observations in order are the same knowledge.
 """
 
 import operator

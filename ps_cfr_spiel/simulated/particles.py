@@ -68,7 +68,7 @@ class Particles:
   def follow(self, state: pyspiel.State) -> None:
     """Brings the particles to a decision of the player; from the last one on where `state` continues it.
 
-    If none is left they are made anew, once, with ten times as many on the way. The result depends on the
+    If none is left they are made anew, once, with a limit ten times higher. The result depends on the
     player's observations and the seed alone.
     """
     seen = self.form.seen(state, self.player)
@@ -81,7 +81,7 @@ class Particles:
   def observe(self, seen: list[Any]) -> None:
     """Brings the particles to the end of the player's observations.
 
-    Possibly none is left; `weights * total`, 0 for those that are not there, is right on average.
+    All may be gone; `weights * total`, 0 for particles that are not there, is right on average.
     """
     self._advance(seen, self._continued(seen), self.most)
     self._seen = seen

@@ -30,7 +30,7 @@ from ps_cfr_spiel.subgames import Gadget, KnownSubgames, unsafe
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 DEPTH, ITERATIONS, HISTORIES = 2, 200, 40
-MORE = 10  # times as many particles on the way as histories in the end
+MORE = 10  # particles on the way for each history in the end
 
 Values = Callable[[list[pyspiel.State]], np.ndarray]  # float[n], to player 0
 
@@ -170,7 +170,7 @@ class KnowledgeBot(RolloutBot):
       values = np.asarray((self.ends or self._rolled)(states), float)
       if values.shape != (len(ends),) or not np.isfinite(values).all():
         raise ValueError(
-          f"values must give {len(ends)} finite numbers for as many states; got {values.shape} numbers."
+          f"values must give {len(ends)} finite numbers, one for each state; got {values.shape} of them."
         )
       player, utility = grown.player.copy(), grown.utility.copy()
       player[ends], utility[ends] = TERMINAL, values
