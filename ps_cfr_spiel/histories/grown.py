@@ -44,7 +44,8 @@ def grow(
   """
   kept = {path[:length] for path in roots for length in range(len(path) + 1)}
   recorder, ends, states = Recorder(game), [], []
-  waiting = [(game.new_initial_state(), (), -1, 0, 1.0, decided, depth, False)]
+  first: Path = ()
+  waiting = [(game.new_initial_state(), first, -1, 0, 1.0, decided, depth, False)]
   while waiting:
     state, path, above, rank, chance, missing, left, inside = waiting.pop()
     if not inside and path in roots:
@@ -60,7 +61,7 @@ def grow(
     acting = state.current_player()
     if inside and left and not missing and acting >= 0:
       left -= 1
-    missing -= acting == player and missing > 0
+    missing -= int(acting == player and missing > 0)
     for number in reversed(range(len(actions))):
       below = (*path, actions[number])
       if inside or below in kept:
