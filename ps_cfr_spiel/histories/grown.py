@@ -44,8 +44,8 @@ def grow(
   """
   kept = {path[:length] for path in roots for length in range(len(path) + 1)}
   recorder, ends, states = Recorder(game), [], []
-  first: Path = ()
-  waiting = [(game.new_initial_state(), first, -1, 0, 1.0, decided, depth, False)]
+  first = (game.new_initial_state(), (), -1, 0, 1.0, decided, depth, False)
+  waiting: list[tuple[pyspiel.State, Path, int, int, float, int, int | None, bool]] = [first]
   while waiting:
     state, path, above, rank, chance, missing, left, inside = waiting.pop()
     if not inside and path in roots:
