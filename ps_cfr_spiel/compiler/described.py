@@ -7,6 +7,7 @@ parameters. A game that is small enough to walk is walked.
 import functools
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,9 +16,15 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.forms import Form
-from ps_cfr_spiel.tree import TERMINAL, LazySequence
+from ps_cfr_spiel.histories import past_remark, remembered
+from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is walked
+SHOWN = 2  # rounds; of later public cards the strings of poker games forget the order
+PRIVATE, PUBLIC, CARDS = map(
+  re.compile, (r"\[Private: ([^\]]*)\]", r"\[Public: ([^\]]*)\]", r"\[(Private|Public): [^\]]*\]")
+)
 
 
 def form_of(game: pyspiel.Game) -> Form | None:
@@ -153,6 +160,121 @@ class LiarsDiceForm:
     return state, (), h
 
 
+class DealtCardsForm:
+  """Poker of two whose hands are dealt first, with one public card before each later round.
+
+  Betting does not depend on the cards (`poker.DealtForm`), and a showdown is won by the better hand. Strings
+  of infostates are the game's own, of states that are dealt and played on request; after two public cards
+  they forget the order of these, and infostates are the players' pasts, as in a walk.
+
+  See `PublicCardsForm` for all fields.
+
+  Attributes:
+    histories: about the number that a walk would visit.
+    size: the number of public states.
+    named: (state, player) -> the name of the player's infostate there.
+    remarks: as in `Labels`.
+  """
+
+  advice = "Use fewer cards, rounds or raises"
+
+  def __init__(self, game: pyspiel.Game, dealt: DealtForm):
+    self._game, self._dealt, deck = game, dealt, dealt.deck.size
+    self.parent, self.action, self.player = dealt.parent, dealt.action, dealt.player
+    self.constant, self.stake, self.street = dealt.constant, dealt.stake, dealt.round
+    hands = card_sets(deck, dealt.hole)
+    self.live = deck - 2 * dealt.hole
+    of_street = np.bincount(self.street, minlength=len(dealt.public)).tolist()
+    pairs = len(hands) * math.comb(deck - dealt.hole, dealt.hole)
+    self.size = sum(n * math.perm(deck, street) for street, n in enumerate(of_street))
+    self.histories = 1 + pairs * sum(n * math.perm(self.live, street) for street, n in enumerate(of_street))
+    self.types = (tuple(dealt.deck.names(hand) for hand in hands),) * 2
+    self.weights, self.deals = (np.ones(len(hands)),) * 2, (hands.tolist(),) * 2
+    dummies = (np.full((len(hands), 2 - dealt.hole), deck + player) for player in (0, 1))
+    first, second = (np.concatenate([hands, dummy], 1).astype(np.int32) for dummy in dummies)
+    self.cards = (first, second)
+    forgets = len(dealt.public) > SHOWN
+    self.named = remembered if forgets else information_state_string
+    self.remarks = {"infostates": past_remark(game)} if forgets else {}
+
+  @functools.cached_property
+  def runouts(self) -> tuple[np.ndarray, ...]:
+    """See `PublicCardsForm`."""
+    cards, streets = range(self._dealt.deck.size), range(len(self._dealt.public))
+    orders = (list(itertools.permutations(cards, street)) for street in streets)
+    return tuple(np.array(o, np.int32).reshape(len(o), street) for street, o in enumerate(orders))
+
+  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
+    """See `PublicCardsForm`."""
+    return (self._dealt.strengths(self.runouts[-1]),) * 2
+
+  def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
+    """See `PublicCardsForm`."""
+    player, hands = int(self.player[line]), self.deals[0]
+    own, taken = hands[type_index], {*hands[type_index], *runout}
+    other = next(hand for hand in hands if taken.isdisjoint(hand))
+    state, moves, cards = self._game.new_initial_state(), [], list(runout)
+    while self.parent[line] >= 0:
+      above = int(self.parent[line])
+      moves.append(cards.pop() if self.player[above] == CHANCE else int(self.action[line]))
+      line = above
+    for action in [*(own + other if player == 0 else other + own), *moves[::-1]]:
+      state.apply_action(int(action))
+    return self.named(state, player)
+
+  @functools.cached_property
+  def _keys(self) -> tuple[Mapping[tuple[int, str], int], Mapping[str, int], Mapping[str, int]]:
+    """The lines by player and the last string without cards, and the types and cards by their texts."""
+    lines = {}
+    for line in np.flatnonzero(self.player >= 0).tolist():
+      cards = [c for c in range(self._dealt.deck.size) if c not in self.deals[0][0]][: self.street[line]]
+      name = self.infostate(line, cards, 0)
+      lines[int(self.player[line]), CARDS.sub("", name.split("\n")[-1])] = line
+    here = int(np.flatnonzero(self.player >= 0)[0])
+    private = {_shown(self.infostate(here, (), h), PRIVATE)[0]: h for h in range(len(self.types[0]))}
+    then = next(int(line) for line in np.flatnonzero((self.player >= 0) & (self.street == 1)))
+    public = {}
+    for card in range(self._dealt.deck.size):
+      h = next(h for h, hand in enumerate(self.deals[0]) if card not in hand)
+      public[_shown(self.infostate(then, (card,), h), PUBLIC)[-1]] = card
+    return lines, private, public
+
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+    """See `PublicCardsForm`."""
+    lines, private, public = self._keys
+    line = lines[player, CARDS.sub("", infostate.split("\n")[-1])]
+    runout, seen = [], ""
+    for text in _shown(infostate, PUBLIC):
+      if text != seen:
+        seen, new = text, text
+        for name in (name for name, card in public.items() if card in runout):
+          new = new.replace(name, "", 1)
+        runout.append(public[new])
+    h = private[_shown(infostate, PRIVATE)[0]]
+    if len(runout) != self.street[line] or {*runout} & {*self.deals[0][h]}:
+      raise ValueError("a hand with a card of the board")
+    if self.infostate(line, runout, h) != infostate:
+      raise ValueError("another string")
+    return line, tuple(runout), h
+
+
+def _shown(name: str, pattern: re.Pattern[str]) -> list[str]:
+  """The texts of cards in an infostate's name, in order, without empty ones; [""] if there is none."""
+  return [text for text in pattern.findall(name) if text] or [""]
+
+
+def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
+  """The form, or None for other cards or payoffs."""
+  try:
+    _, _, public = cards_of(game)
+    if public[0] or not public[1:] or {*public[1:]} != {1} or game.get_parameters().get("handReaches"):
+      return None
+    dealt = dealt_form(game)
+  except ValueError:
+    return None
+  return None if (dealt.constant * dealt.stake).any() else DealtCardsForm(game, dealt)
+
+
 def _liars_dice(game: pyspiel.Game) -> LiarsDiceForm:
   given = game.get_parameters()
   state = game.new_initial_state()
@@ -162,4 +284,8 @@ def _liars_dice(game: pyspiel.Game) -> LiarsDiceForm:
   return LiarsDiceForm(given["numdice"], given["dice_sides"], names)
 
 
-DESCRIBED: Mapping[str, Callable[[Any], Any]] = {"liars_dice": _liars_dice}
+DESCRIBED: Mapping[str, Callable[[Any], Any]] = {
+  "liars_dice": _liars_dice,
+  "leduc_poker": _dealt_cards,
+  "universal_poker": _dealt_cards,
+}

@@ -16,6 +16,7 @@ from ps_cfr_spiel.tree import (
   PublicState,
   Source,
   deal_weights,
+  information_state_string,
 )
 
 
@@ -218,6 +219,8 @@ class FormLabels(Labels):
       histories=lines.histories,
       source=Deals(lines),
       places=tuple(places),
+      infostate=getattr(form, "named", information_state_string),
+      remarks=getattr(form, "remarks", {}),
     )
 
   @property

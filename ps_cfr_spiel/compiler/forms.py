@@ -68,6 +68,8 @@ class PublicCardsForm(_Lines, Protocol):
     spent: float64[N, 2], optional, in `BayesianForm` too: what each player has put into the pot.
     swaps: int32[S, C], optional: renamings of the C cards (entry c is the new name of card c) that leave
       ranges and strengths unchanged; the first is the identity.
+    deals: optional, as in `BayesianForm`.
+    named, remarks: optional: the name of a player's infostate at a state, and `Labels.remarks`.
   """
 
   street: np.ndarray

@@ -26,13 +26,13 @@ from ps_cfr_spiel.histories import (
   last_choices,
   number_rows,
   one_to_one,
+  past_remark,
   readable_bytes,
   recall_fault,
   remember,
   remembered,
   scale_fault,
   sequential,
-  strings_of,
   walked_source,
 )
 from ps_cfr_spiel.tree import (
@@ -287,8 +287,7 @@ def remarks(game: pyspiel.Game, histories: Histories) -> dict[str, str]:
   if game.get_type().short_name == "turn_based_simultaneous_game":
     found["moves"] = "players who move at the same time move in turn, and do not see each other's move"
   if histories.remembers:
-    own = strings_of(game).replace("_", " ")
-    found["infostates"] = f"own actions and {own}s in order, because the strings alone forget"
+    found["infostates"] = past_remark(game)
   no_guarantee = "where averages tend to coarse correlated equilibria and nothing is guaranteed"
   if len(histories.players) > 2:
     found["players"] = f"{len(histories.players)}, {no_guarantee}"

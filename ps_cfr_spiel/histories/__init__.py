@@ -19,7 +19,14 @@ from ps_cfr_spiel.histories.histories import (
   walked_source,
 )
 from ps_cfr_spiel.histories.history_laws import acting, actions_fault, names_fault, recall_fault, timing_fault
-from ps_cfr_spiel.histories.knowledge import remember, remembered, sequential, sequential_state, strings_of
+from ps_cfr_spiel.histories.knowledge import (
+  past_remark,
+  remember,
+  remembered,
+  sequential,
+  sequential_state,
+  strings_of,
+)
 from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
 from ps_cfr_spiel.histories.public_states import (

@@ -66,6 +66,12 @@ def remembered(state: pyspiel.State, player: int) -> str:
   return name
 
 
+def past_remark(game: pyspiel.Game) -> str:
+  """A line for reports on a game whose infostates are pasts."""
+  own = strings_of(game).replace("_", " ")
+  return f"own actions and {own}s in order, because the strings alone forget"
+
+
 def _part(action: int, seen: str) -> str:
   """A further part of a name: an own action or `NONE`, and the string seen next."""
   return f"\n{seen}" if action == NONE else f"\n-> {action}\n{seen}"

@@ -58,7 +58,7 @@ def dealt_form(game: pyspiel.Game) -> DealtForm:
   Raises:
     ValueError: another game, or no public cards come.
   """
-  deck, hole, public = _cards(game)
+  deck, hole, public = cards_of(game)
   if len(public) < 2 or public[0] or not all(public[1:]):
     raise ValueError(
       f"{game} deals {', '.join(map(str, public))} public cards before its rounds; expected none before the "
@@ -79,8 +79,8 @@ def dealt_form(game: pyspiel.Game) -> DealtForm:
   return DealtForm(deck, hole, public, parent, action, player, number, (won + lost) / 2, (won - lost) / 2)
 
 
-def _cards(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
-  """The deck, cards of a hand, and public cards before each round."""
+def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
+  """The deck, cards of a hand, and public cards before each round; ValueError for another game."""
   name, given = game.get_type().short_name, game.get_parameters()
   if name == "leduc_poker" and game.num_players() == PLAYERS and not given.get("suit_isomorphism", False):
     return Deck(PLAYERS + 1, 2), 1, (0, 1)

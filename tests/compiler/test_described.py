@@ -32,6 +32,18 @@ LIARS_DICE = [
   for dice, sides in DICE
   for rule in ("", ",bidding_rule=reset-quantity")
 ]
+POKER = {
+  "leduc": "leduc_poker",
+  "Leduc of universal poker": "betting=limit,numRounds=2,blind=5 5,firstPlayer=1 1,numSuits=2,numRanks=3,"
+  "numHoleCards=1,numBoardCards=0 1,raiseSize=10 20,maxRaises=1 1",
+  "hands of two cards": "betting=limit,numRounds=2,blind=5 5,firstPlayer=2 1,numSuits=2,numRanks=3,"
+  "numHoleCards=2,numBoardCards=0 1,raiseSize=10 20,maxRaises=1 1",
+  "Rhode Island": "betting=limit,numRounds=3,blind=5 5,firstPlayer=1 1 1,numSuits=2,numRanks=3,"
+  "numHoleCards=1,numBoardCards=0 1 1,raiseSize=10 20 20,maxRaises=1 0 1",
+  "all-ins": "betting=nolimit,numRounds=2,blind=5 10,firstPlayer=2 1,numSuits=2,numRanks=3,numHoleCards=1,"
+  "numBoardCards=0 1,stack=40 60,bettingAbstraction=fcpa",
+}
+POKER = {k: v if v == "leduc_poker" else f"universal_poker(numPlayers=2,{v})" for k, v in POKER.items()}
 SMALL = "liars_dice(numdice=1,dice_sides=3)"
 BY_DEFAULT = "liars_dice(numdice=3,dice_sides=2)"  # more histories than `WALKED`
 
@@ -64,6 +76,29 @@ def test_a_form_is_the_walked_game(name):
   assert described.describe(game).histories == walked.names.histories
   for seed in range(3):
     np.testing.assert_allclose(values(form, seed), values(walked, seed), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", POKER.values(), ids=POKER)
+def test_poker_by_its_form_is_the_walked_game(name):
+  """The same, and a path, its infostate and its place belong together."""
+  game = pyspiel.load_game(name)
+  form, walked = by_form(game), build_tree(game, leaves="sparse")
+  assert form_fault(form, walked) is None
+  for player in (0, 1):
+    assert form.names.num_public_states((player,)) == walked.names.num_public_states((player,))
+    assert form.names.num_infostates(player) == walked.names.num_infostates(player)
+  assert len(form.names.public_states) == described.describe(game).size
+  np.testing.assert_allclose(values(form, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())
+  infostates = list(form.names.infostates())
+  for decision, h, infostate in infostates[:: len(infostates) // 40]:
+    state = game.new_initial_state()
+    for action in form.names.source.path(decision, h):
+      state.apply_action(action)
+    assert form.names.infostate(state, decision.player) == infostate
+    again, column = form.names.decision_at(state, decision.player)
+    assert (again.public_state, column) == (decision.public_state, h)
+  with pytest.raises(ValueError, match="has no information state"):
+    form.names.find(1, infostates[0][2])
 
 
 @pytest.mark.parametrize(("dice", "sides"), DICE)
@@ -129,13 +164,22 @@ def test_solvers_on_the_form_do_what_they_do_on_the_walk(monkeypatch):
     solver.run(100)
     found.append((solver, solver.average_policy().to_tabular()))
   (by_form, first), (by_walk, second) = found
-  assert [solver.tree.leaves.kind for solver, _ in found] == ["boards", "dense"]
+  assert by_form.tree.leaves.kind == "boards" != by_walk.tree.leaves.kind
   assert by_form.exploitability() == pytest.approx(by_walk.exploitability(), abs=1e-9)
   for name, place in first.state_lookup.items():
     row = second.action_probability_array[second.state_lookup[name]]
     np.testing.assert_allclose(first.action_probability_array[place], row, atol=1e-6)
   expected = openspiel_exploitability.exploitability(game, first)
   assert by_form.exploitability() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [POKER["leduc"], POKER["Leduc of universal poker"]])
+def test_openspiel_evaluates_a_policy_of_a_form(forms_first, name):
+  solver = PSCFRSolver(pyspiel.load_game(name), dtype="float64")
+  solver.run(20)
+  assert solver.tree.leaves.kind == "boards"
+  expected = openspiel_exploitability.exploitability(solver.game, solver.average_policy().to_tabular())
+  assert solver.exploitability() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +237,15 @@ def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
     build_tree(pyspiel.load_game(BY_DEFAULT), memory=1e6)
 
 
-@pytest.mark.parametrize("name", ["liars_dice_ir", "kuhn_poker", "goofspiel(num_cards=3)"])
+@pytest.mark.parametrize(
+  "name",
+  [
+    "liars_dice_ir", "kuhn_poker", "goofspiel(num_cards=3)", "leduc_poker(players=3)",
+    "leduc_poker(suit_isomorphism=True)",
+    POKER["Rhode Island"].replace("0 1 1", "0 3 1").replace("numRanks=3", "numRanks=6"),
+    POKER["Rhode Island"].replace("0 1 1", "0 1 0"),
+  ],
+)  # fmt: skip
 def test_other_games_are_walked(name):
+  """Without a form, or with other public cards, hands that depend on each other or more players."""
   assert described.describe(pyspiel.load_game(name)) is None
