@@ -206,7 +206,8 @@ class DealtCardsForm:
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """See `PublicCardsForm`."""
-    return (self._dealt.strengths(self.runouts[-1]),) * 2
+    both = self._dealt.strengths(self.runouts[-1])
+    return both, both
 
   def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
     """See `PublicCardsForm`."""
