@@ -260,7 +260,7 @@ class DealtCardsForm:
 
 
 def _shown(name: str, pattern: re.Pattern[str]) -> list[str]:
-  """The texts of cards in an infostate's name, in order, without empty ones; [""] if there is none."""
+  """The texts of cards in an infostate's name, in order, without empty ones; [""] without cards."""
   return [text for text in pattern.findall(name) if text] or [""]
 
 

@@ -68,7 +68,7 @@ class Particles:
   def follow(self, state: pyspiel.State) -> None:
     """Brings the particles to a decision of the player; from the last one on where `state` continues it.
 
-    If none is left they are made anew, once, with a limit ten times higher. The result depends on the
+    After all have died out they are made anew, once, with a limit ten times higher. The result depends on the
     player's observations and the seed alone.
     """
     seen = self.form.seen(state, self.player)
