@@ -107,6 +107,7 @@ class Command:
     examples: words to type after the program's name.
     own: its flags, in the order of the help, but for those of every command.
     run: runs it with the parsed flags and the other words; its exit code, 0 if None.
+    computes: whether it always needs JAX.
   """
 
   name: str
@@ -116,6 +117,7 @@ class Command:
   examples: tuple[str, ...]
   own: tuple[Flag, ...]
   run: Callable[[flags.FlagValues, Sequence[str]], int | None]
+  computes: bool = True
 
   @property
   def listed(self) -> tuple[Flag, ...]:

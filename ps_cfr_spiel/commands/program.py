@@ -96,7 +96,8 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
     return 0
   values = command.flags()
   rest = values([PROGRAM, *words[1:]])[1:]
-  begin()
+  if command.computes:
+    begin()
   if values.module is not None:
     load_module(values.module)
   return command.run(values, rest) or 0
@@ -107,7 +108,7 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
 
   Args:
     words: a command, its flags and arguments.
-    begin: called before a command runs. Help and mistakes in flags come sooner, and need no JAX.
+    begin: called before a command that computes. Help and mistakes in flags come sooner, and need no JAX.
 
   Returns:
     The exit code.

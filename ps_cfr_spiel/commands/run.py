@@ -190,7 +190,11 @@ class Run:
     """Writes all results; returns the names of the files."""
     self.checkpoint()
     files, policy = [RUN, POINTS], self.solver.average_policy()
-    if pictures is None or not ps.device.is_first_process():
+    if not ps.device.is_first_process():
+      return files
+    if isinstance(policy, ps.TreePolicy) and (kept := ps.policy.keep(policy, self.file)):
+      files.append(kept.name)
+    if pictures is None:
       return files
     name, game = self.solver.name, self.solver.game
     figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})}

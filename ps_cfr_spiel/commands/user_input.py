@@ -63,7 +63,7 @@ def load_module(name: str) -> None:
 
 def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:
   """The policy with a public tree in a file, whose game may have at most `limit` histories to walk."""
-  return walked(load_opponent(path, limit), path)
+  return ps.policy.kept_beside(path) or walked(load_opponent(path, limit), path)
 
 
 def walked(policy: Any, path: str) -> ps.TreePolicy:
@@ -82,6 +82,7 @@ def load_opponent(
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.npz'}.")
+  ps.device.keep_compiled_code()
   with ps.compiler.quiet_stderr():
     return ps.load_policy(path, limit)
 
