@@ -162,6 +162,13 @@ class Stored:
         name: np.memmap(file, dtype, "r", starts[name], shape) for name, (shape, dtype) in self.shapes.items()
       }
 
+  @property
+  def content(self) -> str:
+    """The kind of its content for messages, such as "a policy", "values" or "a PSCFRSolver"."""
+    kind = self.header["solver"] if self.header["kind"] == "solver" else self.header["kind"]
+    kind = {"kept": "policy with its values"}.get(kind, kind)
+    return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
+
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
     """Reads the arrays, if they are exactly the expected ones.
 

@@ -229,7 +229,8 @@ class TreePolicy(openspiel_policy.Policy):
     """
     header = file.header
     if header["kind"] != "policy":
-      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run.")
+      advice = "; name the run beside it" if header["kind"] == "kept" else ""
+      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run{advice}.")
     options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
     options["limit"] = min(options.get("limit", limit), limit)
     game = game_of(file)
