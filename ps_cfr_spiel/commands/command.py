@@ -122,8 +122,9 @@ class Command:
   @property
   def listed(self) -> tuple[Flag, ...]:
     """All its flags, groups together, in the order of their first flags."""
-    headings = list(dict.fromkeys(flag.group for flag in self.own))
-    return tuple(sorted((*self.own, MODULE), key=lambda flag: headings.index(flag.group)))
+    every = (*self.own, MODULE)
+    headings = list(dict.fromkeys(flag.group for flag in every))
+    return tuple(sorted(every, key=lambda flag: headings.index(flag.group)))
 
   def flags(self) -> flags.FlagValues:
     """A fresh set of its flags, at their defaults."""

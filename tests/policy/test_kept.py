@@ -36,7 +36,7 @@ def test_it_has_the_computed_rows(solved):
 
 def test_it_is_of_one_run_alone(solved, tmp_path):
   """A run that went on, another file, and a damaged one have none."""
-  solver, policy, run = solved
+  solver, _, run = solved
   moved = tmp_path / "run.npz"
   moved.write_bytes(run.read_bytes())
   assert kept_beside(moved) is None
