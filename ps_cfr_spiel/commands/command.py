@@ -6,6 +6,7 @@ from typing import Any
 
 from absl import flags
 
+SHORT = {"iterations": "n", "output": "o", "quiet": "q", "target": "t"}  # letters, the same in every command
 USER_ERROR, INTERRUPTED = 2, 130  # exit codes
 LOST = 3  # another process of a shared run has gone
 DEFINERS: dict[type, Callable[..., Any]] = {
@@ -52,11 +53,12 @@ class Flag:
 
   @property
   def form(self) -> str:
-    """The flag as it is typed, such as --rows=N."""
+    """The flag as it is typed, such as --rows=N, after its letter if it has one."""
+    letter = f"-{SHORT[self.name]}, " if self.name in SHORT else ""
     if self.type is bool:
-      return f"--[no]{self.name}"
+      return f"{letter}--[no]{self.name}"
     number = self.type in (int, float)
-    return f"--{self.name}={'|'.join(self.choices) or self.value or ('N' if number else 'TEXT')}"
+    return f"{letter}--{self.name}={'|'.join(self.choices) or self.value or ('N' if number else 'TEXT')}"
 
   @property
   def typed(self) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ class Flag:
 
   def define(self, values: flags.FlagValues) -> None:
     """Defines the flag."""
-    into: dict[str, Any] = {"flag_values": values}
+    into: dict[str, Any] = {"flag_values": values, "short_name": SHORT.get(self.name)}
     if self.choices:
       flags.DEFINE_enum(self.name, self.default, list(self.choices), self.help, case_sensitive=False, **into)
       return

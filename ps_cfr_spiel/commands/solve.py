@@ -154,7 +154,8 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
 
 def _again(values: flags.FlagValues, without: Sequence[str]) -> list[str]:
   """The given flags, to be given again."""
-  return [values[name].serialize() for name in values if values[name].present and name not in without]
+  given = {flag.name: flag for flag in (values[name] for name in values) if flag.present}  # not by its letter
+  return [flag.serialize() for name, flag in given.items() if name not in without]
 
 
 def _stamp(file: Path) -> int | None:

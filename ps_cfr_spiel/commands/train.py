@@ -211,7 +211,7 @@ def _learn(
       ps.evaluation.write_table(folder / MARKS, rows[-1], (row.values() for row in rows))
       bar.clear()
       if not quiet:
-        print(_line(rows[-1]), flush=True)
+        print(_line(rows[-1], scores.values()), flush=True)
       bar.refresh()
   return scores
 
@@ -246,12 +246,14 @@ def _row(
 
 
 def _head(opponents: Iterable[str]) -> str:
-  names = "".join(f"{f'won: {name}':>17}" for name in opponents)
+  names = "".join(f"{f'won: {name}':>20}" for name in opponents)
   return "".join(f"{name:>{width}}" for name, (width, _) in _WRITTEN.items()) + names
 
 
-def _line(row: dict[str, Any]) -> str:
-  won = "".join(f"{100 * share:>16.1f}%" for name, share in row.items() if name.startswith("won_"))
+def _line(row: dict[str, Any], scores: Iterable[ps.evaluation.Score]) -> str:
+  """A row as a line; shares of games won have their 95% interval."""
+  shares = ((100 * score.wins / score.games, *score.interval) for score in scores)
+  won = "".join(f"{f'{share:.1f}% ({100 * low:.0f}-{100 * high:.0f}%)':>20}" for share, low, high in shares)
   return "".join(f"{format(row[name], how):>{width}}" for name, (width, how) in _WRITTEN.items()) + won
 
 

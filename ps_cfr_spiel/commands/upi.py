@@ -137,6 +137,10 @@ class Session:
       raise ValueError(f"both players must have put in the same, got {oop} and {ip}")
     self.pot = 2 * first + dead_money
 
+  def do_set_rake(self, share: str, cap: str = "0"):
+    if _numbers([share, cap])[0]:
+      raise ValueError(f"rake {share}: games of this program are zero-sum; give 0")
+
   def do_set_eff_stack(self, stack: str):
     self.stack = _numbers([stack])[0]
 
