@@ -35,7 +35,7 @@ UPDATE = 5.0  # seconds between two messages of a solver at work
 PAUSE = 0.25  # seconds of iterations between two looks at the other thread
 
 
-class Session:
+class _Session:
   """What a client has set up, built and solved."""
 
   def __init__(self, write: Callable[[str], Any]):
@@ -544,7 +544,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> None:
       sys.stdout.flush()
 
   write(f"ps_cfr_spiel {__version__}\nPublic-state CFR, spoken to as PioSOLVER\nregistered to everyone\n")
-  session = Session(write)
+  session = _Session(write)
   for line in _lines(sys.stdin):
     if not session.answer(line):
       break
