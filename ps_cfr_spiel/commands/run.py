@@ -186,15 +186,17 @@ class Run:
         self.checkpoint()
     return self.solver.iteration > self.start
 
+  def keep_values(self) -> None:
+    """Writes what later looks at the run need, so that they compute nothing."""
+    policy = self.solver.average_policy()
+    if isinstance(policy, ps.TreePolicy) and ps.device.is_first_process():
+      ps.policy.keep(policy, self.file)
+
   def save(self, pictures: ModuleType | None) -> list[str]:
     """Writes all results; returns the names of the files."""
     self.checkpoint()
     files, policy = [RUN, POINTS], self.solver.average_policy()
-    if not ps.device.is_first_process():
-      return files
-    if isinstance(policy, ps.TreePolicy) and (kept := ps.policy.keep(policy, self.file)):
-      files.append(kept.name)
-    if pictures is None:
+    if pictures is None or not ps.device.is_first_process():
       return files
     name, game = self.solver.name, self.solver.game
     figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})}

@@ -83,7 +83,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(f"The target of {values.target} was not reached. To continue: --resume={run.file}")
   if pictures is None and values.plot is None and not values.json:
     print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
-  return INTERRUPTED if interrupted else 0
+  if interrupted:
+    return INTERRUPTED
+  sys.stdout.flush()
+  run.keep_values()
+  return 0
 
 
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
