@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -188,9 +189,11 @@ class Run:
 
   def keep_values(self) -> None:
     """Writes what later looks at the run need, so that they compute nothing."""
-    policy = self.solver.average_policy()
-    if isinstance(policy, ps.TreePolicy) and ps.device.is_first_process():
-      ps.policy.keep(policy, self.file)
+    solver = self.solver
+    if isinstance(solver, ps.solvers.TreeSolver) and ps.device.is_first_process():
+      cells = sum(math.prod(shape) for player in solver.tree.players for shape in player.block_shapes)
+      if ps.policy.may_keep(solver.tree.names, cells):
+        ps.policy.keep(solver.average_policy(), self.file)
 
   def save(self, pictures: ModuleType | None) -> list[str]:
     """Writes all results; returns the names of the files."""

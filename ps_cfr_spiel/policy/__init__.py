@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     translate,
   )
   from ps_cfr_spiel.policy.convert import check_policy_of, strategies_of
-  from ps_cfr_spiel.policy.kept import KEPT, keep, kept_beside
+  from ps_cfr_spiel.policy.kept import KEPT, keep, kept_beside, may_keep
   from ps_cfr_spiel.policy.naming import (
     action_name,
     action_names,

@@ -13,22 +13,28 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import FormLabels, Lines, form_of
 from ps_cfr_spiel.policy.reach import Worths
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
+from ps_cfr_spiel.tree import Labels
 
 KEPT = "values.npz"  # beside a run
 MOST_CELLS = 20_000_000  # actions of infostates: 240 MB, and 1 GB while their values are computed
 TABLES = ("strategy", "value", "best")
 
 
+def may_keep(labels: Labels, cells: int) -> bool:
+  """Whether a policy with this number of actions of infostates can be kept."""
+  return isinstance(labels, FormLabels) and cells <= MOST_CELLS
+
+
 def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
-  """Write the file beside a policy's run; None if the game has none, or it would be too large.
+  """Write the file beside a policy's run; None if the policy cannot be kept.
 
   Raises:
     OSError: it cannot be written.
   """
   labels = policy.labels
-  cells = sum(block.size for blocks in policy.strategies for block in blocks)
-  if not isinstance(labels, FormLabels) or cells > MOST_CELLS:
+  if not may_keep(labels, sum(block.size for blocks in policy.strategies for block in blocks)):
     return None
+  assert isinstance(labels, FormLabels)
   path = Path(run).with_name(KEPT)
   tables = (policy.strategies, policy.worths.values, policy.worths.best)
   arrays = {f"places{i}": np.asarray(places, np.int32) for i, places in enumerate(labels.places)}
