@@ -119,8 +119,8 @@ def writable(flag: str, path: str | Path, example: str) -> Path:
 
 
 def given(values: flags.FlagValues, names: Iterable[str]) -> list[str]:
-  """Those of some flags that the command line has, as typed."""
-  return [f"--{name}" for name in names if values[name].present]
+  """Those of some flags that the command line has, by their long names."""
+  return [f"--{name}" for name in names if values[name].present and values[name].name == name]
 
 
 def refuse(values: flags.FlagValues, names: Sequence[str], why: str) -> None:

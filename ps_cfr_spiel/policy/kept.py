@@ -16,7 +16,7 @@ from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
 from ps_cfr_spiel.tree import Labels
 
 KEPT = "values.npz"  # beside a run
-MOST_CELLS = 20_000_000  # actions of infostates: 240 MB, and 1 GB while their values are computed
+MOST_CELLS = 12_000_000  # actions of infostates: 290 MB, and three times that while values are computed
 TABLES = ("strategy", "value", "best")
 
 
@@ -40,7 +40,7 @@ def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
   arrays = {f"places{i}": np.asarray(places, np.int32) for i, places in enumerate(labels.places)}
   for kind, both in zip(TABLES, tables, strict=True):
     for i, blocks in enumerate(both):
-      arrays |= {f"{kind}{i}_{k}": np.asarray(block, np.float32) for k, block in enumerate(blocks)}
+      arrays |= {f"{kind}{i}_{k}": np.asarray(block, np.float64) for k, block in enumerate(blocks)}
   header = {**policy.info, "game": labels.game, "run": storage.read(run).fingerprint}
   storage.write(path, "kept", header, arrays)
   return path

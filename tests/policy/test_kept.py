@@ -31,7 +31,7 @@ def test_it_has_the_computed_rows(solved):
   assert isinstance(kept, ps.TreePolicy) and "worths" in vars(kept) and kept.info == policy.info | kept.info
   for found, row in zip(kept.to_rows(), policy.to_rows(), strict=True):
     for column, value in row.items():
-      assert found[column] == (value if not isinstance(value, float) else pytest.approx(value, 1e-5, 1e-6))
+      assert found[column] == (value if not isinstance(value, float) else pytest.approx(value, 1e-12))
 
 
 def test_it_is_of_one_run_alone(solved, tmp_path):
