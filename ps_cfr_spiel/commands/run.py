@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import math
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -193,7 +194,10 @@ class Run:
     if isinstance(solver, ps.solvers.TreeSolver) and ps.device.is_first_process():
       cells = sum(math.prod(shape) for player in solver.tree.players for shape in player.block_shapes)
       if ps.policy.may_keep(solver.tree.names, cells):
-        ps.policy.keep(solver.average_policy(), self.file)
+        try:
+          ps.policy.keep(solver.average_policy(), self.file)
+        except OSError as error:  # the run is saved, and looks at it compute the values
+          print(f"The values were not kept: {error.strerror}.", file=sys.stderr)
 
   def save(self, pictures: ModuleType | None) -> list[str]:
     """Writes all results; returns the names of the files."""
