@@ -195,7 +195,7 @@ class _Session:
       raise ValueError(f"{path} is not a run of a hold'em game")
     self._use(solver)
     self.board, self.pot = str(ps.views.board_of(solver.game)), ps.views.pot_of(solver.game) or 0.0
-    self.stack, self.locked = self._behind, set(solver.locks.public_states if solver.locks else ())
+    self.stack, self.locked = self._behind, set[int](solver.locks.public_states if solver.locks else ())
 
   # --- Solving ----------------------------------------------------------------------------------------------
 

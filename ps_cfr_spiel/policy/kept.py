@@ -63,10 +63,14 @@ def kept_beside(run: str | os.PathLike) -> TreePolicy | None:
 def _opened(file: storage.Stored) -> TreePolicy:
   game, arrays = game_of(file), file.mapped()
   places = [arrays[f"places{i}"] for i in (0, 1)]
-  labels = FormLabels.create(str(game), Lines.of(form_of(game)), places)
+  form = form_of(game)
+  if form is None:
+    raise ValueError(f"{file.path} is damaged: {game} has no form.")
+  labels = FormLabels.create(str(game), Lines.of(form), places)
   strategies, values, best = (
     tuple(
-      [np.asarray(array) for name, array in arrays.items() if name.startswith(f"{kind}{i}_")] for i in (0, 1)
+      tuple(np.asarray(array) for name, array in arrays.items() if name.startswith(f"{kind}{i}_"))
+      for i in (0, 1)
     )
     for kind in TABLES
   )
