@@ -7,7 +7,6 @@ from typing import Any
 from absl import flags
 
 USER_ERROR, INTERRUPTED = 2, 130  # exit codes
-LOST = 3  # another process of a shared run has gone
 DEFINERS: dict[type, Callable[..., Any]] = {
   bool: flags.DEFINE_bool,
   int: flags.DEFINE_integer,
