@@ -202,7 +202,7 @@ def compilations(caplog):
 
 @pytest.mark.parametrize(
   "name, options",
-  [("leduc_poker", {}), ("glasses", {}), (RICHER, {"lookahead": 1, "value_function": CFRValues(3)})],
+  [("leduc_poker", {}), (CHASE, {}), (RICHER, {"lookahead": 1, "value_function": CFRValues(3)})],
 )
 def test_play_does_not_compile_again(name, options, caplog):
   """One search for each player and number of own decisions, and code is there for all others."""
