@@ -81,19 +81,19 @@ def test_whole_holdem_is_refused_before_anything_is_dealt(free):
 
 
 def test_boards_are_refused_where_their_distances_would_not_fit(free):
-  """The number of classes of boards of five cards out of 24 is Burnside's, over all names of suits."""
+  """The number of classes of boards of five cards out of 32 is Burnside's, over all names of suits."""
   shares = np.random.default_rng(0).random((600, 20))
   public_clusters(board_distances(shares[:9]), 5, restarts=1)  # so that SciPy is there
   taken = peak(lambda: public_clusters(board_distances(shares), 5, restarts=1))
   [estimate] = board_needs(600).values()
   assert estimate / 2 < taken < estimate
-  ranks, fixed = 6, 0
+  ranks, fixed = 8, 0
   for renamings, cycles in ((1, (1, 1, 1, 1)), (6, (1, 1, 2)), (3, (2, 2)), (8, (1, 3)), (6, (4,))):
     boards = np.poly1d([1])  # its coefficient of x ** 5: boards that so many renamings of suits leave alone
     for cycle in cycles:
       boards *= np.poly1d([1] + [0] * (cycle - 1) + [1]) ** ranks
     fixed += renamings * round(boards[5])
-  free(2e7)
+  free(1e9)
   dealt = DealtGame.of(holdem(ranks, 4, "0 5"))
   for buckets in (50, "lossless"):
     with pytest.raises(TooLarge, match=rf"for the distances of {fixed // 24:,} boards"):
