@@ -21,8 +21,8 @@ NAMES = (
   "learned_values",
 )
 SHORTER = {  # long runs of cells in the tests: what a cell does is the same
-  "cheat": {"400 if": "10 if", "games=500": "games=20", "curve(solver, 500)": "curve(solver, 50)"},
-  "compare_with_openspiel": {"seconds=1": "seconds=0.05"},
+  "cheat": {"games=500": "games=20", "curve(solver, 500)": "curve(solver, 50)"},
+  "compare_with_openspiel": {"seconds=1": "seconds=0.5"},
   "learned_values": {
     "draws=300": "draws=20",
     "steps=1500": "steps=50",
@@ -31,7 +31,7 @@ SHORTER = {  # long runs of cells in the tests: what a cell does is the same
   "re_solving": {
     "iterations=100": "iterations=10",
     "(10, 30, 100, 300)": "(3, 10)",
-    "gadget=gadget)": "gadget=gadget, marks=(3, 10))",
+    "curve(game, gadget=gadget)": "curve(game, (3, 10), gadget=gadget)",
     "games=200": "games=10",
   },
   "turn": {"run(100,": "run(10,"},

@@ -85,10 +85,8 @@ def test_float64_and_rules(alternating):
   "name, options",
   [
     ("kuhn_poker", {"gadget": "max-margin", "dtype": "float64"}),
-    ("kuhn_poker", {"gadget": "unsafe", "dtype": "float64"}),
     ("kuhn_poker", {"lookahead": 1, "dtype": "float64"}),
-    (RIVER, {"dtype": "float64"}),
-    (RIVER, {"lookahead": 2}),
+    (RIVER, {"lookahead": 2, "dtype": "float64"}),
     (CHASE, {}),
     ("leduc_poker", {"dtype": "float64"}),
   ],
