@@ -86,7 +86,7 @@ def test_float64_and_rules(alternating):
   [
     ("kuhn_poker", {"gadget": "max-margin", "dtype": "float64"}),
     ("kuhn_poker", {"lookahead": 1, "dtype": "float64"}),
-    (RIVER, {"lookahead": 2, "dtype": "float64"}),
+    (RIVER, {"lookahead": 2}),
     (CHASE, {}),
     ("leduc_poker", {"dtype": "float64"}),
   ],
