@@ -8,7 +8,6 @@ from absl import flags
 
 SHORT = {"iterations": "n", "output": "o", "quiet": "q", "target": "t"}  # letters, the same in every command
 USER_ERROR, INTERRUPTED = 2, 130  # exit codes
-LOST = 3  # another process of a shared run has gone
 DEFINERS: dict[type, Callable[..., Any]] = {
   bool: flags.DEFINE_bool,
   int: flags.DEFINE_integer,

@@ -21,7 +21,7 @@ import pyspiel
 from absl import app, flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import INTERRUPTED, LOST, USER_ERROR, Command, completion
+from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command, completion
 from ps_cfr_spiel.commands.user_input import load_module
 from ps_cfr_spiel.version import __version__
 
@@ -136,8 +136,9 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
       return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
     if ps.device.process_count() == 1:
       raise
-    print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
-    return LOST
+    message = str(error)
+  if "jax" in sys.modules and ps.device.process_count() > 1:
+    ps.device.await_death()  # which may be the cause
   return _refused(message)
 
 

@@ -178,6 +178,8 @@ class Run:
     """Saves the run and its measurements, so that both can be continued; all processes must call it."""
     with self.saving:
       self.solver.save(self.file)
+      saved = f"iteration {self.solver.iteration:,} in {self.file}"
+      ps.device.advise(f"Saved: {saved}. Start all processes again with --resume={self.file}.")
       if ps.device.is_first_process():
         ps.evaluation.write_points(self.folder / POINTS, self.points)
 

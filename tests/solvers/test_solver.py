@@ -1,6 +1,7 @@
 """PSCFRSolver against OpenSpiel's own solvers and tools, an LP, and itself (resumed, saved, interrupted)."""
 
 import contextlib
+import itertools
 import os
 import signal
 import threading
@@ -30,10 +31,9 @@ def reduced():
   return pyspiel.load_game(REDUCED)
 
 
-@pytest.mark.parametrize("leaves", ["dense", "showdown"])
 @pytest.mark.parametrize(
-  "rule, reference",
-  [(RM(), openspiel_cfr.CFRSolver), (RMPlus(), openspiel_cfr.CFRPlusSolver)],
+  "rule, reference, leaves",
+  [(RM(), openspiel_cfr.CFRSolver, "dense"), (RMPlus(), openspiel_cfr.CFRPlusSolver, "showdown")],
   ids=["CFR", "CFR+"],
 )
 def test_iterates_equal_openspiels(reduced, rule, reference, leaves):
@@ -91,8 +91,9 @@ def test_value_of_the_game_is_the_lps(reduced):
   assert low - 1e-9 <= value <= high + 1e-9  # best responses bracket the value
 
 
-@pytest.mark.parametrize("game", [TINY, REDUCED, "leduc_poker", GOOFSPIEL])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+  "name, game", [*itertools.product(RULES, [TINY, GOOFSPIEL]), ("nrm+", REDUCED), ("nrm+", "leduc_poker")]
+)
 def test_every_rule_converges(name, game):
   solver = PSCFRSolver(pyspiel.load_game(game), name)
   start = solver.exploitability()
