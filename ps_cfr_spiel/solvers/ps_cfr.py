@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -13,8 +14,12 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types
+from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types, streamed
+
+IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
+UNCOMPENSATED = 2**28  # and the average is one array: an iteration takes too long for late ones to be lost in it
 
 
 class PSCFRSolver(TreeSolver):
@@ -79,11 +84,16 @@ class PSCFRSolver(TreeSolver):
       variant, before = fold_suits(self.tree, variant), variant
       if self.locks is not None and variant is before:
         check_memory(game, memory, kept, itemsize, False, True, leaves)
-    self._variant = variant.then(pad_types(variant.tree))
+    variant = variant.then(pad_types(variant.tree))
+    sets = sets_of(self.tree, self._start, variant)
+    tree = streamed(variant.tree) if abstraction is None and cfr.knows(self.rule) else variant.tree
+    numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
+    size = kept * itemsize * numbers * (tree.stream is not None)
+    self._in_place, compensated = size > IN_PLACE, size <= UNCOMPENSATED
     with precision(self.dtype):
-      sets = sets_of(self.tree, self._start, self._variant)
-      self._tree, self._sets = to_device((self._variant.tree, sets), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits)
+      self._tree, self._sets = to_device((tree, sets), self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, compensated)
+    self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
     trim_heap()  # memory of the compiler's own arrays
 
   @property
@@ -99,9 +109,14 @@ class PSCFRSolver(TreeSolver):
     return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}"
 
   def _step(self, state, iterations):
-    return cfr.run(
+    run = cfr.run_in_place if self._in_place else cfr.run
+    return run(
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
+
+  def _evaluate(self, progress):
+    with precision(self.dtype), waiting("Evaluating", progress):
+      return jax.tree.map(float, cfr.evaluate_average(self._tree, self._state, self._sets))
 
   def _strategies(self, average):
     read = cfr.average_strategy if average else cfr.current_strategy

@@ -34,7 +34,16 @@ from ps_cfr_spiel.tree.locks import lock_rows
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.orbits import Orbit
 from ps_cfr_spiel.tree.padding import pad_types, padded_size
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.public_tree import (
+  Array,
+  Boards,
+  LeafEvaluator,
+  Level,
+  Link,
+  Parts,
+  PlayerTree,
+  PublicTree,
+)
 from ps_cfr_spiel.tree.sequences import (
   cell_starts,
   decision_sequences,
@@ -49,6 +58,7 @@ from ps_cfr_spiel.tree.sequences import (
 )
 from ps_cfr_spiel.tree.sets import Sets
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves
+from ps_cfr_spiel.tree.streaming import Stream, streamed
 from ps_cfr_spiel.tree.traverse import (
   collapse,
   expand,
