@@ -20,7 +20,8 @@ def library(name: str, *sources: str) -> Extension:
     list(sources),
     depends=["ps_cfr_spiel/native/native.h", *(f"ps_cfr_spiel/tree/{name}.h" for name in ("learn", "sweep", "walk"))],
     include_dirs=["ps_cfr_spiel/native", *(f"{place}/include" for place in places)],
-    extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi"],
+    # Without traps a loop whose steps divide only on a condition is vectorised, as those of the rules are.
+    extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi", "-fno-trapping-math"],
     language="c++",
     optional=True,  # without a compiler the package is installed without it
     py_limited_api=True,

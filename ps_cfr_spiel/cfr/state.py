@@ -20,6 +20,7 @@ from jax.core import Tracer
 
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.cfr.rule import Rule, normalise
+from ps_cfr_spiel.cfr.rules import knows
 from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, narrow, probabilities
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
@@ -99,34 +100,33 @@ def init(
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
     average = Sum(zeros(column) if compensated and bits == 32 else None, zeros(column))
-    if bits == 16:  # all infostates of a bucket begin alike
-      one = PlayerState(
-        strategy=tuple(np.full((a, 1, 1), 1 / a, dtype) for a, _, _ in shapes),
-        average=average,
-        rule=tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes),
-      )
-      kept = narrow(one, rule)
-      buckets = zip(kept.strategy, kept.rule, shapes, strict=True)
-      made = [
-        jax.tree.map(lambda x, shape=shape: _filled(np.asarray(x), (len(x), *shape[1:])), own)
-        for *own, shape in buckets
-      ]
-      strategy, rules = zip(*made, strict=True) if made else ((), ())
-      return kept._replace(strategy=tuple(strategy), rule=tuple(rules))
-    return PlayerState(
-      strategy=tuple(_filled(np.asarray(1 / shape[0], dtype), shape) for shape in shapes),
+    if not knows(rule) and bits == 32:
+      rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
+    else:  # all infostates begin alike
+      rules = tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes)
+    one = PlayerState(
+      strategy=tuple(np.full((a, 1, 1), 1 / a, dtype) for a, _, _ in shapes),
       average=average,
-      rule=tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes),
+      rule=rules,
       recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
+    one = narrow(one, rule) if bits == 16 else one
+    buckets = [
+      jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), own)
+      for *own, shape in zip(one.strategy, one.rule, shapes, strict=True)
+    ]
+    strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
+    return one._replace(strategy=tuple(strategy), rule=tuple(rules))
 
   players = tuple(player_state(i, player) for i, player in enumerate(tree.players))
   return SolverState(to_device(np.zeros((), np.int32), dtype), players)
 
 
-def _filled(values: np.ndarray, shape: tuple[int, ...]) -> jax.Array:
+def _filled(values: Array, shape: tuple[int, ...]) -> jax.Array:
   """An array on the device with the same values everywhere, without a second one on the host."""
-  return jax.device_put(np.broadcast_to(values, shape))
+  if isinstance(values, jax.Array) and values.shape == shape:
+    return values
+  return jax.device_put(np.broadcast_to(np.asarray(values), shape))
 
 
 def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:

@@ -167,15 +167,15 @@ def _rows(
   return tuple(found)
 
 
-def _boards(
-  boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[OrbitMap]]
-) -> Boards:
+def _boards(boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[OrbitMap]]) -> Boards:
   """The boards that are kept, and of the rows that are kept; `orbits` of each street."""
   above, lengths, swaps, renumbered, before = [], [], [], [], None
   for up, orbit in zip(boards.above, orbits, strict=True):
     kept = orbit.kept
     above.append(np.zeros(1, int) if before is None else before.number[up[kept]])
-    below = np.ones(1, bool) if before is None else before.kept[up]  # the boards that continue one that is kept
+    below = (
+      np.ones(1, bool) if before is None else before.kept[up]
+    )  # the boards that continue one that is kept
     order = np.flatnonzero(below)[np.argsort(orbit.number[below], kind="stable")]
     lengths.append(np.bincount(orbit.number[below], minlength=int(kept.sum())))
     swaps.append(orbit.swap[order])

@@ -11,7 +11,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import check_memory, fold_suits
+from ps_cfr_spiel.compiler import check_memory, fold_suits, is_streamed
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.reports import waiting
@@ -19,7 +19,6 @@ from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types, streamed
 
 IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
-UNCOMPENSATED = 2**28  # and the average is one array: an iteration takes too long for late ones to be lost in it
 
 
 class PSCFRSolver(TreeSolver):
@@ -68,8 +67,11 @@ class PSCFRSolver(TreeSolver):
     self.skip = check_count("skip", skip, 0)
     memory, leaves = options.get("memory"), options.get("leaves", "auto")
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
-    itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits)
-    check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves)
+    whole = abstraction is None and locks is None
+    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves)
+    # An iteration over many boards takes too long for late ones to be lost in one array.
+    itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
+    check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves, streams)
     self._build(game, dtype, options)
     self._start = None if abstraction is None else abstract_tree(self.tree, self.game, abstraction)
     self.locks = (
@@ -86,13 +88,12 @@ class PSCFRSolver(TreeSolver):
         check_memory(game, memory, kept, itemsize, False, True, leaves)
     variant = variant.then(pad_types(variant.tree))
     sets = sets_of(self.tree, self._start, variant)
-    tree = streamed(variant.tree) if abstraction is None and cfr.knows(self.rule) else variant.tree
+    tree = streamed(variant.tree) if streams else variant.tree
     numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
-    size = kept * itemsize * numbers * (tree.stream is not None)
-    self._in_place, compensated = size > IN_PLACE, size <= UNCOMPENSATED
+    self._in_place = streams and kept * itemsize * numbers > IN_PLACE
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, compensated)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not streams)
     self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
     trim_heap()  # memory of the compiler's own arrays
 

@@ -211,7 +211,9 @@ class Solver(Resumable, Generic[Policy]):
       check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
     except FloatingPointError as error:
       if self._in_place:
-        raise FloatingPointError(f"{error} Tables of this size have no copy: go on from the last checkpoint.") from None
+        raise FloatingPointError(
+          f"{error} Tables of this size have no copy: go on from the last checkpoint."
+        ) from None
       self._state = sound
       raise
     return None if self._in_place else self._state

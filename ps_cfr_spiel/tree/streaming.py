@@ -211,7 +211,10 @@ class _Ends(NamedTuple):
     """All passes and leaves of a tree; `unit` of each board."""
     starts, last, first = boards.starts, len(leaves.boards) - 1, 0
     passes, above, found = [], [], []
-    open_, stakes = np.zeros((1, 0), int), np.zeros(0)  # of each board of the street the passes, and their stakes
+    open_, stakes = (
+      np.zeros((1, 0), int),
+      np.zeros(0),
+    )  # of each board of the street the passes, and their stakes
     nothing = np.zeros(0, int)
     for s, (street, count, (shown, folds)) in enumerate(
       zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
@@ -289,10 +292,12 @@ def _course(
   )
   leaves = np.where(ends.below >= 0, address[count + ends.below], sequence[player.leaf.index[ends.leaf]])
   places = np.array([(b, r) for b, r in player.places], int).reshape(-1, 2)
-  lines = np.concatenate([
-    np.stack([places[of_block, 0], places[of_block, 1] + in_block, sequence[own], address[:count]], 1),
-    np.stack([np.full(passes, -1), np.zeros(passes, int), passing, address[count:]], 1),
-  ])
+  lines = np.concatenate(
+    [
+      np.stack([places[of_block, 0], places[of_block, 1] + in_block, sequence[own], address[:count]], 1),
+      np.stack([np.full(passes, -1), np.zeros(passes, int), passing, address[count:]], 1),
+    ]
+  )
   above = np.concatenate([lines[order, 2], leaves])
   members = _members(player, boards, ends, sequence, order, above)
   starts = sequence_starts(tables, roots=0)[:-1]
@@ -329,10 +334,12 @@ def _members(
   rows = sum(len(x) for x in starts[:-1])
   first, last = np.concatenate(starts), np.concatenate(ends_)
   parent, swap = np.concatenate(parents), np.concatenate(swaps)
-  where = np.concatenate([
-    np.append(np.arange(rows), np.where(ends.above >= 0, -1, rows + ends.passes[:, 1]))[order],
-    np.where(ends.below >= 0, -1, rows + ends.leaf),
-  ])
+  where = np.concatenate(
+    [
+      np.append(np.arange(rows), np.where(ends.above >= 0, -1, rows + ends.passes[:, 1]))[order],
+      np.where(ends.below >= 0, -1, rows + ends.leaf),
+    ]
+  )
   board = np.concatenate([np.append(np.zeros(rows, int), ends.passes[:, 2])[order], ends.board])
   linked = where >= 0
   lengths = np.where(linked, (last - first)[where], np.diff(boards.start)[board])

@@ -26,8 +26,9 @@ bare = peak()
 solver = PSCFRSolver(game, locks=locks)
 solver.run(10, progress=False)
 solver.exploitability()
-tables = cfr.num_tables(solver.rule, solver.dtype)
-needs = memory_needs(game.bayesian_form(), tables, 4, True, locks is not None)
+streams = solver._tree.stream is not None
+tables = cfr.num_tables(solver.rule, solver.dtype, compensated=not streams)
+needs = memory_needs(game.bayesian_form(), tables, 4, True, locks is not None, streamed=streams)
 print(sum(needs.values()), peak() - bare)
 """
 # And which share of the estimate is surely taken. Of few hands compiling takes most, and not always as much
