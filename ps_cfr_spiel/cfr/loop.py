@@ -103,7 +103,7 @@ class _Game(NamedTuple):
     return _with_tables(state, tables)
 
   def plays(self, rule: Rule, players: tuple[PlayerState, ...]) -> bool:
-    """Whether the library iterates by itself: for its rules, board by board or where leaves have a matrix each."""
+    """Whether the library iterates by itself: for its rules, by boards or where leaves have a matrix each."""
     native = native_rule(rule, jnp.ones((), jnp.int32), players[0].average.excess.dtype)
     if native is None or any(own is not None for own in self.sets) or any(own.recorded for own in players):
       return False

@@ -192,7 +192,7 @@ def in_blocks(tree: PublicTree, tables: Sequence[Sequence[Array]], sets: Abstrac
 
 
 def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> Evaluation:
-  """Value, best responses and exploitability of the average strategies, board by board where that is possible."""
+  """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
   first, second, value = _worth(tree, [own.average for own in state.players])

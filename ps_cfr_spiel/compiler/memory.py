@@ -28,8 +28,8 @@ LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
 LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 ADVICE = (
-  "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for raises; streets "
-  "follow '/', raises ';'), a smaller stack or, before the river, one more board card"
+  "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for raises; "
+  "streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
 )
 
 

@@ -1,7 +1,6 @@
 """`Solver`, the base class of all solvers: runs in parts, with progress and checkpoints; policies; files."""
 
 import abc
-import contextlib
 import os
 import time
 from collections.abc import Callable

@@ -1,13 +1,13 @@
-"""Card games with public cards to come, solved board by board in the native library (`stream.cc`).
+"""Games with public cards to come, solved board by board in the native library (`stream.cc`).
 
-A run's tables hold a number for each hand, line of betting and *board*, the cards so far, and they are far larger
-than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an iteration
-goes through the tables once for each player. `Boards` tells the rows of each board, and how boards follow each
-other; `Stream` is that as the library reads it. Both players' stacks begin with the root's sequence; then come
+A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger than
+any cache. Here reach and values exist for one board of each street at a time, in a stack, and an iteration goes
+through the tables once for each player. `Boards` tells the board of each row, and how boards follow each
+other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence; then come
 those of the rows before the first card (the *trunk*), of one board of the next street, and so on.
 
-An all-in with cards to come is a showdown on every board of the last street below. A row without a decision (a
-*pass*) on each street between leads there, so that renamed suits are added up street by street.
+An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
+a *pass*, leads there on each street between, so that renamed suits are added up street by street.
 """
 
 import dataclasses
@@ -51,8 +51,8 @@ class Stream:
   """The walk over all boards of a tree; the tree's own leaves have the evaluators' tables.
 
   Attributes:
-    units: int32[U + 1, 6], for each board, those below it next, its street, its number there, and its first rows
-      of both players, showdown and fold; the last line ends them.
+    units: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
+      there, and its first rows of both players, showdown and fold; the last line ends them.
     courses: of the players.
     trunk, stack: the addresses of each player's trunk, and of the whole stack.
     cards: the number of different cards of hands.
@@ -106,14 +106,14 @@ class Stream:
 
     Args:
       leaves: the tree's.
-      tables: of each player for each bucket the strategy and the rule's arrays, then the average, if `pair`, and
-        its excess, in columns (`averages.Sum`); strategies and rules possibly as `sixteen_bits` keeps them.
+      tables: of each player for each bucket the strategy and the rule's arrays, then the average, if `pair`,
+        and its excess, in columns (`averages.Sum`); strategies and rules possibly as `sixteen_bits` keeps them.
       pair: whether there are averages beside the excess.
       each: arrays of each bucket.
       count: int32[], number of iterations, at most N.
       rule: its number in `learn.h`.
-      numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the average,
-        and the rule's numbers.
+      numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the
+        average, and the rule's numbers.
       alternating: whether player 1 answers player 0's new strategy.
 
     Returns:
@@ -214,7 +214,7 @@ class _Ends(NamedTuple):
     open_, stakes = (
       np.zeros((1, 0), int),
       np.zeros(0),
-    )  # of each board of the street the passes, and their stakes
+    )  # the passes of each board, and their stakes
     nothing = np.zeros(0, int)
     for s, (street, count, (shown, folds)) in enumerate(
       zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)

@@ -60,7 +60,7 @@ def apart(ours, theirs):
 
 @pytest.mark.parametrize(("game", "folded"), GAMES.values(), ids=GAMES)
 def test_board_by_board_is_all_at_once(game, folded):
-  """Folded suits count on rows that renamings leave as they are, so there a run begins at its first iteration."""
+  """Rows of folded suits stay as renamings leave them, so there a run begins at its first iteration."""
   with precision("float64"):
     plain, streamed = to_device(both(game, folded), "float64")
     for name, alternating in (("nrm+", True), ("dcfr", False)):
