@@ -24,7 +24,8 @@ def library(name: str, *sources: str) -> Extension:
     ],
     include_dirs=["ps_cfr_spiel/native", *(f"{place}/include" for place in places)],
     # Without traps a loop whose steps divide only on a condition is vectorised, as those of the rules are.
-    extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi", "-fno-trapping-math"],
+    extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi", "-fno-trapping-math", "-pthread"],
+    extra_link_args=["-pthread"],
     language="c++",
     optional=True,  # without a compiler the package is installed without it
     py_limited_api=True,

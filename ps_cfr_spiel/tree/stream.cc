@@ -92,7 +92,9 @@ struct Sixteen {
     return static_cast<Kept*>(seat.tables[at.table * seat.each + k]) + at.at;
   }
   INLINE static float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }  // to even, up to 2^22
-  INLINE static int16_t signed_of(float x) { return rounded(above(below(x, 1.0f), -1.0f) * 32767.0f); }
+  INLINE static int16_t signed_of(float x) {
+    return static_cast<int16_t>(static_cast<int32_t>(rounded(above(below(x, 1.0f), -1.0f) * 32767.0f)));
+  }
 
   INLINE Chance<float> chance(const Place& at, float* to) const {
     const uint16_t* from = array<uint16_t>(at, 0);
@@ -123,14 +125,17 @@ struct Sixteen {
     float sum[STRIP], edge[STRIP];
     for (int64_t h = 0; h < at.count; ++h) sum[h] = edge[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
-      const bool last = a == at.actions - 1;
+      const float* p = c.strategy + a * STRIP;
+      uint16_t* part = strategy + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        sum[h] += c.strategy[a * STRIP + h];
-        const float end = last ? 65535.0f : rounded(sum[h] * 65535.0f);
-        strategy[a * at.next + h] = static_cast<int32_t>(above(end - edge[h], 0.0f));
+        sum[h] = a == at.actions - 1 ? 1.0f : sum[h] + p[h];
+        const float end = rounded(sum[h] * 65535.0f);
+        part[h] = static_cast<uint16_t>(static_cast<int32_t>(above(end - edge[h], 0.0f)));
         edge[h] = end;
-        z[a * at.next + h] = signed_of(c.first[a * STRIP + h]);
       }
+    }
+    for (int64_t a = 0; a < at.actions; ++a) {
+      for (int64_t h = 0; h < at.count; ++h) z[a * at.next + h] = signed_of(c.first[a * STRIP + h]);
     }
     std::copy_n(c.second, at.count, array<float>(at, 2));
     for (int64_t h = 0; h < at.count; ++h) {

@@ -1,10 +1,10 @@
 """Games with public cards to come, solved board by board in the native library (`stream.cc`).
 
-A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger than
-any cache. Here reach and values exist for one board of each street at a time, in a stack, and an iteration goes
-through the tables once for each player. `Boards` tells the board of each row, and how boards follow each
-other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence; then come
-those of the rows before the first card (the *trunk*), of one board of the next street, and so on.
+A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
+than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
+iteration goes through the tables once for each player. `Boards` tells the board of each row, and how boards
+follow each other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence;
+then come those of the rows before the first card (the *trunk*), of one board of the next street, and so on.
 
 An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
 a *pass*, leads there on each street between, so that renamed suits are added up street by street.
@@ -107,7 +107,7 @@ class Stream:
     Args:
       leaves: the tree's.
       tables: of each player for each bucket the strategy and the rule's arrays, then the average, if `pair`,
-        and its excess, in columns (`averages.Sum`); strategies and rules possibly as `sixteen_bits` keeps them.
+        and its excess, in columns (`averages.Sum`); the first possibly as `sixteen_bits` keeps them.
       pair: whether there are averages beside the excess.
       each: arrays of each bucket.
       count: int32[], number of iterations, at most N.
@@ -187,7 +187,7 @@ class _Ends(NamedTuple):
   """The passes of all-ins, P, and the leaves, L, in the order of units, showdowns before folds.
 
   Attributes:
-    passes: int[P, 3], unit, all-in (its number among the tree's leaves, -1 if the pass above leads to it), board.
+    passes: int[P, 3], unit, all-in (its number among leaves, -1 if the pass above leads to it), board.
     above: int[P], the pass above; -1 for none.
     unit: int[L], of each leaf.
     fold: bool[L].
