@@ -59,7 +59,7 @@ class PSCFRSolver(TreeSolver):
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that tell suits apart take up more memory.
       bits: 16 keeps strategies and regrets in 16 bits, the average in one float32 array, and computes in
-        float32: about half of the memory. It needs the default rule and dtype "float32".
+        float32: half to two thirds of the memory. It needs the default rule and dtype "float32".
       **options: of `build_tree`.
     """
     self.rule = make_rule(NRMPlus() if rule is None else rule)
