@@ -303,8 +303,9 @@ def _course(
   starts = sequence_starts(tables, roots=0)[:-1]
   buckets = np.array([(a, rows, start) for (a, rows, _), start in zip(tables, starts, strict=True)])
   sign = np.where(ends.fold, 1 - 2 * number, 1)
-  integers = [x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves)]
-  return _Course(*integers, sign * ends.utility, *members), at[order], (int(bases[1]), int(bases[-1]))
+  table, ordered, at_leaves = (x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves))
+  course = _Course(table, ordered, at_leaves, sign * ends.utility, *members)
+  return course, at[order], (int(bases[1]), int(bases[-1]))
 
 
 def _members(
@@ -314,12 +315,13 @@ def _members(
   sequence: np.ndarray,
   order: np.ndarray,
   above: np.ndarray,
-) -> list[np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
   """The last four fields of `_Course`; `order` of the rows, and what is above each item."""
   links, count = [*(level.link for level in player.levels), player.leaf], len(order)
   folded = [link.orbit for link in links if link.orbit is not None]
   if not folded:
-    return [np.zeros(0, np.int32)] * 3 + [np.zeros((0, player.types), np.int32)]
+    nothing = np.zeros(0, np.int32)
+    return nothing, nothing, nothing, np.zeros((0, player.types), np.int32)
   # The members of rows and of the tree's leaves, as the links have them, and those of boards for passes.
   starts, ends_, parents, swaps, begin = [], [], [], [], 0
   for link, base in zip(links, (*player.link_starts, 0), strict=True):
@@ -352,5 +354,5 @@ def _members(
   found_parent[by_link], found_swap[by_link] = parent[at[by_link]], swap[at[by_link]]
   found_swap[~by_link] = boards.swap[at[~by_link]]
   assert count + len(ends.leaf) == len(lengths)
-  integers = [x.astype(np.int32) for x in (start, found_parent, found_swap)]
-  return [*integers, np.asarray(folded[0].columns, np.int32)]
+  first, second, third = (x.astype(np.int32) for x in (start, found_parent, found_swap))
+  return first, second, third, np.asarray(folded[0].columns, np.int32)
