@@ -38,7 +38,16 @@ if TYPE_CHECKING:
   from ps_cfr_spiel.tree.orbits import Orbit
   from ps_cfr_spiel.tree.padding import pad_types, padded_size
   from ps_cfr_spiel.tree.prior import deal_weights, shares_card
-  from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Level, Link, Parts, PlayerTree, PublicTree
+  from ps_cfr_spiel.tree.public_tree import (
+    Array,
+    Boards,
+    LeafEvaluator,
+    Level,
+    Link,
+    Parts,
+    PlayerTree,
+    PublicTree,
+  )
   from ps_cfr_spiel.tree.sequences import (
     cell_starts,
     decision_sequences,
@@ -53,6 +62,7 @@ if TYPE_CHECKING:
   )
   from ps_cfr_spiel.tree.sets import Sets
   from ps_cfr_spiel.tree.showdown import ShowdownLeaves
+  from ps_cfr_spiel.tree.streaming import Stream, streamed
   from ps_cfr_spiel.tree.traverse import (
     collapse,
     expand,
