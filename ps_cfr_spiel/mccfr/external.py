@@ -55,6 +55,10 @@ class ExternalSampling(TreeSampler):
     """The histories, with slots for traversals; ValueError for more than `MOST_SLOTS`."""
     return with_slots(super().sampling_tree(game, tree))
 
+  def native(self):
+    """Not of samplers derived from this."""
+    return {"external": True, "exploration": 0.0} if type(self) is ExternalSampling else None
+
   def __call__(self, tree, regrets, learned, traverser, uniforms):
     types = deal_types(tree, uniforms[tree.depth :])
     frontiers = expand(tree, regrets, types, traverser, uniforms)
