@@ -202,12 +202,14 @@ def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: st
     batch: trajectories for one update.
     dtype: of the run.
   """
-  tables = 3 * tree.actions * tree.cells + sampler.entries(tree)
-  types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
-  steps = sum(max(depth.slots, 1) for depth in tree.depths) * types * (tree.actions + STEP)
-  numbers = tree.players * sampler.block(tree, batch) * sampler.draws(tree)
-  size = np.dtype(dtype).itemsize
+  table, entries, size = tree.actions * tree.cells, sampler.entries(tree), np.dtype(dtype).itemsize
+  if sampler.native() is not None and not why_unavailable():
+    trajectories = table + 2 * entries  # their sums
+  else:
+    types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
+    steps = len(tree.depths) * types * (tree.actions + STEP)
+    trajectories = batch * (steps + tree.players * sampler.block(tree, batch) * sampler.draws(tree))
   return {
-    "for regrets and averages": COPIES * tables * size,
-    "for a batch of trajectories": (steps + numbers) * batch * size,
+    "for regrets and averages": COPIES * (3 * table + entries) * size,
+    "for a batch of trajectories": trajectories * size,
   }
