@@ -18,6 +18,7 @@ namespace {
 
 constexpr int32_t kChance = 1000, kTerminal = 1001;  // as in sampling_tree.py
 constexpr int kLanes = 16;  // random numbers made together
+typedef uint32_t Lanes __attribute__((vector_size(4 * kLanes)));
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
@@ -65,23 +66,20 @@ template <typename T>
 INLINE void threefry(uint32_t first_key, uint32_t second_key, uint64_t counter, uint64_t step, T* __restrict out) {
   constexpr int kTurns[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   const uint32_t keys[3] = {first_key, second_key, first_key ^ second_key ^ 0x1BD11BDAu};
-  uint32_t x[kLanes], y[kLanes];
+  Lanes x, y;
   for (int k = 0; k < kLanes; ++k) {
     const uint64_t here = counter + k * step;
     x[k] = uint32_t(here >> 32) + keys[0];
     y[k] = uint32_t(here) + keys[1];
   }
+#pragma GCC unroll 5
   for (uint32_t group = 0; group < 5; ++group) {
     for (int turn : kTurns[group % 2]) {
-      for (int k = 0; k < kLanes; ++k) {
-        x[k] += y[k];
-        y[k] = (y[k] << turn | y[k] >> (32 - turn)) ^ x[k];
-      }
+      x += y;
+      y = (y << turn | y >> (32 - turn)) ^ x;
     }
-    for (int k = 0; k < kLanes; ++k) {
-      x[k] += keys[(group + 1) % 3];
-      y[k] += keys[(group + 2) % 3] + group + 1;
-    }
+    x += keys[(group + 1) % 3];
+    y += keys[(group + 2) % 3] + group + 1;
   }
   for (int k = 0; k < kLanes; ++k) out[k] = unit(x[k], y[k], T());
 }
