@@ -46,7 +46,7 @@ class ExternalSampling(TreeSampler):
 def traverse(
   tree: SamplingTree, policy: jax.Array, traverser: jax.Array, uniforms: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-  """One traversal under the profile `policy`, [A, S], by numbers [draws]: regrets and averages, [A, S] each."""
+  """One traversal under the profile `policy`, [A, S], by numbers [draws]: regrets and averages, [A, S]."""
   types = deal_types(tree, uniforms[tree.depth :, None])
   node, (parent, actor) = jnp.arange(len(tree.actor)), parents(tree)
   probability = move_policy(tree, policy, (types[0][0], types[1][0]))

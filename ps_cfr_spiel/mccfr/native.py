@@ -46,7 +46,12 @@ def sample_turns(
     vmap_method="sequential",
     input_output_aliases={len(given) + k: k for k in range(len(tables))},
   )
-  sizes = {"players": tree.players, "depth": tree.depth, "first_decision": tree.first_decision, "batch": batch}
+  sizes = {
+    "players": tree.players,
+    "depth": tree.depth,
+    "first_decision": tree.first_decision,
+    "batch": batch,
+  }
   numbers = {**sizes, **options, "floor": rule.floor, "gamma": float(rule.gamma)}
   typed = {k: np.float64(x) if isinstance(x, float) else np.int64(x) for k, x in numbers.items()}
   return list(call(*given, *tables, **typed))
