@@ -50,7 +50,7 @@ def test_components_are_those_of_a_graph():
   cases.append((2000, np.stack([cycle // 2, (cycle + 1) % 2000 // 2]), np.zeros(0, int), np.zeros(0, int)))
   for n, joined, members, groups in cases:
     rows = np.concatenate([np.tile(np.arange(n), 2), members])
-    columns = np.concatenate([*(joined + [[n], [2 * n]]), groups + 3 * n])
+    columns = np.concatenate([*(joined + np.array([[n], [2 * n]])), groups + 3 * n])
     graph = coo_array((np.ones(len(rows)), (rows, columns)), (4 * n, 4 * n))
     parts = csgraph.connected_components(graph, directed=False)[1][:n]
     np.testing.assert_array_equal(components(n, list(joined), members, groups), parts)

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cuts import TURN
-from test_mccfr import GAMES, GOOFSPIEL, RIVER, chance_of
-from trajectories import compiled, exact
+from test_mccfr import GAMES, chance_of
+from trajectories import GOOFSPIEL, RIVER, compiled, exact
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM, RMPlus
