@@ -37,4 +37,5 @@ sweep = library(
   *(f"ps_cfr_spiel/tree/{name}.cc" for name in ("sweep", "walk", "learn", "stream")),
 )
 cheat = library("ps_cfr_spiel.games.cheat._traversals", "games/cheat/traversals.cc")
-setup(ext_modules=[sweep, cheat], options={"bdist_wheel": {"py_limited_api": "cp311"}})
+samplers = library("ps_cfr_spiel.mccfr._sample", "ps_cfr_spiel/mccfr/sample.cc")
+setup(ext_modules=[sweep, cheat, samplers], options={"bdist_wheel": {"py_limited_api": "cp311"}})

@@ -145,8 +145,7 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
   It also joins all `members` with equal `groups`.
   """
-  from scipy.sparse import coo_matrix, csgraph  # imported here: a fifth of all modules, for walks alone
-
+  # SciPy has this too, but its import takes a quarter of a second, more than most walks.
   rows = [np.arange(count, dtype=np.int32)] * len(joined) + [np.asarray(members, np.int32)]
   columns, offset = [], count
   for numbers in (*joined, np.asarray(groups, np.int32)):
@@ -155,9 +154,15 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
       offset = int(columns[-1].max()) + 1
     else:
       columns.append(numbers)
-  edges = (np.concatenate(rows), np.concatenate(columns))
-  graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
-  return csgraph.connected_components(graph, directed=False)[1][:count]
+  row, column = np.concatenate(rows), np.concatenate(columns).astype(np.int32)
+  part, before = np.arange(count, dtype=np.int32), None
+  while before is None or (part != before).any():  # each entry takes the least that it hears of
+    before, least = part.copy(), np.full(offset, count, np.int32)
+    np.minimum.at(least, column, part[row])
+    np.minimum.at(part, row, least[column])
+    np.minimum.at(part, before, part)  # and tells the entry that it followed
+    part = part[part]
+  return np.unique(part, return_inverse=True)[1].astype(np.int32)
 
 
 def augmented_infostates(histories: Histories, player: int) -> np.ndarray:

@@ -35,6 +35,21 @@ class Turn(NamedTuple):
   random: Any
 
 
+class Turns(NamedTuple):
+  """Some turns of a block of iterations.
+
+  Attributes:
+    key: of the block's random numbers.
+    before: int32[], iterations before the block.
+    first, last: int32[], the turns from `first` to `last` - 1, counted within the block.
+  """
+
+  key: jax.Array
+  before: jax.Array
+  first: jax.Array
+  last: jax.Array
+
+
 class Sampler(abc.ABC):
   """A way to sample a game and to learn from it: a frozen dataclass.
 
@@ -53,6 +68,18 @@ class Sampler(abc.ABC):
   @abc.abstractmethod
   def turn(self, game: Any, tables: Any, turn: Turn, rule: RM, batch: int) -> Any:
     """The tables after a turn with `batch` samples; pure JAX."""
+
+  def turns(self, game: Any, tables: Any, turns: Turns, rule: RM, batch: int) -> Any:
+    """The tables after some turns of a block, by default one after the other; pure JAX."""
+    players = self.players(game)
+    draws = self.draw(game, turns.key, players * self.block(game, batch), batch)
+
+    def turn(n: jax.Array, tables: Any) -> Any:
+      n = jnp.asarray(n, jnp.int32)  # with `jax.disable_jit` the loop counts in Python
+      now = Turn(n % players, turns.before + n // players + 1, jax.tree.map(lambda x: x[n], draws))
+      return self.turn(game, tables, now, rule, batch)
+
+    return jax.lax.fori_loop(turns.first, turns.last, turn, tables)
 
   def players(self, game: Any) -> int:
     """The number of players, each of whom has a turn in an iteration."""
@@ -134,13 +161,6 @@ def iterate(
   def block(state: SamplingState) -> SamplingState:
     done = state.iteration
     begin = done // length * length
-    draws = sampler.draw(game, jax.random.fold_in(key, done // length), players * length, batch)
-
-    def turn(n: jax.Array, tables: Any) -> Any:
-      n = jnp.asarray(n, jnp.int32)  # with `jax.disable_jit` the loop counts in Python
-      now = Turn(n % players, begin + n // players + 1, jax.tree.map(lambda x: x[n], draws))
-      return sampler.turn(game, tables, now, rule, batch)
-
     stop, begins, scale = jnp.minimum(begin + length, end), done == begin, 1.0
     if rule.gamma:
       t = done + 1
@@ -152,8 +172,8 @@ def iterate(
     )
     # Turns are counted within the block: those of a whole run may be more than int32 holds.
     first, last = (players * (t - begin) for t in (done, stop))
-    tables = jax.lax.fori_loop(first, last, turn, tables)
-    return SamplingState(stop, state.key, tables)
+    turns = Turns(jax.random.fold_in(key, done // length), begin, first, last)
+    return SamplingState(stop, state.key, sampler.turns(game, tables, turns, rule, batch))
 
   return jax.lax.while_loop(lambda state: state.iteration < end, block, state)
 

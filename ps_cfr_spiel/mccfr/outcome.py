@@ -253,6 +253,11 @@ class OutcomeSampling(TreeSampler):
   def entries(self, tree: SamplingTree) -> int:
     return baseline_size(tree, self.baseline)
 
+  def native(self):
+    """Not of samplers derived from this, nor with an oracle or a target."""
+    plain = type(self) is OutcomeSampling and self.focus is None and not self.baseline.oracle
+    return {"external": False, "exploration": float(self.exploration)} if plain else None
+
   def __call__(self, tree, regrets, learned, traverser, uniforms):
     types = deal_types(tree, uniforms[tree.depth :])
     moves = uniforms[: tree.depth]

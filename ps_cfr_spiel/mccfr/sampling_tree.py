@@ -35,7 +35,6 @@ class Depth(NamedTuple):
     actors: which players, and whether `CHANCE_NODE` and `TERMINAL_NODE`, there are, ascending.
     outcomes: most children of a chance node here.
     width: most children of any node here.
-    slots: in trees of `ExternalSampling`, most histories of this depth in one traversal; 0 in others.
   """
 
   start: int
@@ -43,7 +42,6 @@ class Depth(NamedTuple):
   actors: tuple[int, ...]
   outcomes: int
   width: int
-  slots: int = 0
 
   @property
   def decides(self) -> bool:

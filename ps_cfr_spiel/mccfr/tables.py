@@ -3,7 +3,7 @@
 import abc
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,8 @@ from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_sampling_tree
-from ps_cfr_spiel.mccfr.loop import Sampler, Turn
+from ps_cfr_spiel.mccfr.loop import Sampler, Turn, Turns
+from ps_cfr_spiel.mccfr.native import sample_turns, why_unavailable
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.tree import PublicTree
 
@@ -136,6 +137,10 @@ class TreeSampler(Sampler):
     """The size of the table of a learned baseline; 0 without one."""
     return 0
 
+  def native(self) -> dict[str, Any] | None:
+    """The sampler's numbers by their names in `sample.cc`, if the library samples as it does."""
+    return None
+
   def players(self, game: SamplingTree) -> int:
     return game.players
 
@@ -150,6 +155,16 @@ class TreeSampler(Sampler):
   def draw(self, game: SamplingTree, key: jax.Array, turns: int, batch: int) -> jax.Array:
     """[turns, draws, B]."""
     return jax.random.uniform(key, (turns, self.draws(game), batch), game.utility.dtype)
+
+  def turns(self, game: SamplingTree, tables: Tables, turns: Turns, rule: RM, batch: int) -> Tables:
+    options = self.native()
+    if options is None or why_unavailable():
+      return super().turns(game, tables, turns, rule, batch)
+    kind = self.baseline
+    options |= {"decisions": kind.decisions, "outcomes": kind.outcomes, "decay": float(kind.decay)}
+    before = tables.regrets, tables.average.excess, tables.learned
+    regrets, excess, learned = sample_turns(game, before, turns, rule, batch, options)
+    return Tables(regrets, tables.average._replace(excess=excess), learned)
 
   def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: RM, batch: int) -> Tables:
     updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)
@@ -187,12 +202,14 @@ def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: st
     batch: trajectories for one update.
     dtype: of the run.
   """
-  tables = 3 * tree.actions * tree.cells + sampler.entries(tree)
-  types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
-  steps = sum(max(depth.slots, 1) for depth in tree.depths) * types * (tree.actions + STEP)
-  numbers = tree.players * sampler.block(tree, batch) * sampler.draws(tree)
-  size = np.dtype(dtype).itemsize
+  table, entries, size = tree.actions * tree.cells, sampler.entries(tree), np.dtype(dtype).itemsize
+  if sampler.native() is not None and not why_unavailable():
+    trajectories = table + 2 * entries  # their sums
+  else:
+    types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
+    steps = len(tree.depths) * types * (tree.actions + STEP)
+    trajectories = batch * (steps + tree.players * sampler.block(tree, batch) * sampler.draws(tree))
   return {
-    "for regrets and averages": COPIES * tables * size,
-    "for a batch of trajectories": (steps + numbers) * batch * size,
+    "for regrets and averages": COPIES * (3 * table + entries) * size,
+    "for a batch of trajectories": trajectories * size,
   }

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array, csgraph
 
-from ps_cfr_spiel.histories import number_rows, one_to_one
+from ps_cfr_spiel.histories import components, number_rows, one_to_one
 from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance
 
 
@@ -37,3 +38,20 @@ def test_one_to_one(seed):
   triples = set(zip(groups.tolist(), a.tolist(), b.tolist(), strict=True))
   expected = len({(g, x) for g, x, _ in triples}) == len(triples) == len({(g, y) for g, _, y in triples})
   assert one_to_one(groups, a, b) == expected
+
+
+def test_components_are_those_of_a_graph():
+  """Beside SciPy's, on a bipartite graph of entries and numbers; the last is one cycle in random order."""
+  generator = np.random.default_rng(0)
+  cases = [
+    (n, generator.integers(0, n, (2, n)), *generator.integers(0, n, (2, n // 2))) for n in range(1, 40)
+  ]
+  cycle = generator.permutation(2000)
+  cases.append((2000, np.stack([cycle // 2, (cycle + 1) % 2000 // 2]), np.zeros(0, int), np.zeros(0, int)))
+  for n, joined, members, groups in cases:
+    rows = np.concatenate([np.tile(np.arange(n), 2), members])
+    columns = np.concatenate([*(joined + np.array([[n], [2 * n]])), groups + 3 * n])
+    graph = coo_array((np.ones(len(rows)), (rows, columns)), (4 * n, 4 * n))
+    parts = csgraph.connected_components(graph, directed=False)[1][:n]
+    np.testing.assert_array_equal(components(n, list(joined), members, groups), parts)
+  assert parts.max() == 0

@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms.expected_game_score import policy_value
-from test_mccfr import every_trajectory, follow_in_public, quadrature
+from test_mccfr import every_trajectory, expected_of_traversals, follow_in_public, quadrature
 from trajectories import RIVER, ancestors, compiled, exact, expected, random_table
 
 from ps_cfr_spiel import (
@@ -20,11 +20,10 @@ from ps_cfr_spiel import (
   mccfr,
 )
 from ps_cfr_spiel.abstraction import abstract_tree
-from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.mccfr import ExternalSampling, LearnedBaseline, PublicSampling
+from ps_cfr_spiel.device import to_device
+from ps_cfr_spiel.mccfr import LearnedBaseline, PublicSampling
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr.columns import regret_matching
-from ps_cfr_spiel.mccfr.external import with_slots
 from ps_cfr_spiel.solvers.sampling import set_of_each
 
 
@@ -86,9 +85,7 @@ def test_external_sampling_adds_members_up(player):
   sets, whole, game = abstracted("kuhn_poker", low_or_high)
   policy = np.asarray(regret_matching(whole.regrets, whole.nodes.legal))
   uniforms, probability = quadrature(whole.nodes, policy)
-  sampler = jit()(ExternalSampling().__call__)
-  updates = sampler(with_slots(game.nodes), game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
-  regrets, _ = expected(game.nodes, updates, probability)
+  regrets, _ = expected_of_traversals(game._replace(tree=None), player, uniforms, probability)
   np.testing.assert_allclose(regrets, in_sets(sets, exact(whole, player)[0]), atol=1e-9)
 
 

@@ -34,7 +34,6 @@ from ps_cfr_spiel.mccfr import (
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
 from ps_cfr_spiel.mccfr.columns import regret_matching, uniform
-from ps_cfr_spiel.mccfr.external import with_slots
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
 from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
 from ps_cfr_spiel.solvers import (
@@ -210,14 +209,25 @@ def quadrature(nodes, policy):
   return jnp.asarray(points[:, :, 0].T), points[:, :, 1].prod(1)
 
 
+@jit()
+def expected_of_traversals(game, player, uniforms, probability):
+  """Expectations of regrets and averages, tables [A, S], from numbers [draws, Z] of probabilities [Z]."""
+
+  def traversal(sums, point):
+    numbers, share = point
+    updates = ExternalSampling()(game.nodes, game.regrets, jnp.zeros(0), player, numbers[:, None])
+    return [x + share * y for x, y in zip(sums, (updates.regrets, updates.averages), strict=True)], None
+
+  zeros = jnp.zeros_like(game.regrets)
+  return jax.lax.scan(traversal, [zeros, zeros], (uniforms.T, probability))[0]
+
+
 @pytest.mark.parametrize("name, player", [("kuhn_poker", 0), ("kuhn_poker", 1), (GOOFSPIEL, 1)])
 def test_external_sampling_is_unbiased(name, player):
   game = compiled(name)
   policy = np.asarray(regret_matching(game.regrets, game.nodes.legal))
   uniforms, probability = quadrature(game.nodes, policy)
-  nodes = with_slots(game.nodes)
-  updates = jax.jit(ExternalSampling())(nodes, game.regrets, jnp.zeros(0), jnp.int32(player), uniforms)
-  regrets, averages = expected(game.nodes, updates, probability)
+  regrets, averages = expected_of_traversals(game._replace(tree=None), player, uniforms, probability)
   exact_regrets, _ = exact(game, player)
   np.testing.assert_allclose(regrets, exact_regrets, atol=1e-9)
   strategy = exact(game, 1 - player)[1]

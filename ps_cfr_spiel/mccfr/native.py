@@ -1,0 +1,71 @@
+"""Turns of samplers in C++ on a CPU (`sample.cc`), which touch only what a trajectory visits.
+
+The samplers in JAX are the reference, and the only way for a user's own. From the same seed both sample the
+same trajectories, with the same results up to rounding (`tests/mccfr/test_native.py`).
+"""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel.cfr import RM
+from ps_cfr_spiel.mccfr.loop import Turns
+from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
+from ps_cfr_spiel.native import Library, handler
+
+LIBRARY = Library(Path(__file__).with_name("_sample.abi3.so"), ("Turns",))
+why_unavailable = LIBRARY.why_unavailable
+
+
+def sample_turns(
+  tree: SamplingTree,
+  tables: tuple[jax.Array, jax.Array, jax.Array],
+  turns: Turns,
+  rule: RM,
+  batch: int,
+  options: dict[str, Any],
+) -> list[jax.Array]:
+  """The tables after some turns of a block; pure JAX.
+
+  Args:
+    tree: on the device.
+    tables: the regrets and the excess of the average, [A, S], and the learned baseline.
+    turns: the turns; their random numbers are `jax.random.uniform`'s, [turns, draws, B].
+    rule: see `loop.iterate`.
+    batch: B.
+    options: numbers, by name: of the sampler and its baseline, as `sample.cc` takes them.
+  """
+  dtype = tables[0].dtype
+  given = *_arrays(tree), jax.random.key_data(turns.key), jnp.stack([turns.before, turns.first, turns.last])
+  call = jax.ffi.ffi_call(
+    handler("Turns", dtype),
+    [jax.ShapeDtypeStruct(x.shape, dtype) for x in tables],
+    vmap_method="sequential",
+    input_output_aliases={len(given) + k: k for k in range(len(tables))},
+  )
+  sizes = {
+    "players": tree.players,
+    "depth": tree.depth,
+    "first_decision": tree.first_decision,
+    "batch": batch,
+  }
+  numbers = {**sizes, **options, "floor": rule.floor, "gamma": float(rule.gamma)}
+  typed = {k: np.float64(x) if isinstance(x, float) else np.int64(x) for k, x in numbers.items()}
+  return list(call(*given, *tables, **typed))
+
+
+def _arrays(tree: SamplingTree) -> tuple[Any, ...]:
+  """The tree as the library takes it: empty arrays where it has none."""
+  deal, sets = tree.deal, tree.sets
+  cards = None if deal is None else deal.cards
+  no_integer, no_number = jnp.zeros((0, 0), jnp.int32), jnp.zeros(0, tree.utility.dtype)
+  return (
+    *(tree.actor, tree.first, tree.count, tree.cell, no_integer if sets is None else sets),
+    *(tree.chance, tree.cumulative, tree.utility),
+    *((no_number,) * 3 if deal is None else (deal.first, deal.second, deal.stake)),
+    *((no_integer,) * 3 if deal is None else (deal.runout, *deal.strength)),
+    *((no_integer,) * 3 if cards is None else (cards.came, *cards.held)),
+  )
