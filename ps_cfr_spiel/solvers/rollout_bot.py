@@ -112,5 +112,6 @@ def hidden_states(game: pyspiel.Game, policy: Any, tremble: float) -> Any:
     raise ValueError(f"The policy is for {own}, not for {game}.")
   if isinstance(policy, SimulatedPolicy) and hasattr(policy.form, "hidden_states"):
     form: Any = policy.form
-    return form.hidden_states(policy.table, tremble)
+    if not form.why_unavailable():
+      return form.hidden_states(policy.table, tremble)
   return OpenSpielStates(game, policy, tremble)

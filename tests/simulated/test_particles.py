@@ -67,9 +67,9 @@ def test_states_of_any_game_have_the_posterior(name, player):
     assert there == pytest.approx(exact)
 
 
-@pytest.fixture(scope="module")
-def trained():
-  solver = SimulatedMCCFRSolver(pyspiel.load_game(CHEAT), batch=64, seed=1)
+@pytest.fixture(scope="module", params=["observation", "memory"])
+def trained(request):
+  solver = SimulatedMCCFRSolver(pyspiel.load_game(CHEAT), batch=64, seed=1, key=request.param)
   solver.run(20)
   return solver.average_policy()
 
@@ -157,7 +157,13 @@ def test_rollouts_of_cheat_are_those_of_its_states(trained):
       return state.player_return(player)
     return sum(p * value(state.child(a), player) for a, p in trained.action_probabilities(state).items() if p)
 
-  for setup in ((0, 0, 1, 1, 2), (1, 2, 2, 0, 1), (0, 0, 1, 1, 2, 3), (0, 0, 1, 1, 2, 3, 1, 3)):
+  for setup in (
+    (0, 0, 1, 1, 2),
+    (1, 2, 2, 0, 1),
+    (0, 0, 1, 1, 2, 3),
+    (0, 0, 1, 1, 2, 3, 1, 3),
+    (0, 0, 1, 1, 2, 3, 1),
+  ):
     state = trained.game.new_initial_state()
     for action in setup:
       state.apply_action(action)
