@@ -14,6 +14,7 @@ distinguishes those of the discarder's hand before the claim, and those that lie
 Tables have a *cell* for every legal move of every key, the moves of one key next to each other.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,8 +189,8 @@ def shared(
 
   Keys are the same if the turned hands, the other player's numbers of cards and the claims are. With fewer
   cards in play the pile is smaller: what lies at its bottom does not count. With fewer ranks, the last ones
-  after turning are missing. Discards are in the order of their sizes, so the first ones of
-  a hand are the same.
+  after turning are missing. Discards are in the order of their sizes, so the first ones of a hand are the
+  same. A key of the other game that does not remember is that of all keys which differ in memory alone.
 
   Returns:
     int64[n] each, for n keys.
@@ -198,19 +199,24 @@ def shared(
   suits, ranks = (min(getattr(r, name) for r, _ in pair) for name in ("suits", "ranks"))
   cards = min(r.players * r.hand_size for r, _ in pair)
   digits = np.indices((suits + 1,) * ranks).reshape(ranks, -1)
-  size = digits.sum(0)
+  size, held, missing = digits.sum(0), digits[0], rules.suits - digits[0]
   codes = [(digits * (r.suits + 1) ** np.arange(ranks)[:, None]).sum(0) for r, _ in pair]
+  numbers = np.ndindex(SEVERAL + 1, FEW + 1) if index.memory else [(0, 0)]
   found: list[tuple[Any, Any, Any]] = []
-  for theirs in range(cards):
-    here = (size > 0) & (size + theirs <= cards)
+  for (certain, other_certain), theirs in itertools.product(numbers, range(cards)):
+    known = certain, other_certain
+    fits = (size > 0) & (certain <= missing) & (size + theirs <= cards)
+    here = fits & (certain <= FEW) & (other_certain <= held)
     if theirs:
       firsts, counts = zip(
-        *(k.discard(c[here], theirs) for (_, k), c in zip(pair, codes, strict=True)), strict=True
+        *(k.discard(c[here], theirs, *known) for (_, k), c in zip(pair, codes, strict=True)), strict=True
       )
       found.append((*firsts, np.minimum(*counts)))
     for claim in range(1, min(r.max_discard for r, _ in pair) + 1):
-      here = (size > 0) & (size + claim + theirs <= cards)
-      firsts = [k.answer(c[here], size[here], claim, theirs) for (_, k), c in zip(pair, codes, strict=True)]
+      here = fits & (other_certain <= missing) & (size + claim + theirs <= cards)
+      firsts = [
+        k.answer(c[here], size[here], claim, theirs, *known) for (_, k), c in zip(pair, codes, strict=True)
+      ]
       found.append((*firsts, np.full(here.sum(), ANSWERS)))
   first, second, moves = (np.concatenate(column).astype(np.int64) for column in zip(*found, strict=True))
   return first, second, moves

@@ -80,13 +80,17 @@ class CheatHands:
     codes = np.arange(self._base**rules.ranks)
     self._counts = codes[:, None] // self._base ** np.arange(rules.ranks) % self._base
     self._size = self._counts.sum(1)
+    self._asked: Any = (None, None)
 
   def seen(self, state: pyspiel.State, player: int) -> list[Seen]:
     """The player's observations, read from the history."""
     return self._watched(state, player)[0]
 
   def _watched(self, state: pyspiel.State, player: int) -> tuple[list[Seen], Certain]:
-    """The player's observations, and the cards that are certain now."""
+    """The player's observations, and the cards that are certain now; those of the last call are kept."""
+    asked = player, state.history()
+    if asked == self._asked[0]:
+      return self._asked[1]
     game: Any = state.get_game()
     now, found, known = game.new_initial_state(), [], Known(self.rules.ranks)
     for number, action in enumerate(state.history()):
@@ -111,7 +115,8 @@ class CheatHands:
         now.apply_action(action)
         if number == game.setup_moves - 1:
           found.append(Seen(self._code(now, player), self.rules.hand_size))
-    return found, self._certain(known, player, now.rank)
+    self._asked = asked, (found, self._certain(known, player, now.rank))
+    return self._asked[1]
 
   def _certain(self, known: Known, player: int, rank: int) -> Certain:
     cards = known.hands[player], known.hands[1 - player], known.before, known.laid[player]

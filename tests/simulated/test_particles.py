@@ -199,7 +199,10 @@ def test_halving_finds_the_best():
     made.append(len(tried) * each)
     return truth[tried][:, None] + random.normal(size=(len(tried), each))
 
-  found = halving(values, 5, 60_000, None)
-  assert np.argmax(found) == 1 and found[1] == pytest.approx(0.5, abs=0.05) and found[3] == -np.inf
+  found, left = halving(values, 5, 60_000, None)
+  assert np.argmax(np.where(left, found, -1)) == 1 and found[1] == pytest.approx(0.5, abs=0.05)
+  assert left.sum() == 2 and not left[3]
   assert 50_000 < sum(made) <= 60_000
-  assert np.isfinite(halving(values, 1, None, 0.001)).all()
+  _, left = halving(values, 5, 60_000, None, np.array([0.0, 0.0, 0.0, 9.0, 8.0]))
+  assert left.tolist() == [False, False, False, True, True]
+  assert np.isfinite(halving(values, 1, None, 0.001)[0]).all()
