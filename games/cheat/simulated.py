@@ -47,6 +47,11 @@ class SimulatedCheat:
     return keys.MEMORY if self.keys.memory else keys.OBSERVATION
 
   @property
+  def native_only(self) -> bool:
+    """Whether the rules on arrays do not keep the keys."""
+    return self.keys.memory
+
+  @property
   def cells(self) -> int:
     """See `SimulatedGame`."""
     return self.keys.cells
@@ -74,9 +79,8 @@ class SimulatedCheat:
     return jnp.zeros_like(state.turn)
 
   def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
-    """See `SimulatedGame`; ValueError with the key "memory", which native code alone keeps."""
-    if self.keys.memory:
-      raise ValueError("key='memory' is for native code; on arrays choose key='observation'.")
+    """See `SimulatedGame`; not for keys that are `native_only`."""
+    assert not self.native_only
     code, own, other = self._hand(state)
     discards, count = self.keys.discard(code, jnp.maximum(other, 1))
     answers = self.keys.answer(code, own, state.laid.sum(0, dtype=jnp.int32), other)

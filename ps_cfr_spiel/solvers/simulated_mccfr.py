@@ -84,7 +84,8 @@ class SimulatedMCCFRSolver(SimulatedSolver):
       updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
         "at_once": after each, by the game's own native code, seven times faster. "auto": at once where that
         is available.
-      key: the key of a choice in a game without a simulated form: "infostate" (default), or "observation".
+      key: the key of a choice: "infostate" (default), or "observation". In cheat: "observation" (default,
+        Yi and Kaneko's), or "memory", which adds the cards whose place is certain, in native code alone.
       cells: the most moves of keys in such a game, a million by default; one more is an error that leaves the
         run unchanged.
       keys: those of an earlier run of such a game, from its file.
@@ -116,8 +117,10 @@ class SimulatedMCCFRSolver(SimulatedSolver):
     batch = (256 if isinstance(host, HostGame) else 4096) if batch is None else batch
     if self.updates == "auto":
       self.updates = "together" if obstacle_of(host) else "at_once"
-    if self.updates == "at_once":
+    if self.updates == "at_once" or getattr(host, "native_only", False):
       check_traversed(game, host)
+    if self.updates == "together" and getattr(host, "native_only", False):
+      raise ValueError(f"updates='together': {game} has the key {key!r} in native code alone; use 'at_once'.")
     kind = Trajectories if self.updates == "together" else NativePlays
     values = Corrected() if estimate == "corrected" else Learned(most_weight)
     sampler = kind(values, self.exploration, self.decay, self.decay_power)

@@ -183,14 +183,6 @@ def test_arrays_find_the_same_cells_and_make_the_same_moves(game_string):
   assert utility(played, games).tolist() == [state.returns()[0] for state in states]
 
 
-def test_the_key_that_remembers_is_for_native_code():
-  game = pyspiel.load_game(SMALL)
-  with pytest.raises(ValueError, match="key='memory' is for native code"):
-    SimulatedCheat(game.rules, "memory").decision(begun(game, dealt(game, 1, np.random.default_rng(0))))
-  with pytest.raises(ValueError, match="Unknown key 'all'; choose one of 'observation', 'memory'"):
-    game.simulated_form("all")
-
-
 def test_games_that_cannot_be_counted():
   with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
     keys.index(pyspiel.load_game("cheat(players=3)").rules)

@@ -85,6 +85,19 @@ def test_the_strategy_is_the_policy_times_exponentials_of_values():
   assert second / first == pytest.approx(0.2 / 0.8 * np.exp(0.5 / 0.5), rel=0.1)
 
 
+@pytest.mark.parametrize("key", ["observation", "memory"])
+def test_the_searching_response_is_near_the_best(key):
+  """Never above the mean of both seats' best responses, by OpenSpiel, but for the noise of the games."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=3)")
+  solver = SimulatedMCCFRSolver(game, batch=16, seed=1, key=key)
+  solver.run(1)
+  policy = solver.average_policy()
+  best = exploitability(game, policy)
+  result = ps_cfr_spiel.search_response(game, policy, games=200, rollouts=100)
+  assert 0.75 * best - 3 * result.standard_error < result.mean < best + 3 * result.standard_error
+  assert best > 5 * result.standard_error
+
+
 def test_without_particles_it_says_so_and_plays_the_policy():
   """The policy never bets with the jack, but the opponent has bet, and no king or queen is left to bet."""
   game = pyspiel.load_game("kuhn_poker")
