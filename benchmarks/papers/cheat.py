@@ -243,7 +243,7 @@ def main() -> None:
   options = flags(
     __doc__, part=("curves", "agent", "pruning", "exact", "keys", "search"), seconds=60.0, games=500,
     methods=[*PRUNINGS, PLAYS],
-    game=None, seeds=8, depth=5, agent=None, agents=[""], temperatures=[0.0, 0.03, 0.1],
+    game=None, seeds=8, depth=5, agent=None, agents=[], temperatures=[0.0, 0.03, 0.1],
     plot=None, redraw=False,
   )  # fmt: skip
   if options.part == "pruning":

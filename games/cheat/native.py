@@ -67,7 +67,8 @@ def rollouts(
   """Play on from B states by one strategy: float64[B] returns to the player who does not see them.
 
   Args:
-    rules, keys: of the game.
+    rules: of the game.
+    keys: likewise.
     table: float32[S], weights of moves by cell.
     now: player, discarder, turn, whether a claim is being answered; codes of the own hand, of the cards that
       are certain to be in the other hand, of the own cards that the other player is certain of, of those that

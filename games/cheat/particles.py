@@ -153,7 +153,9 @@ class CheatHands:
       certain = seen.known.before % self._base, (hidden[:, PILE] - seen.known.laid) % self._base
       first = self.keys.answer(hidden[:, OTHER], seen.other, seen.claim, self._size[seen.own], *certain)
       cells = first[:, None] + np.arange(ANSWERS)
-      weights = weights * self._probabilities(cells.ravel(), np.full(len(cells), ANSWERS))[seen.challenge::2]
+      weights = (
+        weights * self._probabilities(cells.ravel(), np.full(len(cells), ANSWERS))[seen.challenge :: 2]
+      )
     if seen.challenge:
       honest = seen.laid < self._base
       mine = honest == seen.mine  # the challenger of an honest claim takes the pile, or a liar

@@ -18,7 +18,7 @@ from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_g
 
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
-TEMPERATURE = 0.1  # of the search of an agent of train
+TEMPERATURE = 0.03  # of the search of an agent of train
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 

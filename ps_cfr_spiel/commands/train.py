@@ -79,7 +79,8 @@ FLAGS = (
   Flag("key", None,
     "Information of a choice: infostate or observation, which forgets where observations do; in cheat "
     "observation or memory, which adds cards whose place is certain, takes six times the memory and needs "
-    "longer runs (default: infostate; in cheat observation).", choices=("infostate", "observation", "memory")),
+    "longer runs (default: infostate; in cheat observation).",
+    choices=("infostate", "observation", "memory")),
   Flag("cells", None,
     "Most moves of keys, in games other than cheat (default: a million); a run with full tables ends.",
     kind=int, least=1),
