@@ -69,7 +69,12 @@ class CheatHands:
   """
 
   def __init__(self, rules: Rules, keys: Keys, table: np.ndarray, tremble: float = 0.0):
-    """`table` has a weight for every cell, see `SimulatedPolicy`; `tremble` as in `OpenSpielStates`."""
+    """`table` has a weight for every cell, see `SimulatedPolicy`; `tremble` as in `OpenSpielStates`.
+
+    ValueError for a table of other keys.
+    """
+    if len(table) < keys.cells:
+      raise ValueError(f"table: the keys have {keys.cells:,} cells, got {len(table):,} weights.")
     self.rules, self.keys, self.tremble = rules, keys, tremble
     self.table = np.ascontiguousarray(table, np.float32)
     self._base = rules.suits + 1
@@ -153,9 +158,8 @@ class CheatHands:
       certain = seen.known.before % self._base, (hidden[:, PILE] - seen.known.laid) % self._base
       first = self.keys.answer(hidden[:, OTHER], seen.other, seen.claim, self._size[seen.own], *certain)
       cells = first[:, None] + np.arange(ANSWERS)
-      weights = (
-        weights * self._probabilities(cells.ravel(), np.full(len(cells), ANSWERS))[seen.challenge :: 2]
-      )
+      shares = self._probabilities(cells.ravel(), np.full(len(cells), ANSWERS)).reshape(cells.shape)
+      weights = weights * shares[:, int(seen.challenge)]
     if seen.challenge:
       honest = seen.laid < self._base
       mine = honest == seen.mine  # the challenger of an honest claim takes the pile, or a liar
