@@ -27,7 +27,7 @@ from .rules import FIRST_DISCARD, Rules
 ANSWERS = 2  # pass and challenge
 MOST_CODES = 2**27  # of hands, times discards
 OBSERVATION, MEMORY = KEYS = "observation", "memory"
-FEW, SEVERAL = 2, 3  # certain cards of a rank beyond these numbers are not told apart
+FEW, SEVERAL = 2, 3  # numbers of certain cards of a rank above these count as these
 
 
 class Known:

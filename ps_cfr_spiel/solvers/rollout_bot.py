@@ -5,7 +5,7 @@ all actions by plays of the policy to the end. With temperature 0 it takes the b
 rollouts: Tesauro and Galperin 1996); against the policy itself this is a sampled local best response (Lisý
 and Bowling 2017), and as predictable as one. With a temperature it plays each action with the policy's
 probability times exp(value / temperature): a step of mirror descent from the policy, taken at the decision
-(Sokota et al. 2024, update-equivalence). Whatever the values, the strategy stays within 2 u / temperature of
+(Sokota et al. 2024, update-equivalence). For all values, the strategy stays within 2 u / temperature of
 the policy in relative entropy, u the largest utility: its safety is that of a small step, not of a gadget.
 """
 
