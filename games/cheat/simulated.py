@@ -146,10 +146,11 @@ class SimulatedCheat:
     """The certain cards of the current rank that the player's key distinguishes."""
     known = keys.Known(self.rules.ranks)
     for turn in seen_turns(state, (0, 1)):
+      assert turn.cards is not None  # both seats together see all
       cards = np.bincount(turn.cards, minlength=self.rules.ranks)
       known.lay(turn.discarder, cards)
       if turn.challenged:
         known.turn_up(turn.discarder, cards, turn.taker)
     if state.discard:
       return int(known.before[state.rank]), int(known.laid[player, state.rank])
-    return tuple(int(number) for number in known.hands[[player, 1 - player], state.rank])
+    return int(known.hands[player, state.rank]), int(known.hands[1 - player, state.rank])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -122,7 +123,7 @@ def make_opponent(
   if str(policy.game) != str(game):
     raise ValueError(f"{name} holds a policy for {policy.game}, not for {game}.")
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
-    options = {"seconds": seconds, "temperature": TEMPERATURE}
+    options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
 
