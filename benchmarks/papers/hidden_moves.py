@@ -1,12 +1,15 @@
 """Matches of a search by knowledge over a cheap blueprint, in games of hidden moves that are not compiled.
 
-  python -m benchmarks.papers.hidden_moves [--games 20] [--names phantom_ttt]
+  python -m benchmarks.papers.hidden_moves [--games 20] [--names phantom_ttt] [--against random mcts]
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
 states that our particles draw, because these games cannot draw them, and its MCTS, which sees all hidden
-moves. Seats alternate; the mean with its 95% interval, and the time of a decision of the search, compilation
-among it: median, and 95% of all are shorter.
+moves. Seats alternate; the mean with its 95% interval, that of the blueprint itself against the same opponent,
+and the processor time of a decision of the search, compilation among it: median, and 95% of all are shorter.
+Budgets are counts, so a busy machine plays the same games.
 """
+
+import time
 
 import numpy as np
 import pyspiel
@@ -61,35 +64,50 @@ def information_set_search(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
   return bot
 
 
+class Timed(KnowledgeBot):
+  """The search; `seconds` are the processor's."""
+
+  def step(self, state):
+    began = time.process_time()
+    action = super().step(state)
+    self.seconds[-1] = time.process_time() - began
+    return action
+
+
 def main() -> None:
   """Print a row for each game and opponent."""
-  options = flags(__doc__, games=20, names=NAMES)
+  options = flags(
+    __doc__, games=20, names=NAMES, against=["blueprint", "random", "is-mcts", "mcts"], gadget="max-margin",
+    depth=1, iterations=100, histories=20, rollouts=400,
+  )  # fmt: skip
   print(describe(), flush=True)
+  budget = {key: getattr(options, key) for key in ("gadget", "depth", "iterations", "histories", "rollouts")}
+  print(budget, flush=True)
   for name in options.names:
     game = pyspiel.load_game(name)
     blueprint = Blueprint(game, BLUEPRINT)
     evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
     opponents = {
-      "the blueprint": matches.player(blueprint, 1),
+      "blueprint": matches.player(blueprint, 1),
       "random": matches.player("random", 1),
-      f"IS-MCTS, {SIMULATIONS}": lambda seat, game=game: information_set_search(game, seat),
-      f"MCTS, {SIMULATIONS}, sees all": lambda seat, game=game, of=evaluator: pyspiel.MCTSBot(
+      "is-mcts": lambda seat, game=game: information_set_search(game, seat),
+      "mcts": lambda seat, game=game, of=evaluator: pyspiel.MCTSBot(
         game, of, 2.0, SIMULATIONS, 100, False, seat, False
       ),
     }
-    bots = {seat: KnowledgeBot(game, seat, blueprint, seed=seat) for seat in (0, 1)}  # keep compiled shapes
-    for who, opponent in opponents.items():
+    bots = {
+      seat: Timed(game, seat, blueprint, seed=seat, **budget) for seat in (0, 1)
+    }  # keep compiled shapes
+    for who in options.against:
       for bot in bots.values():
         bot.seconds.clear()
-      result = matches.match(game, bots.__getitem__, opponent, options.games)
-      times = [seconds for bot in bots.values() for seconds in bot.seconds]
-      half, most = np.percentile(times, [50, 95])
+      plain = matches.match(game, matches.player(blueprint, 2), opponents[who], options.games)
+      result = matches.match(game, bots.__getitem__, opponents[who], options.games)
+      half, most = np.percentile([seconds for bot in bots.values() for seconds in bot.seconds], [50, 95])
+      means = [f"{x.mean:.3f} ± {1.96 * x.standard_error:.3f}" for x in (result, plain)]
       score = " / ".join(map(str, result.score))
-      print(
-        f"| {name} | {who} | {score} | {result.mean:.2f} ± {1.96 * result.standard_error:.2f} | "
-        f"{duration(half)} | {duration(most)} |",
-        flush=True,
-      )
+      row = name, who, score, *means, duration(half), duration(most)
+      print("| " + " | ".join(row) + " |", flush=True)
 
 
 if __name__ == "__main__":
