@@ -14,7 +14,7 @@ from ps_cfr_spiel.compiler import check_memory, fold_suits
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types
+from ps_cfr_spiel.tree import PublicTree, Variant, evaluate, lock_rows, pad_types
 
 
 class PSCFRSolver(TreeSolver):
@@ -38,6 +38,7 @@ class PSCFRSolver(TreeSolver):
     abstraction: Abstraction | Key | str | None = None,
     locks: Mapping[str, Any] | PartialStrategy | None = None,
     bits: int = 32,
+    better: bool = False,
     **options: Any,
   ):
     """Build the tree; nothing is compiled yet. ValueError for a wrong argument, or a game that does not fit.
@@ -56,11 +57,13 @@ class PSCFRSolver(TreeSolver):
         leaves its set of the abstraction. Locks that tell suits apart take up more memory.
       bits: 16 keeps strategies and regrets in 16 bits, the average in one float32 array, and computes in
         float32: about half of the memory. It needs the default rule and dtype "float32".
+      better: take the current strategies for the average ones where they are less exploitable. Reading or
+        evaluating strategies then evaluates both.
       **options: of `build_tree`.
     """
     self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.alternating = check_flag("alternating", alternating)
-    self.skip = check_count("skip", skip, 0)
+    self.skip, self.better = check_count("skip", skip, 0), check_flag("better", better)
     memory, leaves = options.get("memory"), options.get("leaves", "auto")
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
     itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits)
@@ -96,7 +99,8 @@ class PSCFRSolver(TreeSolver):
     order = "alternating" if self.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
     kept = "" if self.bits == 32 else f", kept in {self.bits} bits"
-    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}"
+    better = ", the better of average and last strategies" if self.better else ""
+    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _step(self, state, iterations):
     return cfr.run(
@@ -104,8 +108,14 @@ class PSCFRSolver(TreeSolver):
     )
 
   def _strategies(self, average):
-    read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state, self._sets)
+    last = cfr.current_strategy(self._tree, self._state, self._sets) if self.better or not average else []
+    if not average:
+      return last
+    found = cfr.average_strategy(self._tree, self._state, self._sets)
+    if not self.better:
+      return found
+    least = [evaluate(self._tree, strategies).exploitability for strategies in (found, last)]
+    return last if least[1] < least[0] else found
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])
@@ -114,6 +124,8 @@ class PSCFRSolver(TreeSolver):
     options = super()._options()
     if options["bits"] == 32:
       del options["bits"]  # as files from before there were others
+    if not options["better"]:
+      del options["better"]
     return options if self.locks is None else {**options, "locks": list(self.locks.public_states)}
 
   def _arrays(self):

@@ -41,10 +41,10 @@ class Shape(NamedTuple):
     )
 
   def rounded(self) -> "Shape":
-    """Sizes rounded up to powers of four, 16 at least: a few shapes hold many subgames."""
-    up = lambda n: max(16, 4 ** -(-(n - 1).bit_length() // 2)) if n else 0  # noqa: E731
+    """Sizes rounded up to powers of two: a few shapes hold many subgames."""
+    up = lambda n: 1 << (n - 1).bit_length() if n else 0  # noqa: E731
     first, second = ({key: up(n) for key, n in rows.items()} for rows in self.rows)
-    leaves = tuple((boards, up(each)) for boards, each in self.leaves)
+    leaves = tuple((up(boards), up(each)) for boards, each in self.leaves)
     roots, frontier = ((up(a), up(b)) for a, b in (self.roots, self.frontier))
     return Shape((first, second), leaves, roots, frontier)
 
