@@ -4,9 +4,9 @@
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
 states that our particles draw, because these games cannot draw them, and its MCTS, which sees all hidden
-moves. Seats alternate; the mean with its 95% interval, that of the blueprint itself against the same opponent,
-and the processor time of a decision of the search, compilation among it: median, and 95% of all are shorter.
-Budgets are counts, so a busy machine plays the same games.
+moves. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the mean of
+the blueprint itself against the same opponent, and the processor time of a decision of the search, compilation
+among it: median, and 95% of all are shorter. Budgets are counts, so a busy machine plays the same games.
 """
 
 import time
@@ -23,6 +23,7 @@ from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 NAMES = ["phantom_ttt", "dark_hex(board_size=3)"]
 BLUEPRINT = 100_000  # iterations of outcome sampling
 SIMULATIONS = 200  # of a tree search's decision
+EVERY = 20  # games between two rows
 
 
 class Blueprint(openspiel_policy.Policy):
@@ -64,6 +65,25 @@ def information_set_search(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
   return bot
 
 
+class Result:
+  """The utility of each game of a match, for the first player."""
+
+  def __init__(self):
+    self.worth = np.empty(0)
+
+  def add(self, game: pyspiel.Game, first: matches.Player, second: matches.Player) -> None:
+    """Play `EVERY` more games."""
+    self.worth = np.append(self.worth, matches.match(game, first, second, EVERY).values)
+
+  def score(self) -> str:
+    """Games won, drawn and lost."""
+    return " / ".join(str((np.sign(self.worth) == sign).sum()) for sign in (1, 0, -1))
+
+  def mean(self) -> str:
+    """With its 95% interval."""
+    return f"{self.worth.mean():.3f} ± {1.96 * self.worth.std(ddof=1) / len(self.worth) ** 0.5:.3f}"
+
+
 class Timed(KnowledgeBot):
   """The search; `seconds` are the processor's."""
 
@@ -95,19 +115,19 @@ def main() -> None:
         game, of, 2.0, SIMULATIONS, 100, False, seat, False
       ),
     }
-    bots = {
-      seat: Timed(game, seat, blueprint, seed=seat, **budget) for seat in (0, 1)
-    }  # keep compiled shapes
+    # Bots keep their compiled shapes.
+    bots = {seat: Timed(game, seat, blueprint, seed=seat, **budget) for seat in (0, 1)}
     for who in options.against:
       for bot in bots.values():
         bot.seconds.clear()
-      plain = matches.match(game, matches.player(blueprint, 2), opponents[who], options.games)
-      result = matches.match(game, bots.__getitem__, opponents[who], options.games)
-      half, most = np.percentile([seconds for bot in bots.values() for seconds in bot.seconds], [50, 95])
-      means = [f"{x.mean:.3f} ± {1.96 * x.standard_error:.3f}" for x in (result, plain)]
-      score = " / ".join(map(str, result.score))
-      row = name, who, score, *means, duration(half), duration(most)
-      print("| " + " | ".join(row) + " |", flush=True)
+      plain = Result()
+      result = Result()
+      for _ in range(0, options.games, EVERY):  # a row for each of them: the last one counts
+        plain.add(game, matches.player(blueprint, len(plain.worth)), opponents[who])
+        result.add(game, bots.__getitem__, opponents[who])
+        half, most = np.percentile([seconds for bot in bots.values() for seconds in bot.seconds], [50, 95])
+        row = name, who, result.score(), result.mean(), plain.mean(), duration(half), duration(most)
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
 if __name__ == "__main__":
