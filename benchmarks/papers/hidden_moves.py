@@ -5,8 +5,8 @@
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
 states that our particles draw, because these games cannot draw them, and its MCTS, which sees all hidden
 moves. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the mean of
-the blueprint itself against the same opponent, and the processor time of a decision of the search, compilation
-among it: median, and 95% of all are shorter. Budgets are counts, so a busy machine plays the same games.
+the blueprint itself against the same opponent, and the processor time of a decision of the search with
+compilation: median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
 """
 
 import time
