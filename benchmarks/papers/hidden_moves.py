@@ -98,7 +98,7 @@ def main() -> None:
   """Print a row for each game and opponent."""
   options = flags(
     __doc__, games=20, names=NAMES, against=["blueprint", "random", "is-mcts", "mcts"], gadget="max-margin",
-    depth=1, iterations=100, histories=20, rollouts=400,
+    depth=1, iterations=100, histories=20, rollouts=400, seed=0,
   )  # fmt: skip
   print(describe(), flush=True)
   budget = {key: getattr(options, key) for key in ("gadget", "depth", "iterations", "histories", "rollouts")}
@@ -108,22 +108,22 @@ def main() -> None:
     blueprint = Blueprint(game, BLUEPRINT)
     evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
     opponents = {
-      "blueprint": matches.player(blueprint, 1),
-      "random": matches.player("random", 1),
+      "blueprint": matches.player(blueprint, options.seed + 1),
+      "random": matches.player("random", options.seed + 1),
       "is-mcts": lambda seat, game=game: information_set_search(game, seat),
       "mcts": lambda seat, game=game, of=evaluator: pyspiel.MCTSBot(
         game, of, 2.0, SIMULATIONS, 100, False, seat, False
       ),
     }
     # Bots keep their compiled shapes.
-    bots = {seat: Timed(game, seat, blueprint, seed=seat, **budget) for seat in (0, 1)}
+    bots = {seat: Timed(game, seat, blueprint, seed=2 * options.seed + seat, **budget) for seat in (0, 1)}
     for who in options.against:
       for bot in bots.values():
         bot.seconds.clear()
       plain = Result()
       result = Result()
       for _ in range(0, options.games, EVERY):  # a row for each of them: the last one counts
-        plain.add(game, matches.player(blueprint, len(plain.worth)), opponents[who])
+        plain.add(game, matches.player(blueprint, options.seed + 2 + len(plain.worth)), opponents[who])
         result.add(game, bots.__getitem__, opponents[who])
         half, most = np.percentile([seconds for bot in bots.values() for seconds in bot.seconds], [50, 95])
         row = name, who, result.score(), result.mean(), plain.mean(), duration(half), duration(most)
