@@ -275,12 +275,12 @@ def test_the_better_of_average_and_last_strategies(rule, last, tmp_path):
   solver.run(20)
   plain.run(20)
   found = [
-    openspiel_exploitability.nash_conv(game, policy) / 2
+    openspiel_exploitability.exploitability(game, policy)
     for policy in (plain.average_policy(), plain.current_policy())
   ]
   assert (found[1] < found[0]) == last
   assert solver.exploitability() == pytest.approx(min(found), abs=1e-12)
-  assert openspiel_exploitability.nash_conv(game, solver.average_policy()) / 2 == pytest.approx(
+  assert openspiel_exploitability.exploitability(game, solver.average_policy()) == pytest.approx(
     min(found), abs=1e-12
   )
   solver.save(tmp_path / "run.npz")
