@@ -20,7 +20,10 @@ _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
 METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags that are its own
-  "ps-cfr": ("PSCFRSolver", ("rule", "alternating", "skip", "abstraction", "leaves", "lock", "bits")),
+  "ps-cfr": (
+    "PSCFRSolver",
+    ("rule", "alternating", "skip", "better", "abstraction", "leaves", "lock", "bits"),
+  ),
   "cfr+ira": ("CFRPlusIRASolver", ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
   "fpira": ("FPIRASolver", ("abstraction",)),
   "fictitious-play": ("FictitiousPlaySolver", ()),
@@ -50,6 +53,7 @@ METHOD_FLAGS = (
   Flag("alternating", True, "Update the players in turn rather than both at once."),
   Flag("skip", 0,
     "First iterations to leave out of the average strategy (cfr+ira: 100 unless given).", least=0),
+  Flag("better", False, "Take the last strategies for the average where they are less exploitable."),
   DTYPE,
   BITS,
   Flag("abstraction", None,

@@ -16,7 +16,7 @@ from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types, streamed
+from ps_cfr_spiel.tree import PublicTree, Variant, evaluate, lock_rows, pad_types, streamed
 
 IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
 
@@ -42,6 +42,7 @@ class PSCFRSolver(TreeSolver):
     abstraction: Abstraction | Key | str | None = None,
     locks: Mapping[str, Any] | PartialStrategy | None = None,
     bits: int = 32,
+    better: bool = False,
     **options: Any,
   ):
     """Build the tree; nothing is compiled yet. ValueError for a wrong argument, or a game that does not fit.
@@ -60,11 +61,13 @@ class PSCFRSolver(TreeSolver):
         leaves its set of the abstraction. Locks that tell suits apart take up more memory.
       bits: 16 keeps strategies and regrets in 16 bits, the average in one float32 array, and computes in
         float32: half to two thirds of the memory. It needs the default rule and dtype "float32".
+      better: take the current strategies for the average ones where they are less exploitable. Reading or
+        evaluating strategies then evaluates both.
       **options: of `build_tree`.
     """
     self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.alternating = check_flag("alternating", alternating)
-    self.skip = check_count("skip", skip, 0)
+    self.skip, self.better = check_count("skip", skip, 0), check_flag("better", better)
     memory, leaves = options.get("memory"), options.get("leaves", "auto")
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
     whole = abstraction is None and locks is None
@@ -107,7 +110,8 @@ class PSCFRSolver(TreeSolver):
     order = "alternating" if self.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
     kept = "" if self.bits == 32 else f", kept in {self.bits} bits"
-    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}"
+    better = ", the better of average and last strategies" if self.better else ""
+    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
@@ -116,12 +120,20 @@ class PSCFRSolver(TreeSolver):
     )
 
   def _evaluate(self, progress):
+    if self.better:
+      return super()._evaluate(progress)
     with precision(self.dtype), waiting("Evaluating", progress):
       return jax.tree.map(float, cfr.evaluate_average(self._tree, self._state, self._sets))
 
   def _strategies(self, average):
-    read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state, self._sets)
+    last = cfr.current_strategy(self._tree, self._state, self._sets) if self.better or not average else []
+    if not average:
+      return last
+    found = cfr.average_strategy(self._tree, self._state, self._sets)
+    if not self.better:
+      return found
+    least = [evaluate(self._tree, strategies).exploitability for strategies in (found, last)]
+    return last if least[1] < least[0] else found
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])
@@ -130,6 +142,8 @@ class PSCFRSolver(TreeSolver):
     options = super()._options()
     if options["bits"] == 32:
       del options["bits"]  # as files from before there were others
+    if not options["better"]:
+      del options["better"]
     return options if self.locks is None else {**options, "locks": list(self.locks.public_states)}
 
   def _arrays(self):

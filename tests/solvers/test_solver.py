@@ -266,3 +266,24 @@ def test_a_game_without_public_states_is_solved_at_once(tmp_path):
   assert type(solver).load(tmp_path / "run.npz").iteration == 30
   with pytest.raises(ValueError, match="has no public states"):
     ContinualResolving(game)
+
+
+@pytest.mark.parametrize("rule, last", [("hs-pcfr+", True), ("rm", False)])
+def test_the_better_of_average_and_last_strategies(rule, last, tmp_path):
+  """By OpenSpiel's own evaluation; a file keeps the choice."""
+  game = pyspiel.load_game("kuhn_poker")
+  solver, plain = (PSCFRSolver(game, rule, dtype="float64", better=better) for better in (True, False))
+  solver.run(20)
+  plain.run(20)
+  found = [
+    openspiel_exploitability.exploitability(game, policy)
+    for policy in (plain.average_policy(), plain.current_policy())
+  ]
+  assert (found[1] < found[0]) == last
+  assert solver.exploitability() == pytest.approx(min(found), abs=1e-12)
+  assert openspiel_exploitability.exploitability(game, solver.average_policy()) == pytest.approx(
+    min(found), abs=1e-12
+  )
+  solver.save(tmp_path / "run.npz")
+  assert PSCFRSolver.load(tmp_path / "run.npz").exploitability() == solver.exploitability()
+  assert "better of average and last" in solver.description != plain.description
