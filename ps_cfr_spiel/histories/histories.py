@@ -68,11 +68,7 @@ class Histories:
 
   def path(self, history: int) -> list[int]:
     """The actions that lead to a history."""
-    actions = []
-    while self.parent[history] >= 0:
-      actions.append(int(self.action[history]))
-      history = self.parent[history]
-    return actions[::-1]
+    return path_to(self.parent, self.action, history)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +142,15 @@ def others_or_none(histories: Histories) -> tuple[np.ndarray, ...] | None:
 def walked_source(labels: Labels) -> Walked | None:
   """The histories of a tree's game; None if the tree was made from a Bayesian form."""
   return labels.source if isinstance(labels.source, Walked) else None
+
+
+def path_to(parent: np.ndarray, action: np.ndarray, history: int) -> list[int]:
+  """The actions that lead to a history, by the columns of `Histories`."""
+  actions = []
+  while parent[history] >= 0:
+    actions.append(int(action[history]))
+    history = parent[history]
+  return actions[::-1]
 
 
 def last_choices(histories: Histories, player: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The walk: every history of a pyspiel game is visited once, where that is fastest.
 
 A game that OpenSpiel's C++ knows by its string is walked in C++ once that is compiled, which the first long
-walk does; any other game in Python. A long walk is shared by several processes.
+walk does; any other game in Python. A long walk is shared: in C++ by threads, in Python by processes.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ def walk(
     progress: show a progress bar; see `reports.progress_bar`.
     observe: state -> public observation; kept as `Histories.public`.
     on_fault: called with each fault of a state, instead of a ValueError.
-    processes: their number; None: one at first, all cores for what would take long.
+    processes: their number, in C++ that of threads; None: one at first, all cores for what would take long.
 
   Returns:
     The histories.
@@ -71,8 +71,9 @@ def walk(
 def _walk_together(
   game: pyspiel.Game, limits: Limits, progress: bool | None, processes: int, size: SizeEstimate | None
 ) -> Histories:
-  """The histories, by several processes where that works."""
-  length, starts = subtrees(game, processes) if processes > 1 else (0, [])
+  """The histories, by several threads in C++, or by several processes where that works."""
+  native = not why_unavailable(game)
+  length, starts = subtrees(game, processes) if processes > 1 and not native else (0, [])
   if starts:
     try:
       with (
@@ -86,7 +87,7 @@ def _walk_together(
       with Watch(game, limits, progress, size=size) as watch:
         walk_from(game, Start(tuple(error.path)), watch)
   with Watch(game, limits, progress, size=size) as watch:
-    return walk_from(game, Start(), watch)
+    return walk_from(game, Start(), watch, threads=processes)
 
 
 def serve() -> None:
@@ -100,11 +101,12 @@ def walk_from(
   watch: Watch,
   observe: Callable[[pyspiel.State], str] | None = None,
   on_fault: OnFault | None = None,
+  threads: int = 1,
 ) -> Histories:
-  """The histories that begin with that of `start`; in C++ if possible. Raises as `walk` does."""
+  """The histories that begin with that of `start`; in C++, by `threads`, if possible. Raises as `walk` does."""
   if observe is None and on_fault is None and not why_unavailable(game):
     try:
-      with NativeWalk(game, start.path, start.rank, start.chance) as native:
+      with NativeWalk(game, start.path, start.rank, start.chance, threads=threads) as native:
         return native.run(watch)
     except FaultAtError as error:
       Recorder(game).repeat(error.path)
