@@ -19,7 +19,6 @@ from ps_cfr_spiel.histories import (
   Walked,
   acting,
   actions_fault,
-  augmented_infostates,
   choice_rows,
   first_members,
   is_constant,
@@ -78,11 +77,16 @@ class Layout:
   @classmethod
   def create(cls, histories: Histories, choices: Choices, row, type_, types) -> "Layout":
     """The layout with these rows and types of each player, and its leaves."""
-    ends = np.flatnonzero(histories.player == TERMINAL)
-    keys = [choice_rows(choices[player][ends], row[player]) for player in histories.players]
-    leaf = number_rows(*(column for key in keys for column in key.T))
+    ends = np.flatnonzero(histories.player == TERMINAL).astype(np.int32)
+    width = int(histories.rank.max(initial=0)) + 1
+    keys = []
+    for player in histories.players:
+      after, action = choice_rows(choices[player][ends], row[player]).T
+      keys.append(after * width + action)
+    leaf = number_rows(*keys)
     first = first_members(leaf)
-    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, tuple(key[first] for key in keys))
+    last = [choice_rows(choices[player][ends[first]], row[player]) for player in histories.players]
+    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, tuple(last))
 
 
 def own_choices(histories: Histories) -> tuple[Choices, str | None]:
@@ -188,33 +192,41 @@ def _typed_layout(
 ) -> Layout | None:
   """A row for each public state of an acting player, or None if the game is not Bayesian."""
   start = _first_decisions(histories)
+  starts = np.unique(start[start >= 0])  # the first decisions, numbered
+  begin = np.full(len(start), -1, np.int32)
+  begin[starts] = np.arange(len(starts))
+  begin = np.where(start >= 0, begin[start], -1)
   rows, types, sizes = [], [], []
   for player in histories.players:
     # A type is the player's knowledge when the first player acts: `origin`, at the public state `root`. It
-    # must last: within a public state, the knowledge now and at the start are one to one.
-    acts = histories.player == player
-    knowledge = augmented_infostates(histories, player)
-    origin = np.where(start >= 0, knowledge[start], 0)
-    root = np.where(start >= 0, partition.of[start], -1)
-    public = partition.of[acts]
-    if not one_to_one(public, knowledge[acts], origin[acts]):
+    # must last: within a public state, the knowledge now and at the start are one to one. An infostate in
+    # which the player acts has one public state, legal actions and past, so one history stands for all of it.
+    acts, first = acting(histories, player)
+    number = histories.infostate[player]
+    origins = number_rows(number[starts], histories.depth[starts])
+    if not is_constant(number[acts], origins[begin[acts]]):
+      return None
+    infostates = np.flatnonzero(first >= 0)
+    here = first[infostates]
+    public = partition.of[here]
+    if not one_to_one(public, np.arange(len(here)), origins[begin[here]]):
       return None
     # The player's rows are the public states in which the player acts; all histories of one must have the
     # same legal actions and the same last choice of the player before them.
     row_of_public = np.full(len(partition.parent), -1, np.int32)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
-    row = np.full(len(histories.names[player]), -1, np.int32)
-    row[histories.infostate[player][acts]] = row_of_public[public]
-    past = choice_rows(choices[player][acts], row)
-    if not all(is_constant(public, column) for column in (histories.legal[acts], *past.T)):
+    row = np.full(len(first), -1, np.int32)
+    row[infostates] = row_of_public[public]
+    past = choice_rows(choices[player][here], row)
+    if not is_constant(public, histories.legal[here], *past.T):
       return None
     # Number the types within each public state of first decisions; rows must be well filled.
-    type_, size = _ranks(root, origin)
-    if number_rows(knowledge[acts]).max(initial=-1) + 1 < least_fill * len(own) * size:
+    of_start, size = _ranks(partition.of[starts], origins)
+    if len(here) < least_fill * len(own) * size:
       return None
     rows.append(row)
-    types.append(type_)
+    types.append(np.where(begin >= 0, np.append(of_start, 0)[begin], 0).astype(np.int32))
     sizes.append(size)
   # Leaves hold a matrix over pairs of types each; these must be well filled, too.
   layout = Layout.create(histories, choices, rows, types, sizes)
@@ -227,7 +239,7 @@ def _first_decisions(histories: Histories) -> np.ndarray:
   start = np.full(len(histories.parent), -1, np.int32)
   for here in histories.layers:
     above = histories.parent[here]
-    inherited = np.where(above >= 0, start[above], -1)
+    inherited = np.where(above >= 0, start[above], np.int32(-1))
     start[here] = np.where((inherited < 0) & (histories.player[here] >= 0), here, inherited)
   return start
 
@@ -257,8 +269,9 @@ def _assemble(
     forests.append(forest)
     decisions += _decisions(histories, partition, player, layout, legal, places)
   # Utilities of histories that end in one leaf with the same types add up, weighted by chance.
-  shape = (len(layout.last[0]), *layout.types)
-  cell = np.ravel_multi_index((layout.leaf, *(type_[layout.ends] for type_ in layout.type)), shape)
+  shape, cell = (len(layout.last[0]), *layout.types), layout.leaf
+  if set(layout.types) != {1}:
+    cell = np.ravel_multi_index((cell, *(type_[layout.ends] for type_ in layout.type)), shape)
 
   def evaluator(utility: np.ndarray) -> LeafEvaluator:
     weight = histories.chance[layout.ends] * utility[layout.ends]
@@ -339,7 +352,7 @@ def _public_states(
   if partition is None:
     return ()
   count = len(partition.parent)
-  action = np.full(count, -1)
+  action = np.full(count, -1, np.int32)
   action[partition.of] = histories.action
   several = np.flatnonzero(action[partition.of] != histories.action)
   action[partition.of[several]] = -1
