@@ -19,6 +19,7 @@ from ps_cfr_spiel.histories.histories import (
   walked_source,
 )
 from ps_cfr_spiel.histories.history_laws import acting, actions_fault, names_fault, recall_fault, timing_fault
+from ps_cfr_spiel.histories.kept import keep_walk, open_walk
 from ps_cfr_spiel.histories.knowledge import (
   past_remark,
   remember,

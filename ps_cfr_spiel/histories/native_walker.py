@@ -333,7 +333,9 @@ class NativeWalk:
     trim_heap()  # names were many small pieces
     parent, action = integers[:2]
     names = [
-      LazySequence(len(places), functools.partial(_name, self.game, player, places, text, of, parent, action))
+      LazySequence(
+        len(places), functools.partial(read_name, self.game, player, places, text, of, parent, action)
+      )
       for player, ((places, text), of) in enumerate(zip(texts, integers[COLUMNS:], strict=True))
     ]
     return Histories(
@@ -350,7 +352,7 @@ class NativeWalk:
     )
 
 
-def _name(game: pyspiel.Game, player: int, places, text, of, parent, action, number: int) -> str:
+def read_name(game: pyspiel.Game, player: int, places, text, of, parent, action, number: int) -> str:
   """The name of an infostate: from the text that was kept, or else of the first history that has it."""
   begin, end = places[number].tolist()
   if begin >= 0:
