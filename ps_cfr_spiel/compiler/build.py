@@ -16,6 +16,8 @@ from ps_cfr_spiel.histories import (
   Limits,
   TooLarge,
   check_kind,
+  keep_walk,
+  open_walk,
   public_observer,
   public_partition,
   sequential,

@@ -16,8 +16,8 @@ Names: TypeAlias = list[str] | LazySequence[str]
 class Histories:
   """All N histories of a game, parents before children, children by ascending action.
 
-  A walk in C++ keeps integers in as few bytes as they need, utilities in float32 where that is exact, and equal
-  numbers as one.
+  A walk in C++ keeps integers in as few bytes as they need, utilities in float32 where that is exact, and
+  equal numbers as one.
 
   Attributes:
     parent: int32[N], -1 at the root.

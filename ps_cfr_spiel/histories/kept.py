@@ -4,7 +4,6 @@ A kept walk has the game's string, the source of its public states and the versi
 package in its header; with other versions it is refused, because another version may play another game.
 """
 
-import functools
 import hashlib
 import importlib.metadata
 import json
@@ -18,10 +17,9 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.histories.histories import Histories
-from ps_cfr_spiel.histories.native_walker import read_name
+from ps_cfr_spiel.histories.native_walker import StoredNames
 from ps_cfr_spiel.histories.public_states import PublicPartition
 from ps_cfr_spiel.storage import DAMAGE, make_folder, open_array, replacing, write_array
-from ps_cfr_spiel.tree import LazySequence
 from ps_cfr_spiel.version import __version__
 
 HEADER = "walk.json"
@@ -58,8 +56,8 @@ def open_walk(
     for name, version in versions().items():
       if header["versions"][name] != version:
         raise ValueError(
-          f"{place} was kept by {name} {header['versions'][name]}, and this is {version}. Delete the folder, or "
-          f"choose another one."
+          f"{place} was kept by {name} {header['versions'][name]}, and this is {version}. Delete the folder, "
+          f"or choose another one."
         )
     if header["game"] != str(game):
       raise ValueError(f"{place} holds a walk of {header['game']}, not of {game}. Choose another folder.")
@@ -82,13 +80,12 @@ def _read(
   def columns(name: str) -> tuple[np.ndarray, ...]:
     return tuple(column(f"{name}{i}") for i in range(header[name]))
 
-  own = {name: column(name) for name in COLUMNS}
+  own: dict[str, Any] = {name: column(name) for name in COLUMNS}
   infostate = columns("infostate")
+  groups = zip(infostate, columns("places"), columns("text"), strict=True)
   names = tuple(
-    LazySequence(
-      len(places), functools.partial(read_name, game, i, places, text, of, own["parent"], own["action"])
-    )
-    for i, (places, text, of) in enumerate(zip(columns("places"), columns("text"), infostate, strict=True))
+    StoredNames(game, player, (own["parent"], own["action"], of), places, text)
+    for player, (of, places, text) in enumerate(groups)
   )
   histories = Histories(
     **own,
@@ -153,10 +150,8 @@ def keep_walk(
 
 def _text(names: Any) -> tuple[np.ndarray, np.ndarray]:
   """Names as `NativeWalk` has them: where each begins and ends, int64[n, 2], and all text, uint8."""
-  made = getattr(names, "_make", None)
-  if isinstance(made, functools.partial) and made.func is read_name:
-    _, _, places, text, *_ = made.args
-    return places, np.frombuffer(text, np.uint8)
+  if isinstance(names, StoredNames):
+    return names.places, np.frombuffer(names.text, np.uint8)
   encoded = [name.encode() for name in names]
   ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
   return np.stack([ends[:-1], ends[1:]], 1), np.frombuffer(b"".join(encoded), np.uint8)

@@ -1,4 +1,4 @@
-"""The walk in C++ (walker.cc), by any number of threads, for games that OpenSpiel's C++ knows by their string.
+"""The walk in C++ (walker.cc), by threads, for games that OpenSpiel's C++ knows by their string.
 
 OpenSpiel's wheel ships the headers of its library. The first long walk compiles against them, where there is
 a C++ compiler, and keeps the result in the folder of compiled code under a name made of the source and of the
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,33 @@ def try_out(path: str) -> None:
         raise ValueError(f"{path} does not fit this OpenSpiel: {name}, history {histories.path(h)}")
 
 
+class StoredNames(LazySequence[str]):
+  """The names of a player's infostates, in one text; those left out are read from a state, on request.
+
+  Attributes:
+    places: int64[names, 2], where each begins and ends in the text; -1 where it is left out.
+    text: of all, in UTF-8.
+  """
+
+  def __init__(
+    self, game: pyspiel.Game, player: int, columns: Sequence[np.ndarray], places: np.ndarray, text
+  ):
+    """`columns`: parent, action and the player's infostate, as in `Histories`."""
+    super().__init__(len(places), self._name)
+    self.places, self.text = places, text
+    self._game, self._player = game, player
+    self._parent, self._action, self._of = columns
+
+  def _name(self, number: int) -> str:
+    begin, end = self.places[number].tolist()
+    if begin >= 0:
+      return str(memoryview(self.text)[begin:end], "utf-8")
+    state = self._game.new_initial_state()
+    for move in path_to(self._parent, self._action, int(np.argmax(self._of == number))):
+      state.apply_action(move)
+    return operator.methodcaller(knowledge.strings_of(self._game), self._player)(state)
+
+
 class NativeWalk:
   """A walk through the histories of a game that begin with a path."""
 
@@ -215,7 +243,7 @@ class NativeWalk:
     return self._histories()
 
   def _split(self) -> bool:
-    """Walk the crown of the shortest length that leaves enough pieces; False, at the start, if there is none."""
+    """Walk the crown of the least length with enough pieces; False, at the start, if there is none."""
     for length in range(len(self.path) + 1, MOST):
       self.library.walk_end(self.walker)
       self.walker = ctypes.c_void_p()
@@ -331,12 +359,9 @@ class NativeWalk:
     texts = [self._text(player) for player in range(self.players)]
     sets = [self._legal(number) for number in range(self.library.walk_sets(self.walker))]
     trim_heap()  # names were many small pieces
-    parent, action = integers[:2]
     names = [
-      LazySequence(
-        len(places), functools.partial(read_name, self.game, player, places, text, of, parent, action)
-      )
-      for player, ((places, text), of) in enumerate(zip(texts, integers[COLUMNS:], strict=True))
+      StoredNames(self.game, player, (*integers[:2], integers[COLUMNS + player]), *text)
+      for player, text in enumerate(texts)
     ]
     return Histories(
       *integers[:5],
@@ -350,14 +375,3 @@ class NativeWalk:
       pruned=bool(self.library.walk_pruned(self.walker)),
       others=tuple(numbers[2:]),
     )
-
-
-def read_name(game: pyspiel.Game, player: int, places, text, of, parent, action, number: int) -> str:
-  """The name of an infostate: from the text that was kept, or else of the first history that has it."""
-  begin, end = places[number].tolist()
-  if begin >= 0:
-    return str(memoryview(text)[begin:end], "utf-8")
-  state = game.new_initial_state()
-  for move in path_to(parent, action, int(np.argmax(of == number))):
-    state.apply_action(move)
-  return operator.methodcaller(knowledge.strings_of(game), player)(state)

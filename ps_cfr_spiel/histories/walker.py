@@ -59,7 +59,9 @@ def walk(
   try:
     if processes is not None and processes > 1:
       raise LongWalk()
-    with Watch(game, limits, progress, LONG if faster and processes is None else math.inf) as watch:
+    in_python = 0 if is_known(game) else wanted
+    longest = LONG if faster and processes is None else math.inf
+    with Watch(game, limits, progress, longest, processes=in_python) as watch:
       histories = walk_from(game, Start(), watch, observe, on_fault)
   except LongWalk as long:
     if is_known(game):
@@ -103,7 +105,7 @@ def walk_from(
   on_fault: OnFault | None = None,
   threads: int = 1,
 ) -> Histories:
-  """The histories that begin with that of `start`; in C++, by `threads`, if possible. Raises as `walk` does."""
+  """The histories that begin with that of `start`; in C++ if possible. Raises as `walk` does."""
   if observe is None and on_fault is None and not why_unavailable(game):
     try:
       with NativeWalk(game, start.path, start.rank, start.chance, threads=threads) as native:

@@ -77,7 +77,7 @@ def test_a_huge_game_is_refused_at_the_first_estimate(name, monkeypatch):
   look = limits.Watch.look
   monkeypatch.setattr(limits.Watch, "look", lambda *given: looks.append(given[1]) or look(*given))
   with pytest.raises(
-    TooLarge, match=r"more than 5,000,000 histories, the limit: .* random paths .*Choose smaller"
+    TooLarge, match=r"more than 200,000,000 histories, the limit: .* random paths .*Choose smaller"
   ):
     build_tree(pyspiel.load_game(name))
   assert looks == [0]
