@@ -28,7 +28,16 @@ from ps_cfr_spiel.histories.knowledge import (
   sequential_state,
   strings_of,
 )
-from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
+from ps_cfr_spiel.histories.limits import (
+  BYTES,
+  LIMIT,
+  Limits,
+  TooLarge,
+  free_memory,
+  readable_bytes,
+  readable_count,
+  readable_seconds,
+)
 from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
 from ps_cfr_spiel.histories.public_states import (
   SOURCES,
@@ -39,4 +48,4 @@ from ps_cfr_spiel.histories.public_states import (
   public_observer,
   public_partition,
 )
-from ps_cfr_spiel.histories.walker import walk
+from ps_cfr_spiel.histories.walker import foretell, walk

@@ -149,7 +149,7 @@ class Watch:
       expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * BYTES)}"
       if count:
         seconds = (time.perf_counter() - self.start) * self.size.count / count
-        expected += f", {_readable_seconds(seconds)}"
+        expected += f", {readable_seconds(seconds)}"
       self.bar.set_description(f"Walking {expected}", refresh=False)
 
   def _left(self, count: int, walk: WalkProgress) -> float:
@@ -163,7 +163,7 @@ class Watch:
   def _refusal(self, size: SizeEstimate, count: int, taken: float, most: float) -> str:
     """The text of the refusal: the exceeded limit, the estimate, the advice."""
     if most < self.most and size.count <= self.most:
-      what = f"takes more than {_readable_seconds(PATIENCE_SECONDS)} to walk, the limit unless you give one"
+      what = f"takes more than {readable_seconds(PATIENCE_SECONDS)} to walk, the limit unless you give one"
       name = "limit"
     elif self.most < self.limits.histories or taken > self.limits.memory:
       what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit"
@@ -179,7 +179,7 @@ class Watch:
       else f"about {readable_count(expected)} histories in {readable_bytes(expected * each)}"
     )
     if count >= PACED and not size.cut:
-      about += f", {_readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
+      about += f", {readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
     change = "Choose smaller parameters of the game"
     if expected < HOPELESS * self.most:
       change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
@@ -197,7 +197,8 @@ def readable_count(number: float) -> str:
   return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.1e}"
 
 
-def _readable_seconds(number: float) -> str:
+def readable_seconds(number: float) -> str:
+  """A duration in seconds or minutes, two digits."""
   return f"{max(number, 1):.0f} s" if number < 90 else f"{readable_count(number / 60)} min"
 
 

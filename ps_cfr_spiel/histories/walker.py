@@ -4,21 +4,25 @@ A game that OpenSpiel's C++ knows by its string is walked in C++ once that is co
 walk does; any other game in Python. A long walk is shared: in C++ by threads, in Python by processes.
 """
 
+import contextlib
 import dataclasses
 import logging
 import math
+import time
 from collections.abc import Callable
 
 import pyspiel
 
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.histories.histories import Histories, others_or_none
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, Watch
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
 from ps_cfr_spiel.histories.native_walker import NativeWalk, compile_library, is_known, why_unavailable
 from ps_cfr_spiel.histories.recorder import OnFault, Recorder, Start
-from ps_cfr_spiel.histories.size_estimate import SizeEstimate
+from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 from ps_cfr_spiel.histories.workers import NoWorkersError, answer_tasks, pieces, subtrees
 
+SOME = 10_000  # histories that tell how fast a walk is
+IN_CPP = 3  # times as fast as in Python, about
 LONG = 10  # seconds left of a walk that are worth a compilation, and the start of workers
 
 
@@ -59,7 +63,7 @@ def walk(
   try:
     if processes is not None and processes > 1:
       raise LongWalk()
-    in_python = 0 if is_known(game) else wanted
+    in_python = 0 if faster and is_known(game) else wanted
     longest = LONG if faster and processes is None else math.inf
     with Watch(game, limits, progress, longest, processes=in_python) as watch:
       histories = walk_from(game, Start(), watch, observe, on_fault)
@@ -68,6 +72,16 @@ def walk(
       compile_library(progress)
     histories = _walk_together(game, limits, progress, wanted, long.size)
   return dataclasses.replace(histories, others=others_or_none(histories))
+
+
+def foretell(game: pyspiel.Game, most: int) -> tuple[SizeEstimate, float]:
+  """An estimate of the histories of a game, tested against `most`, and the seconds of a walk by free cores."""
+  size, start, count = estimate_size(game, most), time.process_time(), 0
+  with contextlib.suppress(TooLarge):
+    count = len(walk_from(game, Start(), Watch(game, Limits(SOME, math.inf), False, size=size)).parent)
+  pace = (count or SOME) / (time.process_time() - start)
+  faster = IN_CPP if is_known(game) and why_unavailable(game) else 1
+  return size, size.count / (pace * faster * cores())
 
 
 def _walk_together(

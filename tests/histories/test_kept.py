@@ -1,4 +1,4 @@
-"""Walks kept in a folder open as the same tree; those of other versions, and damaged ones, are refused in a line."""
+"""Walks kept in a folder open as the same tree; those of other versions, and damaged ones, are refused."""
 
 import json
 
@@ -50,7 +50,9 @@ def test_a_walk_of_another_version_is_refused_in_a_line(name, place, monkeypatch
   other = {**kept.versions(), name: "0.0.1"}
   header = json.loads((place / kept.HEADER).read_text())
   (place / kept.HEADER).write_text(json.dumps({**header, "versions": other}))
-  with pytest.raises(ValueError, match=rf"kept by {name} 0\.0\.1, and this is \d.*Delete the folder") as error:
+  with pytest.raises(
+    ValueError, match=rf"kept by {name} 0\.0\.1, and this is \d.*Delete the folder"
+  ) as error:
     build_tree(pyspiel.load_game("kuhn_poker"), cache=place.parent)
   assert "\n" not in str(error.value)
 
