@@ -226,8 +226,8 @@ def _large(game: pyspiel.Game, limits: Limits) -> Finding | None:
     return None
   text = (
     f"about {readable_count(size.count)}, by {size.probes} random paths: "
-    f"{readable_bytes(size.count * BYTES)} and {readable_seconds(seconds)} of walking on free cores; allowed are "
-    f"{readable_bytes(limits.memory)}"
+    f"{readable_bytes(size.count * BYTES)} and {readable_seconds(seconds)} of walking on free cores; allowed "
+    f"are {readable_bytes(limits.memory)}"
   )
   return Finding("histories", Verdict.NOTE, text)
 

@@ -75,7 +75,7 @@ def walk(
 
 
 def foretell(game: pyspiel.Game, most: int) -> tuple[SizeEstimate, float]:
-  """An estimate of the histories of a game, tested against `most`, and the seconds of a walk by free cores."""
+  """An estimate of the histories of a game, tested against `most`, and seconds of a walk by free cores."""
   size, start, count = estimate_size(game, most), time.process_time(), 0
   with contextlib.suppress(TooLarge):
     count = len(walk_from(game, Start(), Watch(game, Limits(SOME, math.inf), False, size=size)).parent)
