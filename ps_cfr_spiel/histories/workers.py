@@ -9,10 +9,13 @@ import contextlib
 import dataclasses
 import importlib
 import itertools
+import os
 import pickle
 import queue
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -129,8 +132,16 @@ def modules_of(game: pyspiel.Game) -> list[str]:
   return [*found, type(game).__module__]
 
 
+def _exit_with(parent: int) -> None:
+  """End this worker soon after the process that started it, which may have been killed."""
+  while os.getppid() == parent:
+    time.sleep(1)
+  os._exit(1)
+
+
 def answer_tasks(walk_from: Any) -> None:
   """The work of a worker: pieces for starts, from its standard input to its standard output."""
+  threading.Thread(target=_exit_with, args=(os.getppid(),), daemon=True).start()
   source, sink = sys.stdin.buffer, sys.stdout.buffer
   sys.stdout = sys.stderr  # a game that prints must not spoil a piece
 
