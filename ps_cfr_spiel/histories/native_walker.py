@@ -42,7 +42,8 @@ COLUMNS = 6  # of integers before those of the players' knowledge
 COMPILE_SECONDS, TRIAL_SECONDS = 300, 60
 EVERY = 8192  # histories between two looks: some 20 ms
 LOOK_SECONDS = 0.05  # the same with several threads
-ENOUGH, MOST = 16, 20_000  # pieces for each thread, so that all end at about the same time; pieces at most
+ENOUGH = 16  # pieces for each thread, so that all end at about the same time
+MOST, LONGEST = 20_000, 64  # histories of the crown, and their length: one thread walks them
 
 
 def library_path() -> Path | None:
@@ -244,7 +245,7 @@ class NativeWalk:
 
   def _split(self) -> bool:
     """Walk the crown of the least length with enough pieces; False, at the start, if there is none."""
-    for length in range(len(self.path) + 1, MOST):
+    for length in range(len(self.path) + 1, len(self.path) + LONGEST):
       self.library.walk_end(self.walker)
       self.walker = ctypes.c_void_p()
       self.walker = self._begin(length)

@@ -130,7 +130,8 @@ def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
   utility = histories.utility.astype(float)
   if histories.others is not None:
     utility = np.stack([utility, *histories.others])
-  return HistoryNodes(histories.parent, histories.player.astype(np.int32), cell, histories.chance / above, utility)
+  player, chance = histories.player.astype(np.int32), histories.chance / above
+  return HistoryNodes(histories.parent, player, cell, chance, utility)
 
 
 def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:
