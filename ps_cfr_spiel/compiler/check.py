@@ -166,7 +166,7 @@ def _compile_form(
   game: Any, limits: Limits, memory: float | None, progress: bool | None
 ) -> tuple[PublicTree | None, Finding | None]:
   """The tree of the game's form, if it has one, and a finding if no walk can follow."""
-  limit = limits.histories
+  limit = CHECKED if limits.histories == LIMIT else limits.histories
 
   def compiled() -> PublicTree | None:
     form = form_of(game)

@@ -106,9 +106,9 @@ def _walk_together(
     return walk_from(game, Start(), watch, threads=processes)
 
 
-def serve() -> None:
-  """The life of a worker; see `workers`."""
-  answer_tasks(walk_from)
+def serve(parent: int) -> None:
+  """The life of a worker of process `parent`; see `workers`."""
+  answer_tasks(walk_from, parent)
 
 
 def walk_from(
