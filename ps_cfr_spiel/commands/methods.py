@@ -15,7 +15,7 @@ from ps_cfr_spiel.commands.flags import BITS, CLUSTERS_AND_BUCKETS, DTYPE, RULE,
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 
 AT = "@"  # between a strategy and its hands, in --lock
-_WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
+_WALKED = ("public_states", "limit", "memory", "tree_cache")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
@@ -102,6 +102,8 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   }
   if kind is ps.PSCFRSolver and "rule" in options:
     options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations)
+  if "tree_cache" in options:
+    options["cache"] = options.pop("tree_cache")
   if "bits" in options:
     options["bits"] = int(options["bits"])
   if "lock" in options:

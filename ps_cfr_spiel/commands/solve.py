@@ -110,7 +110,9 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
   refuse_fixed(values, words, (*FIXED, *SPOT_FLAGS))
   with ps.compiler.quiet_stderr():
-    solver = ps.load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
+    allowed = {"limit": values.limit} if values["limit"].present else {}
+    kept = {"cache": values.tree_cache} if values.tree_cache else {}
+    solver = ps.load_solver(values.resume, **allowed, **kept)
   if not isinstance(solver, ps.solvers.ExactSolver):
     raise ValueError(f"{values.resume} is a run of the command train; resume it there.")
   return solver

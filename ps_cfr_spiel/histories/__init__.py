@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     recall_fault,
     timing_fault,
   )
+  from ps_cfr_spiel.histories.kept import keep_walk, open_walk
   from ps_cfr_spiel.histories.knowledge import (
     past_remark,
     remember,
@@ -38,7 +39,16 @@ if TYPE_CHECKING:
     sequential_state,
     strings_of,
   )
-  from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
+  from ps_cfr_spiel.histories.limits import (
+    BYTES,
+    LIMIT,
+    Limits,
+    TooLarge,
+    free_memory,
+    readable_bytes,
+    readable_count,
+    readable_seconds,
+  )
   from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
   from ps_cfr_spiel.histories.public_states import (
     SOURCES,
@@ -49,6 +59,6 @@ if TYPE_CHECKING:
     public_observer,
     public_partition,
   )
-  from ps_cfr_spiel.histories.walker import walk
+  from ps_cfr_spiel.histories.walker import foretell, walk
 else:
   __getattr__ = on_first_use(__name__)

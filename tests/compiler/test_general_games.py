@@ -257,7 +257,7 @@ def test_a_river_is_refused_before_it_is_walked(options, monkeypatch):
   with pytest.raises(
     ValueError, match=rf"61,000,831 histories, more than the limit of 5,000,000, and {option}='{value}'"
   ):
-    build_tree(river, **options)
+    build_tree(river, **options, limit=5_000_000)
   small = pyspiel.load_game("river_subgame(ranges=AsAd;QsQd)")
   with pytest.raises(AssertionError, match="walked"):
     build_tree(small, **options)
