@@ -63,18 +63,27 @@ def check_memory(
   form = form_of(game)
   if form is None:
     return
-  name, advice = str(game), getattr(form, "advice", ADVICE)
-  # A described form makes its arrays when they are asked for.
-  check_needs(name, {"for the public tree": LINE * getattr(form, "size", 0)}, memory, advice)
+  _check_size(game, form, memory)
   needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
-  check_needs(name, needs, memory, advice)
+  check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
 
 
-def is_streamed(game: pyspiel.Game, leaves: str = "auto") -> bool:
-  """Whether a game has public cards to come that the native library can go through board by board."""
+def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
+  """Refuse a form whose arrays, which a described one makes when they are asked for, would not fit."""
+  needs = {"for the public tree": LINE * getattr(form, "size", 0)}
+  check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
+
+
+def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None = None) -> bool:
+  """Whether a game has public cards to come that the native library can go through board by board.
+
+  Raises:
+    ValueError: as of `check_memory`.
+  """
   form = form_of(game)
   if form is None:
     return False
+  _check_size(game, form, memory)
   lines = Lines.of(form)
   return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
 

@@ -71,7 +71,7 @@ class PSCFRSolver(TreeSolver):
     memory, leaves = options.get("memory"), options.get("leaves", "auto")
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
     whole = abstraction is None and locks is None
-    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves)
+    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, memory)
     # An iteration over many boards takes too long for late ones to be lost in one array.
     itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
     check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves, streams)

@@ -321,7 +321,7 @@ def test_a_river_of_many_bet_sizes_is_refused_too():
 def test_batches_and_sampling_tables_that_do_not_fit_are_refused():
   kuhn, river = pyspiel.load_game("kuhn_poker"), pyspiel.load_game("river_subgame")
   with pytest.raises(ValueError, match=r"with batch=4,000,000,000 needs about .* GB for a batch of traj"):
-    OutcomeSamplingSolver(kuhn, batch=4_000_000_000)
+    VRMCCFRSolver(kuhn, baseline="oracle", batch=4_000_000_000)
   with pytest.raises(ValueError, match=r"for regrets and averages.* 2 MB are allowed. Choose a smaller"):
     VRMCCFRSolver(river, memory=2e6, trajectories="public")
 

@@ -100,7 +100,7 @@ def test_a_part_is_that_of_the_whole(name):
 @pytest.mark.parametrize("threads", [2, 4])
 @pytest.mark.parametrize(
   "name",
-  ["leduc_poker", "first_sealed_auction(max_value=3)", "goofspiel(num_cards=4,imp_info=True)", "kuhn_poker"],
+  ["leduc_poker", "first_sealed_auction(max_value=3)", "goofspiel(num_cards=3,imp_info=True)", "kuhn_poker"],
 )
 def test_threads_walk_as_one(name, threads, monkeypatch):
   """To the last bit, with chance, ends of different lengths, general sums, and pieces of one history."""

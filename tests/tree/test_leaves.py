@@ -78,7 +78,7 @@ def test_all_ins_for_other_stakes_one_by_one(player):
   one = dataclasses.replace(one, stake=1.0 + np.arange(len(one.stake)))
   rng = np.random.default_rng(player)
   counts = [len(one.stake), len(one.folds.constant)]
-  reach = [rng.random((n, one.mean.shape[1 - player])) for n in counts]
+  reach = [rng.random((n, one.lead.shape[1 - player])) for n in counts]
   with precision("float64"):
     values = np.concatenate(one(player, reach))
     single = one.sampled(player, np.arange(sum(counts)), np.concatenate(reach))
