@@ -252,6 +252,8 @@ class Sampler {
     for (int64_t a = 0; a < count; ++a) total += p[a] = above(regrets_[a * tree_.cells + cell], T(0));
     if (total < std::numeric_limits<T>::min()) {
       std::fill_n(p, count, T(1) / count);
+    } else if (!(total <= std::numeric_limits<T>::max())) {  // a run is watched for NaN, and ends there
+      std::fill_n(p, count, std::numeric_limits<T>::quiet_NaN());
     } else {
       const T scale = 1 / total;
       for (int64_t a = 0; a < count; ++a) p[a] *= scale;
