@@ -18,9 +18,14 @@ def library(name: str, *sources: str) -> Extension:
   return Extension(
     name,
     list(sources),
-    depends=["ps_cfr_spiel/native/native.h", "ps_cfr_spiel/tree/walk.h"],
+    depends=[
+      "ps_cfr_spiel/native/native.h",
+      *(f"ps_cfr_spiel/tree/{name}.h" for name in ("learn", "sweep", "walk")),
+    ],
     include_dirs=["ps_cfr_spiel/native", *(f"{place}/include" for place in places)],
-    extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi"],
+    # Without traps a loop whose steps divide only on a condition is vectorised, as those of the rules are.
+    extra_compile_args=["-std=c++17", "-O3", "-g0", "-Wno-psabi", "-fno-trapping-math", "-pthread"],
+    extra_link_args=["-pthread"],
     language="c++",
     optional=True,  # without a compiler the package is installed without it
     py_limited_api=True,
@@ -28,7 +33,8 @@ def library(name: str, *sources: str) -> Extension:
 
 
 sweep = library(
-  "ps_cfr_spiel.tree._sweep", *(f"ps_cfr_spiel/tree/{name}.cc" for name in ("sweep", "walk", "learn"))
+  "ps_cfr_spiel.tree._sweep",
+  *(f"ps_cfr_spiel/tree/{name}.cc" for name in ("sweep", "walk", "learn", "stream")),
 )
 cheat = library("ps_cfr_spiel.games.cheat._traversals", "games/cheat/traversals.cc")
 samplers = library("ps_cfr_spiel.mccfr._sample", "ps_cfr_spiel/mccfr/sample.cc")

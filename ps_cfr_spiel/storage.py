@@ -29,6 +29,7 @@ from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
 FORMAT_VERSION = 2
+STAMP = ("format", "format_version", "kind")  # fields of every header
 HEADER = "header"  # the name of the header among the arrays
 LONGEST_HEADER = 2**24  # bytes
 STALE_SECONDS = 600  # age of the leftovers of a killed writer
@@ -63,12 +64,13 @@ def _is_string(value: Any) -> bool:
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check, and the demand
   "kind": (
     lambda value: value in list(NEEDED),
-    "'solver', 'policy', 'abstraction', 'batch', 'examples' or 'values'",
+    "'solver', 'policy', 'kept', 'abstraction', 'batch', 'examples' or 'values'",
   ),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
   "solver": (_is_string, "a solver's name"),
   "policy": (_is_string, "a string"),
+  "run": (_is_string, "a fingerprint"),
   "options": (lambda value: isinstance(value, list) and all(map(_is_string, value)), "a list of names"),
   "iteration": (_is_count, "an integer of at least 0"),
   "rule": (
@@ -101,6 +103,7 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
 NEEDED = {  # by kind
   "solver": ("game", "solver", "options", "iteration"),
   "policy": ("game",),
+  "kept": ("game", "run"),
   "abstraction": ("game",),
   "batch": ("work", "situations"),
   "examples": ("game", "teacher", "count", "places", "slots"),
@@ -136,9 +139,34 @@ class Stored:
   _held: _Held
 
   @property
+  def fingerprint(self) -> str:
+    """Eight hexadecimal digits of all its content, from the archive's own checksums."""
+    with _opened(self._held) as archive:
+      members = [(info.filename, info.CRC, info.file_size) for info in archive.infolist()]
+    return f"{zlib.crc32(repr(members).encode()):08x}"
+
+  def mapped(self) -> dict[str, np.ndarray]:
+    """All arrays, which stay on disk until they are used; their numbers are not checked."""
+    starts, descriptor = {}, self._held.descriptor
+    with _opened(self._held) as archive:
+      for name in self.shapes:
+        info = archive.getinfo(f"{name}.npy")
+        with archive.open(info) as member:
+          _array_header(member)
+          before = member.tell()
+        # A member lies in the archive as it is, after a header of 30 bytes, its name and an extra field.
+        lengths = struct.unpack("<HH", os.pread(descriptor, 4, info.header_offset + 26))
+        starts[name] = info.header_offset + 30 + sum(lengths) + before
+    with open(descriptor, "rb", closefd=False) as file:
+      return {
+        name: np.memmap(file, dtype, "r", starts[name], shape) for name, (shape, dtype) in self.shapes.items()
+      }
+
+  @property
   def content(self) -> str:
     """The kind of its content for messages, such as "a policy", "values" or "a PSCFRSolver"."""
     kind = self.header["solver"] if self.header["kind"] == "solver" else self.header["kind"]
+    kind = {"kept": "policy with its values"}.get(kind, kind)
     return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
 
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:

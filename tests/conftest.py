@@ -7,6 +7,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Compiling takes most of the tests' time, optimizing what then runs for milliseconds a third of that. Tests
 # with the fixture `optimized` compile as users do; so do all with JAX_DISABLE_MOST_OPTIMIZATIONS=0.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# A program in pieces, one for each of 32 threads, takes a tenth longer where cores are few.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1")
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")

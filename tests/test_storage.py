@@ -164,7 +164,7 @@ def test_unwritable_path(solver, tmp_path):
     ("format_version", None, "format_version is None"),
     ("format_version", [], r"format_version is \[\]"),
     ("kind", DELETED, "header has no kind"),
-    ("kind", ["solver"], "must be 'solver', 'policy', 'abstraction', 'batch', 'examples' or 'values'"),
+    ("kind", ["solver"], "must be 'solver', 'policy', 'kept', 'abstraction', 'batch', 'examples' or"),
     ("solver", ["PSCFRSolver"], "solver in its header must be a solver's name"),
     ("solver", "Sol", "holds a Sol, not a Solver"),
     ("game", 3, "game in its header must be a game string, got 3"),

@@ -1,18 +1,26 @@
-"""Set-up of large enumerated games, walked in Python, in C++ and by several processes; iterations of CFR+.
+"""Large enumerated games: set-up, bytes, an iteration, exploitability over time; beside two peers.
 
   python -m benchmarks.engineering.large_games
-  python -m benchmarks.engineering.large_games --games "goofspiel 7" --limit=100000000     # many minutes
+  python -m benchmarks.engineering.large_games --games "goofspiel 7" --ways threads --seconds=1200
 
-Each row is a process of its own. "walk" and "set-up" (of the solver) are seconds of processor, those of the
-workers added, which a busy machine lengthens less than wall time; bytes are the most memory of the process
-for each history. The native walk is compiled before, and serves the last row too, with --processes. --one
-measures one GAME and WAY, as JSON.
+A row for each game and way of walking, in a process of its own. "walk" and "set-up" (of the solver) are
+seconds of processor, those of workers added, which a busy machine lengthens less than wall time; bytes are
+the most memory of the process for each history. An iteration is one of CFR+, in time of processor and of the
+wall. Games with a form (liar's dice with two dice each, royal hold'em) are not walked. With --seconds a
+solver with the default rule then runs until NashConv is below --target, and prints it whenever the time has
+doubled. With --peers OpenSpiel's C++ CFR+ and LiteEFG, if it is installed, follow in the same minutes, each
+for at most --patience seconds. The native walk is compiled before. --one measures one GAME and WAY, as JSON.
 """
 
+import contextlib
+import importlib.util
+import io
 import json
 import os
 import resource
+import subprocess
 import time
+from typing import Any
 
 import pyspiel
 
@@ -23,15 +31,34 @@ POKER = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
   "maxRaises=2 2,numSuits=4,numRanks=10,numHoleCards=1,numBoardCards=0 1)"
 )
+ROYAL = (
+  "universal_poker(betting=limit,numPlayers=2,numRounds=3,blind=5 5,raiseSize=10 20 20,firstPlayer=1 1 1,"
+  "maxRaises=3 3 3,numSuits=4,numRanks=5,numHoleCards=1,numBoardCards=0 1 1)"
+)
+SHIPS = (
+  "battleship(board_width=3,board_height=2,ship_sizes=[{}],ship_values=[{}],num_shots=3,"
+  "allow_repeated_shots=false)"
+)
 GAMES = {
   "liar's dice": "liars_dice",
   "goofspiel 6": GOOFSPIEL.format(6),
+  "battleship 3x2, ship 2": SHIPS.format("2", "1"),
   "liar's dice, 7 sides": "liars_dice(dice_sides=7)",
   "limit poker, 4 suits x 10 ranks": POKER,
+  "battleship 3x2, ships 2 2": SHIPS.format("2;2", "1;1"),
   "goofspiel 7": GOOFSPIEL.format(7),
+  "liar's dice, 2 dice x 5 sides": "liars_dice(numdice=2,dice_sides=5)",
+  "royal hold'em": ROYAL,
 }
-ITERATIONS = 5  # of CFR+, timed together
-WAYS = ("Python", "C++", "processes")
+SMALL = list(GAMES)[:3]
+PUBLISHED = """
+Published, on other machines: NoRegret (Kim and Sandholm 2026; CFR, its GPU): liar's dice 13.5 ms, goofspiel 6
+12.5 ms, goofspiel 7 16.3 ms after 525 s of set-up, battleship 3x2 with ships 2 2 24 ms, royal Rhode Island
+hold'em 28.4 ms. GPU-CFR (Li and Huang 2026, an A100): 30 to 80 times the speed of the previous GPU CFR.
+""".strip()
+ITERATIONS = 3  # of CFR+, timed together
+WAYS = ("Python", "C++", "threads")
+PEERS = {"OpenSpiel C++": None, "LiteEFG": "LiteEFG"}  # the module that each needs
 
 
 def processor() -> float:
@@ -39,8 +66,10 @@ def processor() -> float:
   return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def measure(name: str, way: str, limit: int, processes: int) -> dict[str, float]:
+def measure(name: str, way: str, processes: int, seconds: float, target: float, cache: str) -> dict:
   """The figures of a row, in this process."""
+  if way in PEERS:
+    return peer(name, way)
   import jax
 
   from ps_cfr_spiel import PSCFRSolver, cfr
@@ -51,47 +80,104 @@ def measure(name: str, way: str, limit: int, processes: int) -> dict[str, float]
     os.environ["PS_CFR_SPIEL_CACHE"] = "off"
   elif reason := compile_library():
     raise RuntimeError(reason)
-  walk, found = build.walk, {}
+  found: dict[str, Any] = {"walk": 0.0, "wall": 0.0}
+  walk = build.walk
 
   def timed_walk(*given):
     start, wall = processor(), time.perf_counter()
-    walked = walk(*given, processes=processes if way == "processes" else 1)
+    walked = walk(*given, processes=processes if way == "threads" else 1)
     found.update(walk=processor() - start, wall=time.perf_counter() - wall)
     return walked
 
   build.walk = timed_walk
-  game, peak, start = pyspiel.load_game(GAMES[name]), PeakMemory(), processor()
-  solver = PSCFRSolver(game, "cfr+", limit=limit, progress=False)
-  labels = solver.tree.labels
-  assert labels is not None
-  found.update(setup=processor() - start, histories=labels.histories)
-  found["bytes"] = peak() * 2**20 / found["histories"]
+  game, peak, start, wall = pyspiel.load_game(GAMES[name]), PeakMemory(), processor(), time.perf_counter()
+  options = {"limit": 10**9, "progress": False, **({"cache": cache} if cache else {})}
+  solver = PSCFRSolver(game, "cfr+", **options)
+  found.update(setup=processor() - start, setup_wall=time.perf_counter() - wall)
+  found["histories"] = solver.tree.names.histories
+  found["megabytes"] = peak()
   step = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, ITERATIONS, rule=solver.rule))  # noqa: E731
   step()  # compiles
-  start = time.process_time()
+  start, wall = time.process_time(), time.perf_counter()
   step()
-  return found | {"iteration": (time.process_time() - start) / ITERATIONS}
+  found["iteration"] = (time.process_time() - start) / ITERATIONS
+  found["iteration_wall"] = (time.perf_counter() - wall) / ITERATIONS
+  found["solved"] = solve(PSCFRSolver(game, **options), seconds, target) if seconds else []
+  return found
+
+
+def solve(solver, seconds: float, target: float) -> list[tuple[int, float, float, float]]:
+  """(iterations, seconds of wall and of processor without evaluations, NashConv) at each doubling of time."""
+  solver.compile()
+  rows, wall, used, due = [], 0.0, 0.0, 1.0
+  while wall < seconds:
+    start, before = time.perf_counter(), time.process_time()
+    while time.perf_counter() - start < due - wall:
+      solver.run(max(1, solver.iteration // 16), progress=False)
+    wall, used, due = wall + time.perf_counter() - start, used + time.process_time() - before, 2 * due
+    rows.append((solver.iteration, wall, used, 2 * solver.exploitability()))
+    if rows[-1][-1] < target:
+      break
+  return rows
+
+
+def peer(name: str, way: str) -> dict:
+  """Set-up and an iteration of a peer."""
+  game, start = pyspiel.load_game(GAMES[name]), time.perf_counter()
+  if way == "LiteEFG":
+    lite, baselines = map(importlib.import_module, ("LiteEFG", "LiteEFG.baselines"))
+    with contextlib.redirect_stdout(io.StringIO()):
+      graph = baselines.CFRplus.graph()
+      environment = lite.OpenSpielEnv(game, traverse_type="Enumerate", regenerate=False)
+      environment.set_graph(graph)
+    step = lambda: graph.update_graph(environment)  # noqa: E731
+  else:
+    step = pyspiel.CFRPlusSolver(game).evaluate_and_update_policy
+  setup = time.perf_counter() - start
+  step()
+  start = time.perf_counter()
+  step()
+  return {"setup": setup, "iteration": time.perf_counter() - start}
 
 
 def main() -> None:
   """See the module."""
-  values = flags(__doc__ or "", games=list(GAMES)[:-1], one=[], limit=5_000_000, processes=2)
+  values = flags(
+    __doc__ or "", games=SMALL, ways=list(WAYS), one=[], processes=2, seconds=0.0, target=1e-3, peers=False,
+    patience=240.0, cache="",
+  )  # fmt: skip
   if values.one:
-    print(json.dumps(measure(values.one[0], values.one[1], values.limit, values.processes)))
+    limits = values.processes, values.seconds, values.target, values.cache
+    print(json.dumps(measure(values.one[0], values.one[1], *limits)))
     return
   print(describe())
-  print(f"\n{'':34}{'walk':>9}{'its wall':>10}{'set-up':>9}{'us a history':>14}{'bytes':>7}{'iteration':>12}")
+  heads = ("walk", "its wall", "set-up", "its wall", "us each", "bytes", "iteration", "its wall")
+  print(f"\n{'':34}" + "".join(f"{head:>12}" for head in heads))
+  given = [f"--{name}={getattr(values, name)}" for name in ("processes", "seconds", "target", "cache")]
   for name in values.games:
-    for way in WAYS:
-      limits = (f"--limit={values.limit}", f"--processes={values.processes}")
-      row = in_process(__spec__.name, "--one", name, way, *limits)
-      each = 1e6 * row["setup"] / row["histories"]
-      times = f"{row['walk']:7.2f} s{row['wall']:8.2f} s{row['setup']:7.2f} s"
+    for way in values.ways:
+      row = in_process(__spec__.name, *given, "--one", name, way)
+      times = (row[key] for key in ("walk", "wall", "setup", "setup_wall"))
+      each, size = 1e6 * row["setup"] / row["histories"], row["megabytes"] * 2**20 / row["histories"]
       print(
-        f"{name if way == WAYS[0] else '':22}{way:12}{times}"
-        f"{each:14.1f}{row['bytes']:7.0f}{duration(row['iteration']):>12}",
+        f"{name if way == values.ways[0] else '':25}{way:9}" + "".join(f"{x:10.2f} s" for x in times)
+        + f"{each:12.2f}{size:12.0f}{duration(row['iteration']):>12}{duration(row['iteration_wall']):>12}",
         flush=True,
-      )
+      )  # fmt: skip
+      for iterations, wall, used, gap in row["solved"]:
+        print(
+          f"{'':34}{iterations:8,} iterations, {wall:.1f} s ({used:.1f} s of processor): NashConv {gap:.2e}"
+        )
+    for way, module in PEERS.items() if values.peers else ():
+      if module is not None and importlib.util.find_spec(module) is None:
+        print(f"{'':25}{way}: not installed")
+        continue
+      try:
+        row = in_process(__spec__.name, "--one", name, way, timeout=values.patience)
+        print(f"{'':25}{way}: set-up {duration(row['setup'])}, an iteration {duration(row['iteration'])}")
+      except subprocess.TimeoutExpired:
+        print(f"{'':25}{way}: more than {values.patience:.0f} s")
+  print(f"\n{PUBLISHED}")
 
 
 if __name__ == "__main__":

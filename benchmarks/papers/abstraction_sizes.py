@@ -222,7 +222,7 @@ def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
 
   But by iterations, a point is where a run first came so low.
   """
-  from ps_cfr_spiel.pictures import abstraction_sizes
+  from benchmarks.papers.abstraction_pictures import abstraction_sizes
 
   games = [g for g in GAMES if any(r["game"] == g for r in results)]
   for name, (label, of) in QUANTITIES.items():

@@ -4,6 +4,8 @@
   python -m benchmarks.papers.cheat agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
   python -m benchmarks.papers.cheat pruning [--game cheat] [--depth 5] [--seconds 60]
   python -m benchmarks.papers.cheat exact [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
+  python -m benchmarks.papers.cheat keys [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
+  python -m benchmarks.papers.cheat search --agents 1.npz 2.npz [--games 2000] [--temperatures 0 0.03 0.1]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
@@ -14,6 +16,10 @@ challenges, and how many of those are right.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
 exact: in a game that can be walked, exploitability and decisions met after as many iterations with each kind
 of pruning, medians over seeds.
+keys: likewise, of plays with each key.
+search: how often a searching opponent beats an agent that it knows, without a search and with one on top; and
+how often the agent wins with a search against itself without, and against the naive and the heuristic player.
+An opponent of the search takes it for the agent without one.
 """
 
 import argparse
@@ -23,6 +29,7 @@ import time
 import numpy as np
 import pyspiel
 from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
+from ps_cfr_spiel.games.cheat.keys import KEYS
 
 import ps_cfr_spiel
 from benchmarks.machine import flags, picture
@@ -36,6 +43,8 @@ MARKS = 4
 RIVALS = ("naive", "heuristic")
 PLAYS = "plays, learned values (default)"
 SMALL, ROUNDS = "cheat(ranks=2,suits=3,hand_size=2,max_turns=4)", (1, 3, 10, 30, 100, 300, 1000)
+LONGER = "cheat(ranks=3,suits=2,hand_size=2,max_turns=5)"
+ROLLOUTS = 1000  # of a decision, and particles
 SHOWN = 2000  # games of an agent against itself
 
 
@@ -135,6 +144,50 @@ def exact(name: str, seeds: int) -> None:
       )
 
 
+def keys(name: str, seeds: int) -> None:
+  """Exploitability of plays with each key: medians over seeds, with the least and the largest."""
+  game = pyspiel.load_game(name)
+  print(f"\n{game}, {seeds} seeds")
+  for key in KEYS:
+    found = np.zeros((seeds, len(ROUNDS)))
+    for seed in range(seeds):
+      solver = SimulatedMCCFRSolver(game, key=key, batch=256, seed=seed)
+      for k, mark in enumerate(ROUNDS):
+        solver.run(mark - solver.iteration, progress=False)
+        found[seed, k] = ps_cfr_spiel.exploitability(game, solver.average_policy())
+    for mark, (low, middle, high) in zip(ROUNDS, np.percentile(found, (0, 50, 100), 0).T, strict=True):
+      print(f"  {key}, iteration {mark:>5,}: {middle:.5f} ({low:.5f} to {high:.5f})", flush=True)
+
+
+def search(options: argparse.Namespace) -> None:
+  """Games won by and against searches, for each agent."""
+  for path in options.agents:
+    policy = ps_cfr_spiel.load_policy(path)
+    game, games = policy.game, options.games
+    print(f"\n{path}: key {policy.info['key']}, iteration {policy.info['iteration']:,}", flush=True)
+    limits = {"rollouts": ROLLOUTS, "particles": ROLLOUTS}
+
+    def searcher(temperature, tremble=0.01, game=game, policy=policy, limits=limits):
+      options = {"temperature": temperature, "tremble": tremble, **limits}
+      return lambda seat: ps_cfr_spiel.RolloutBot(game, policy, seat, seed=seat, **options)
+
+    def show(text, first, second, game=game, games=games):
+      began = time.process_time()
+      score = matches.match(game, first, second, games).score
+      print(f"  {text}: {score}, {1000 * (time.process_time() - began) / games:.0f} ms a game", flush=True)
+
+    plain = matches.player(policy)
+    show("searching opponent, no search", searcher(0.0, 0.0), plain)
+    for rival in RIVALS:
+      show(f"no search against {rival}", plain, matches.player(rival, 1))
+    for temperature in options.temperatures:
+      own = searcher(temperature)
+      show(f"searching opponent, temperature {temperature:g}", searcher(0.0, 0.0), own)
+      show(f"temperature {temperature:g} against no search", own, plain)
+      for rival in RIVALS:
+        show(f"temperature {temperature:g} against {rival}", own, matches.player(rival, 1))
+
+
 def agent(options: argparse.Namespace) -> dict:
   """Matches of a saved agent, and its behaviour against itself, by name of the count."""
   policy = ps_cfr_spiel.load_policy(options.agent)
@@ -188,14 +241,19 @@ DRAW = {"curves": draw_curves, "agent": draw_behaviour}
 
 def main() -> None:
   options = flags(
-    __doc__, part=("curves", "agent", "pruning", "exact"), seconds=60.0, games=500,
+    __doc__, part=("curves", "agent", "pruning", "exact", "keys", "search"), seconds=60.0, games=500,
     methods=[*PRUNINGS, PLAYS],
-    game=None, seeds=8, depth=5, agent=None, plot=None, redraw=False,
+    game=None, seeds=8, depth=5, agent=None, agents=[], temperatures=[0.0, 0.03, 0.1],
+    plot=None, redraw=False,
   )  # fmt: skip
   if options.part == "pruning":
     return pruning(options)
   if options.part == "exact":
     return exact(options.game or SMALL, options.seeds)
+  if options.part == "keys":
+    return keys(options.game or LONGER, options.seeds)
+  if options.part == "search":
+    return search(options)
   measure = {"curves": curves, "agent": agent}[options.part]
   picture(options, lambda: measure(options), DRAW[options.part])
 

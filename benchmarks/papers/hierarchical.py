@@ -113,7 +113,7 @@ def solve(options: argparse.Namespace) -> None:
       solver.save(options.folder / f"{way}.npz")
     kept.write_text(json.dumps(curves))
   if options.plot:
-    from ps_cfr_spiel.pictures import abstraction_sizes
+    from benchmarks.papers.abstraction_pictures import abstraction_sizes
 
     named = {name: runs for name, runs in curves.items() if name != "uniform"}
     words = "seconds of one core", "exploitability, big blinds a hand"

@@ -10,17 +10,73 @@ chance makes them differ. Coordinated matching pennies is OpenSpiel's `coordinat
 """
 
 import argparse
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
 from benchmarks.machine import flags, picture
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability
-from ps_cfr_spiel.evaluation import online_runs
-from ps_cfr_spiel.evaluation.online_runs import OnlineRuns
+from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.tree import evaluation
 
 Curves = tuple[np.ndarray, np.ndarray, np.ndarray]  # iterations, and two fields of OnlineRuns
 TITLES = {"coordinated_mp": "Coordinated matching pennies", "kuhn_poker": "Kuhn poker"}
+
+
+class OnlineRuns(NamedTuple):
+  """Curves of all runs of online outcome sampling.
+
+  Attributes:
+    iterations: int[M], the marks.
+    single: float[R, S, M], exploitability of each single run's average policy, by its target.
+    tabularised: float[R, M], exploitability of the policy that plays at each infostate by its own run.
+    strategies: float[R, S, M, A, S], the average policies of the single runs.
+  """
+
+  iterations: np.ndarray
+  single: np.ndarray
+  tabularised: np.ndarray
+  strategies: np.ndarray
+
+
+def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequence[int]) -> OnlineRuns:
+  """Follows runs at every infostate for several seeds, side by side in one jitted program.
+
+  Args:
+    method: its settings apply, but for `seed` and `iterations`.
+    seeds: R seeds.
+    marks: iterations of the measurements, ascending.
+  """
+  with precision(method.dtype), waiting(f"{len(seeds)} runs at every infostate"):
+    runs = method.runs
+    keys = jnp.stack([runs.empty(seed).key for seed in seeds])
+    public_tree, each = to_device(method.tree, method.dtype), jnp.array(marks, jnp.int32)
+    found = _curves(public_tree, runs, runs.empty(0), keys, each)
+    return OnlineRuns(np.array(marks), *(np.asarray(x) for x in found))
+
+
+@jit()
+def _curves(public_tree, runs, empty, keys, marks):
+  """The last three fields of `OnlineRuns`."""
+  cells = jnp.arange(runs.tree.cells)
+
+  def run(key, cell):
+    return runs.averages(empty._replace(key=key), cell, marks)
+
+  strategies = jax.vmap(lambda key: jax.vmap(functools.partial(run, key))(cells))(keys)
+
+  def measure(table):
+    return evaluation(public_tree, runs.tree.blocks(table)).exploitability
+
+  single = jax.vmap(jax.vmap(jax.vmap(measure)))(strategies)
+  played = jnp.diagonal(strategies, axis1=1, axis2=4)  # [R, M, A, S]
+  return single, jax.vmap(jax.vmap(measure))(played), strategies
 
 
 def policy_of(tables: dict[str, list[float]]) -> pyspiel.TabularPolicy:

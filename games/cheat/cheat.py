@@ -88,11 +88,11 @@ class CheatGame(base.Game):
     """The number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
     return self.setup_moves
 
-  def simulated_form(self) -> SimulatedCheat:
-    """The game as arrays that are played, with the abstract keys; ValueError if they cannot be counted."""
+  def simulated_form(self, key: str = "observation") -> SimulatedCheat:
+    """The game as arrays that are played, with one of `keys.KEYS`; ValueError if they cannot be counted."""
     from .simulated import SimulatedCheat  # it needs JAX, which takes long to import
 
-    return SimulatedCheat(self.rules)
+    return SimulatedCheat(self.rules, key)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""

@@ -1,24 +1,63 @@
-"""The observations of Yi and Kaneko's agent in Cheat: an index of its keys and their moves, without a hash.
+"""The keys of a strategy in Cheat for two: an index of them and of their moves, without a hash.
 
-A key is the own hand, the number of cards of each player, the size of the pile, the rank, and for the player
-who answers the number of cards claimed (Section 3.1; the last two are ours, as in `cheat`). Neither the past
-nor the horizon is in it, so a strategy over keys is one of imperfect recall. Three things make keys few: the
-ranks are turned so that the current one comes first, since the rules do not change when all are turned; the
-size of the pile follows from those of the hands; and the seats share their keys, because nothing in the rules
-depends on the seat once the first player is known.
+The key of Yi and Kaneko's agent ("observation") is the own hand, the number of cards of each player, the size
+of the pile, the rank, and for the player who answers the number of cards claimed (Section 3.1; the last two
+are ours, as in `cheat`). Neither the past nor the horizon is in it, so a strategy over keys is one of
+imperfect recall. Three things make keys few: the ranks are turned so that the current one comes first, since
+the rules do not change when all are turned; the size of the pile follows from those of the hands; and the
+seats share their keys, because nothing in the rules depends on the seat once the first player is known.
+
+The key "memory" adds cards of the current rank whose place is certain (`Known`). The discarder distinguishes
+those of the other hand and, among the own, those that the other player is sure of; the player who answers
+distinguishes those of the discarder's hand before the claim, and those that lie in the pile by the own doing.
 
 Tables have a *cell* for every legal move of every key, the moves of one key next to each other.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ps_cfr_spiel.arguments import check_option
 
 from . import rules as cheat_rules
 from .rules import FIRST_DISCARD, Rules
 
 ANSWERS = 2  # pass and challenge
 MOST_CODES = 2**27  # of hands, times discards
+OBSERVATION, MEMORY = KEYS = "observation", "memory"
+FEW, SEVERAL = 2, 3  # numbers of certain cards of a rank above these count as these
+
+
+class Known:
+  """The cards whose place is certain, as both players of a game for two know.
+
+  Attributes:
+    hands: int[2, R], by player, the cards that they are sure to be in the other hand: turned up and taken
+      with the pile, or laid by them in a pile that the other has taken. A claim of k cards may contain any k
+      of them; a challenge shows which.
+    before: int[R], those that the last claim was heard with.
+    laid: int[2, R], the cards in the pile by the player who laid them.
+  """
+
+  def __init__(self, ranks: int):
+    self.hands, self.before = np.zeros((2, ranks), int), np.zeros(ranks, int)
+    self.laid = np.zeros((2, ranks), int)
+
+  def lay(self, discarder: int, cards: Any) -> None:
+    """Cards, int[R], are laid face down."""
+    hearer = 1 - discarder
+    self.before = self.hands[hearer].copy()
+    self.hands[hearer] = np.maximum(self.before - cards.sum(), 0)
+    self.laid[discarder] += cards
+
+  def turn_up(self, discarder: int, cards: Any, taker: int) -> None:
+    """The same cards are shown, and a player takes the pile."""
+    hearer = 1 - discarder
+    self.hands[hearer] = np.maximum(self.before - cards, 0)
+    self.hands[1 - taker] += self.laid[1 - taker] + (cards if taker == discarder else 0)
+    self.laid[:] = 0
 
 
 class Keys(NamedTuple):
@@ -29,7 +68,8 @@ class Keys(NamedTuple):
 
   Attributes:
     weights: int32[R, R], the code of one card of each rank (second axis) at the current rank (first).
-    discards: int32[C], the first cell of a hand's discards, if the other player holds one card.
+    discards: int32[C], the first cell of a hand's discards, if the other player holds one card and nothing is
+      certain.
     count: int32[C], the number of discards of a hand.
     at: int32[C], the start of its discards in `turned`.
     turned: int32[n], discards by number, of all hands one after the other; ranks are turned.
@@ -39,6 +79,8 @@ class Keys(NamedTuple):
       and the other player's number of cards.
     cells: the number of cells.
     most: most moves of a key.
+    suits: of the deck.
+    memory: whether certain cards are part of keys.
   """
 
   weights: Any
@@ -51,26 +93,50 @@ class Keys(NamedTuple):
   pairs: Any
   cells: int
   most: int
+  suits: int
+  memory: bool
 
-  def discard(self, code: Any, other: Any) -> tuple[Any, Any]:
-    """First cell and number of the discards of a hand, where the other player holds `other` cards."""
-    return self.discards[code] + (other - 1) * self.count[code], self.count[code]
+  def discard(self, code: Any, other: Any, theirs: Any = 0, mine: Any = 0) -> tuple[Any, Any]:
+    """First cell and number of the discards of a hand, where the other player holds `other` cards.
 
-  def answer(self, code: Any, own: Any, claim: Any, other: Any) -> Any:
-    """First cell of the answers to a claim, with `own` cards in hand while the other player holds `other`."""
-    return self.answers[code] + ANSWERS * (self.pairs[own, claim] + other)
+    Of the current rank, `theirs` cards are certain to be in the other hand, and `mine` are own ones that the
+    other player is certain of.
+    """
+    place = other - 1
+    if self.memory:
+      held = code % (self.suits + 1)
+      place = _place(place, theirs, np.minimum(self.suits - held, FEW), mine, np.minimum(held, FEW))
+    return self.discards[code] + place * self.count[code], self.count[code]
+
+  def answer(self, code: Any, own: Any, claim: Any, other: Any, theirs: Any = 0, piled: Any = 0) -> Any:
+    """First cell of the answers to a claim, with `own` cards in hand while the other player holds `other`.
+
+    Of the current rank, `theirs` cards were certain to be in the other hand before the claim, and the player
+    laid `piled` into the pile.
+    """
+    place = self.pairs[own, claim] + other
+    if self.memory:
+      missing = self.suits - code % (self.suits + 1)
+      place = _place(place, theirs, np.minimum(missing, SEVERAL), piled, np.minimum(missing, FEW))
+    return self.answers[code] + ANSWERS * place
 
   def action(self, code: Any, rank: Any, move: Any) -> Any:
     """The action of a hand's discard number `move`."""
     return FIRST_DISCARD + self.back[rank, self.turned[self.at[code] + move]]
 
 
-def index(rules: Rules) -> Keys:
-  """The index of a game's keys.
+def _place(place: Any, first: Any, most: Any, second: Any, last: Any) -> Any:
+  """The number of a place that is divided by two numbers of cards, from 0 to `most` and to `last`."""
+  return (place * (most + 1) + np.minimum(first, most)) * (last + 1) + np.minimum(second, last)
+
+
+def index(rules: Rules, key: str = OBSERVATION) -> Keys:
+  """The index of a game's keys, one of `KEYS`.
 
   Raises:
-    ValueError: the game is not for two, or has too many hands.
+    ValueError: the game is not for two, or has too many hands; or no such key.
   """
+  memory = check_option("key", key, KEYS) == MEMORY
   if rules.players != 2:
     raise ValueError(f"players={rules.players}: keys are counted for two players only.")
   base, in_play = rules.suits + 1, rules.players * rules.hand_size
@@ -87,13 +153,16 @@ def index(rules: Rules) -> Keys:
   )  # the player to move holds a card; the other does too, or has just laid one
   legal = np.stack([(hands >= row[:, None]).all(0) & held for row in rows], 1)
   count = legal.sum(1)
-  discards = np.where(held, count * (in_play - size), 0)
+  few, missing = np.minimum(hands[0], FEW).astype(int), rules.suits - hands[0].astype(int)
+  kinds = (few + 1) * (np.minimum(missing, FEW) + 1) if memory else 1
+  discards = np.where(held, count * (in_play - size) * kinds, 0)
 
   # Claims k and sizes o of the other hand go together while k + o cards are not the own ones.
   claims = np.arange(1, rules.max_discard + 1)
   rest = in_play - np.arange(in_play)[:, None]
   pairs = np.pad(np.maximum(rest - claims + 1, 0).cumsum(1), ((0, 0), (1, 0)))  # [T, D' + 1], pairs up to k
-  answers = np.where(held, ANSWERS * pairs[np.minimum(size, in_play - 1), -1], 0)
+  kinds = (np.minimum(missing, SEVERAL) + 1) * (np.minimum(missing, FEW) + 1) if memory else 1
+  answers = np.where(held, ANSWERS * pairs[np.minimum(size, in_play - 1), -1] * kinds, 0)
   cells = int(discards.sum() + answers.sum())
 
   before = (np.arange(rules.ranks) - np.arange(rules.ranks)[:, None]) % rules.ranks
@@ -108,6 +177,8 @@ def index(rules: Rules) -> Keys:
     pairs=np.pad(pairs[:, :-1], ((0, 0), (1, 0))).astype(np.int32),
     cells=cells,
     most=int(count.max(initial=ANSWERS)),
+    suits=rules.suits,
+    memory=memory,
   )
 
 
@@ -118,8 +189,8 @@ def shared(
 
   Keys are the same if the turned hands, the other player's numbers of cards and the claims are. With fewer
   cards in play the pile is smaller: what lies at its bottom does not count. With fewer ranks, the last ones
-  after turning are missing. Discards are in the order of their sizes, so the first ones of
-  a hand are the same.
+  after turning are missing. Discards are in the order of their sizes, so the first ones of a hand are the
+  same. A key of the other game that does not remember is that of all keys which differ in memory alone.
 
   Returns:
     int64[n] each, for n keys.
@@ -128,19 +199,24 @@ def shared(
   suits, ranks = (min(getattr(r, name) for r, _ in pair) for name in ("suits", "ranks"))
   cards = min(r.players * r.hand_size for r, _ in pair)
   digits = np.indices((suits + 1,) * ranks).reshape(ranks, -1)
-  size = digits.sum(0)
+  size, held, missing = digits.sum(0), digits[0], rules.suits - digits[0]
   codes = [(digits * (r.suits + 1) ** np.arange(ranks)[:, None]).sum(0) for r, _ in pair]
+  numbers = np.ndindex(SEVERAL + 1, FEW + 1) if index.memory else [(0, 0)]
   found: list[tuple[Any, Any, Any]] = []
-  for theirs in range(cards):
-    here = (size > 0) & (size + theirs <= cards)
+  for (certain, other_certain), theirs in itertools.product(numbers, range(cards)):
+    known = certain, other_certain
+    fits = (size > 0) & (certain <= missing) & (size + theirs <= cards)
+    here = fits & (certain <= FEW) & (other_certain <= held)
     if theirs:
       firsts, counts = zip(
-        *(k.discard(c[here], theirs) for (_, k), c in zip(pair, codes, strict=True)), strict=True
+        *(k.discard(c[here], theirs, *known) for (_, k), c in zip(pair, codes, strict=True)), strict=True
       )
       found.append((*firsts, np.minimum(*counts)))
     for claim in range(1, min(r.max_discard for r, _ in pair) + 1):
-      here = (size > 0) & (size + claim + theirs <= cards)
-      firsts = [k.answer(c[here], size[here], claim, theirs) for (_, k), c in zip(pair, codes, strict=True)]
+      here = fits & (other_certain <= missing) & (size + claim + theirs <= cards)
+      firsts = [
+        k.answer(c[here], size[here], claim, theirs, *known) for (_, k), c in zip(pair, codes, strict=True)
+      ]
       found.append((*firsts, np.full(here.sum(), ANSWERS)))
   first, second, moves = (np.concatenate(column).astype(np.int64) for column in zip(*found, strict=True))
   return first, second, moves

@@ -1,5 +1,7 @@
 """Traversals of Cheat for two in C++ (`traversals.cc`), on a CPU."""
 
+import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from . import rules as cheat_rules
 from .keys import Keys
 from .rules import Rules
 
-HANDLER = "CheatTraversals"
+HANDLER, ROLLOUTS = "CheatTraversals", "CheatRollouts"
 LIBRARY = Library(Path(__file__).with_name("_traversals.abi3.so"), (HANDLER,))
 why_unavailable = LIBRARY.why_unavailable
 
@@ -38,8 +40,6 @@ def traverse(
   `hands`, int32[2, R, B], are dealt, `first`, int32[B], are the first discarders, `seed` is uint32[2]. For
   plays the last two of `tables` are [0]. `options` are the handler's attributes except the rules.
   """
-  rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
-  cards = (rows @ (rules.suits + 1) ** np.arange(rules.ranks)).astype(np.int32)
   dtype = tables[0].dtype
   like = [jax.ShapeDtypeStruct(table.shape, dtype) for table in tables]
   results = [jax.ShapeDtypeStruct(first.shape, dtype), jax.ShapeDtypeStruct((5,), jnp.int32)]
@@ -50,12 +50,52 @@ def traverse(
     *tables,
     average,
     jnp.zeros(0, dtype) if fixed is None else fixed,
-    *(keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs, cards),
-    rows.sum(1, dtype=np.int32),
+    *_index(rules, keys),
     *(hands, first, traverser[None], seed),
     *(jnp.asarray(number, dtype)[None] for number in (weight, decay)),
     suits=rules.suits,
     turns=rules.max_turns,
+    memory=int(keys.memory),
     **options,
   )
   return tuple(found[: len(tables)]), found[-2], found[-1]
+
+
+def rollouts(
+  rules: Rules, keys: Keys, table: np.ndarray, now: Sequence[int], hidden: np.ndarray, given: np.ndarray
+) -> np.ndarray:
+  """Play on from B states by one strategy: float64[B] returns to the player who does not see them.
+
+  Args:
+    rules: of the game.
+    keys: likewise.
+    table: float32[S], weights of moves by cell.
+    now: player, discarder, turn, whether a claim is being answered; codes of the own hand, of the cards that
+      are certain to be in the other hand, of the own cards that the other player is certain of, of those that
+      the last claim was heard with, of the own cards in the pile; and a seed.
+    hidden: int64[B, 3], codes of the other hand, the pile, and the claimed cards.
+    given: int64[B], the first move: the code of the cards to lay, or an answer.
+  """
+  tables = [np.ascontiguousarray(part, np.int32) for part in _index(rules, keys)]
+  pointers = (ctypes.c_void_p * len(tables))(*(part.ctypes.data for part in tables))
+  numbers = np.array(
+    [rules.ranks, rules.suits, rules.max_turns, keys.pairs.shape[1], keys.memory, *now], np.int64
+  )
+  hidden, given = np.ascontiguousarray(hidden, np.int64), np.ascontiguousarray(given, np.int64)
+  returns = np.empty(len(hidden))
+  arrays = (numbers, table, hidden, given)
+  LIBRARY.function(ROLLOUTS)(
+    pointers,
+    *(ctypes.c_void_p(array.ctypes.data) for array in arrays),
+    ctypes.c_int64(len(hidden)),
+    ctypes.c_void_p(returns.ctypes.data),
+  )
+  return returns
+
+
+def _index(rules: Rules, keys: Keys) -> tuple[Any, ...]:
+  """The arrays of the index, with codes and sizes of the discards, as native code takes them."""
+  rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
+  cards = (rows @ (rules.suits + 1) ** np.arange(rules.ranks)).astype(np.int32)
+  own = keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs
+  return *own, cards, rows.sum(1, dtype=np.int32)

@@ -1,8 +1,8 @@
 """Hidden states of Cheat for two, as arrays: what the other player may hold, and plays from there.
 
 A player knows everything but the cards of the other hand and of the pile. A strategy over the keys of `keys`
-forgets the past, so states with the same cards are one, and there are few: 924 hands after the paper's deal.
-`simulated.HiddenStates` is the contract.
+forgets the past, or remembers what both know (`keys.Known`), so states with the same cards are one, and there
+are few: 924 hands after the paper's deal. `simulated.HiddenStates` is the contract.
 """
 
 from typing import Any, NamedTuple
@@ -10,11 +10,28 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
+from . import native
 from . import rules as cheat_rules
-from .keys import ANSWERS, Keys
+from .keys import ANSWERS, Keys, Known
 from .rules import Rules
 
 OTHER, PILE, LAID = range(3)  # columns of hidden states: codes of the cards, the current rank first
+
+
+class Certain(NamedTuple):
+  """Codes of the cards whose place is certain (`keys.Known`), as a player sees them.
+
+  Attributes:
+    theirs: in the other hand.
+    mine: in the own hand, as the other player knows.
+    before: the one of the two with which the last claim was heard.
+    laid: in the pile, by the player.
+  """
+
+  theirs: int = 0
+  mine: int = 0
+  before: int = 0
+  laid: int = 0
 
 
 class Seen(NamedTuple):
@@ -29,6 +46,7 @@ class Seen(NamedTuple):
     challenge: whether it was a challenge.
     laid: code of the cards that were claimed, 0 if unseen.
     taken: code of the cards that the player took.
+    known: certain cards, see `Certain`.
   """
 
   own: int
@@ -39,6 +57,7 @@ class Seen(NamedTuple):
   challenge: bool = False
   laid: int = 0
   taken: int = 0
+  known: Certain = Certain()
 
 
 class CheatHands:
@@ -46,12 +65,18 @@ class CheatHands:
 
   Attributes:
     rules, keys: of the game.
-    shares: float64[S], the probability of each cell's move.
+    table: float32[S], weights of each cell's move.
   """
 
   def __init__(self, rules: Rules, keys: Keys, table: np.ndarray, tremble: float = 0.0):
-    """`table` has a weight for every cell, see `SimulatedPolicy`; `tremble` as in `OpenSpielStates`."""
+    """`table` has a weight for every cell, see `SimulatedPolicy`; `tremble` as in `OpenSpielStates`.
+
+    ValueError for a table of other keys.
+    """
+    if len(table) < keys.cells:
+      raise ValueError(f"table: the keys have {keys.cells:,} cells, got {len(table):,} weights.")
     self.rules, self.keys, self.tremble = rules, keys, tremble
+    self.table = np.ascontiguousarray(table, np.float32)
     self._base = rules.suits + 1
     self._last = self._base ** (rules.ranks - 1)
     rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard).astype(np.int64)
@@ -60,22 +85,19 @@ class CheatHands:
     codes = np.arange(self._base**rules.ranks)
     self._counts = codes[:, None] // self._base ** np.arange(rules.ranks) % self._base
     self._size = self._counts.sum(1)
-    in_play = 2 * rules.hand_size
-    held = (self._size > 0) & (self._size < in_play)
-    numbers = np.repeat(keys.count, np.where(held, in_play - self._size, 0))
-    lengths = np.concatenate([numbers, np.full((keys.cells - numbers.sum()) // ANSWERS, ANSWERS)])
-    weights = np.maximum(np.asarray(table[: keys.cells], np.float64), 0)
-    starts = lengths.cumsum() - lengths
-    totals = np.repeat(np.add.reduceat(weights, starts), lengths)
-    even = np.repeat(1 / lengths, lengths)
-    self.shares = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
-    self._sums = np.concatenate([[0.0], self.shares.cumsum()])
-    self._even = even
+    self._asked: Any = (None, None)
 
   def seen(self, state: pyspiel.State, player: int) -> list[Seen]:
     """The player's observations, read from the history."""
+    return self._watched(state, player)[0]
+
+  def _watched(self, state: pyspiel.State, player: int) -> tuple[list[Seen], Certain]:
+    """The player's observations, and the cards that are certain now; those of the last call are kept."""
+    asked = player, state.history()
+    if asked == self._asked[0]:
+      return self._asked[1]
     game: Any = state.get_game()
-    now, found = game.new_initial_state(), []
+    now, found, known = game.new_initial_state(), [], Known(self.rules.ranks)
     for number, action in enumerate(state.history()):
       if number >= game.setup_moves:
         own, rank = self._code(now, player), now.rank
@@ -84,19 +106,33 @@ class CheatHands:
         discard = now.discard if answers else action
         visible = challenge or mine != answers
         seen = Seen(own, now.hand_sizes()[1 - player], mine, len(game.cards(discard)), answers, challenge)
-        cards = sum(int(self.keys.weights[rank][card]) for card in game.cards(discard))
+        seen = seen._replace(known=self._certain(known, player, rank))
+        cards, discarder = np.bincount(game.cards(discard), minlength=self.rules.ranks), now.discarder
         now.apply_action(action)
         taken = self._code(now, player, rank) - own if challenge else 0
-        found.append(seen._replace(laid=cards if visible else 0, taken=taken))
+        if not answers:
+          known.lay(discarder, cards)
+        elif challenge:
+          known.turn_up(discarder, cards, player if taken else 1 - player)
+        laid = self._coded(cards, rank) if visible else 0
+        found.append(seen._replace(laid=laid, taken=taken))
       else:
         now.apply_action(action)
         if number == game.setup_moves - 1:
           found.append(Seen(self._code(now, player), self.rules.hand_size))
-    return found
+    self._asked = asked, (found, self._certain(known, player, now.rank))
+    return self._asked[1]
+
+  def _certain(self, known: Known, player: int, rank: int) -> Certain:
+    cards = known.hands[player], known.hands[1 - player], known.before, known.laid[player]
+    return Certain(*(self._coded(counts, rank) for counts in cards))
 
   def _code(self, state: Any, player: int, rank: int | None = None) -> int:
-    weights = self.keys.weights[state.rank if rank is None else rank].astype(np.int64)
-    return int(np.frombuffer(state.hand(player), np.uint8) @ weights)
+    return self._coded(np.frombuffer(state.hand(player), np.uint8), state.rank if rank is None else rank)
+
+  def _coded(self, cards: np.ndarray, rank: int) -> int:
+    """The code of int[R] cards at a rank."""
+    return int(cards @ self.keys.weights[rank].astype(np.int64))
 
   def begin(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """All hands that the other player may have been dealt."""
@@ -119,8 +155,11 @@ class CheatHands:
       hidden[:, PILE] += hidden[:, LAID]
       return _joined(hidden, weights)
     if not seen.mine:
-      cell = self.keys.answer(hidden[:, OTHER], seen.other, seen.claim, self._size[seen.own])
-      weights = weights * self._probability(cell + seen.challenge)
+      certain = seen.known.before % self._base, (hidden[:, PILE] - seen.known.laid) % self._base
+      first = self.keys.answer(hidden[:, OTHER], seen.other, seen.claim, self._size[seen.own], *certain)
+      cells = first[:, None] + np.arange(ANSWERS)
+      shares = self._probabilities(cells.ravel(), np.full(len(cells), ANSWERS)).reshape(cells.shape)
+      weights = weights * shares[:, int(seen.challenge)]
     if seen.challenge:
       honest = seen.laid < self._base
       mine = honest == seen.mine  # the challenger of an honest claim takes the pile, or a liar
@@ -135,69 +174,37 @@ class CheatHands:
 
   def _claimed(self, hidden: np.ndarray, weights: np.ndarray, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """All discards of the claimed size from the other hand."""
-    first, count = self.keys.discard(hidden[:, OTHER].astype(int), self._size[seen.own])
+    certain = seen.known.mine % self._base, seen.known.theirs % self._base
+    first, count = self.keys.discard(hidden[:, OTHER].astype(int), self._size[seen.own], *certain)
     particle = np.repeat(np.arange(len(hidden)), count)
     move = np.arange(len(particle)) - np.repeat(count.cumsum() - count, count)
+    probability = self._probabilities(first[particle] + move, count)
     discard = self.keys.turned[self.keys.at[hidden[particle, OTHER]] + move]
-    fits = self._claims[discard] == seen.claim
-    particle, move, discard = particle[fits], move[fits], discard[fits]
+    fits = np.flatnonzero((self._claims[discard] == seen.claim) & (probability > 0))
+    particle, discard = particle[fits], discard[fits]
     hidden = hidden[particle]
     hidden[:, LAID] = self._cards[discard]
-    return hidden, weights[particle] * self._probability(first[particle] + move)
+    return hidden, weights[particle] * probability[fits]
 
-  def _probability(self, cell: np.ndarray) -> np.ndarray:
-    return (1 - self.tremble) * self.shares[cell] + self.tremble * self._even[cell]
+  def _probabilities(self, cells: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Probabilities of the moves of keys, whose cells are one key after the other, `count` of each."""
+    weights = np.maximum(self.table[cells].astype(float), 0)
+    totals = np.repeat(np.add.reduceat(weights, count.cumsum() - count), count) if len(count) else weights
+    even = 1 / np.repeat(count, count)
+    shares = np.where(totals > 0, weights / np.where(totals > 0, totals, 1), even)
+    return (1 - self.tremble) * shares + self.tremble * even
 
   def _turned(self, codes: np.ndarray) -> np.ndarray:
     """Codes with the next rank first."""
     return codes // self._base + codes % self._base * self._last
 
   def rollouts(self, state: Any, player: int, hidden: np.ndarray, actions: np.ndarray, random: Any):
-    """See `HiddenStates`; all plays go on side by side."""
-    own, rank, returns = self._code(state, player), state.rank, np.zeros(len(hidden))
-    hands = [hidden[:, OTHER].astype(np.int64)] * 2
-    hands[player] = np.full(len(hidden), own)
-    pile, laid, discarder = hidden[:, PILE], hidden[:, LAID], state.discarder
-    numbers, playing, answers = np.arange(len(hidden)), state.turn, bool(state.discard)
-    given: Any = actions
-    while True:
-      if not answers:
-        hand = hands[discarder]
-        if given is None:
-          first, count = self.keys.discard(hand, self._size[hands[1 - discarder]])
-          move = self._sampled(first, count, random)
-          laid = self._cards[self.keys.turned[self.keys.at[hand] + move]]
-        else:
-          laid = self._laid(rank)[given - cheat_rules.FIRST_DISCARD]
-        hands[discarder] = hand - laid
-        pile = pile + laid
-      else:
-        own, sizes = hands[1 - discarder], self._size[hands[1 - discarder]]
-        if given is None:
-          first = self.keys.answer(own, sizes, self._size[laid], self._size[hands[discarder]])
-          challenge = random.random(len(own)) >= self.shares[first]
-        else:
-          challenge = given == cheat_rules.CHALLENGE
-        honest = laid < self._base
-        hands[discarder] = hands[discarder] + np.where(challenge & ~honest, pile, 0)
-        hands[1 - discarder] = own + np.where(challenge & honest, pile, 0)
-        pile = np.where(challenge, 0, pile)
-        over = hands[discarder] == 0
-        returns[numbers[over]] = 1.0 if discarder == player else -1.0
-        playing += 1
-        if playing == self.rules.max_turns or over.all():
-          return returns
-        goes_on = ~over
-        numbers, pile = numbers[goes_on], self._turned(pile[goes_on])
-        hands = [self._turned(hand[goes_on]) for hand in hands]
-        discarder, given = 1 - discarder, None
-      answers, given = not answers, None
-
-  def _sampled(self, first: np.ndarray, count: np.ndarray, random: Any) -> np.ndarray:
-    """Numbers of moves of keys by their shares."""
-    low, high = self._sums[first], self._sums[first + count]
-    cell = np.searchsorted(self._sums, low + random.random(len(first)) * (high - low), "right") - 1
-    return np.clip(cell - first, 0, count - 1)
+    """See `HiddenStates`; native code plays."""
+    _, certain = self._watched(state, player)
+    now = player, state.discarder, state.turn, bool(state.discard), self._code(state, player), *certain
+    given = actions if state.discard else self._laid(state.rank)[actions - cheat_rules.FIRST_DISCARD]
+    seed = int(random.integers(2**63))
+    return native.rollouts(self.rules, self.keys, self.table, (*now, seed), hidden, given)
 
   def _laid(self, rank: int) -> np.ndarray:
     """Codes of all discards where a rank is the current one."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyspiel
 
 from . import arrays, keys, native
+from .observer import seen_turns
 from .particles import CheatHands
 from .rules import Rules
 
@@ -24,21 +25,31 @@ class SimulatedCheat:
     keys: the index of the keys of a player's strategy.
   """
 
-  def __init__(self, rules: Rules, index: keys.Keys | None = None):
-    """Count the keys, unless given; ValueError if that cannot be done (`keys.index`)."""
+  def __init__(self, rules: Rules, index: keys.Keys | str = keys.OBSERVATION):
+    """Count the keys, one of `keys.KEYS`, unless given; ValueError if that cannot be done (`keys.index`)."""
     self.rules = rules
-    self.keys = keys.index(rules) if index is None else index
+    self.keys = keys.index(rules, index) if isinstance(index, str) else index
 
   def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
     """The arrays of the index; the rest is static."""
-    *tables, cells, most = self.keys
-    return tables, (self.rules, cells, most)
+    *tables, cells, most, suits, memory = self.keys
+    return tables, (self.rules, cells, most, suits, memory)
 
   @classmethod
   def tree_unflatten(cls, static: tuple[Any, ...], tables: list[Any]) -> "SimulatedCheat":
     """The inverse of `tree_flatten`."""
-    rules, cells, most = static
-    return cls(rules, keys.Keys(*tables, cells=cells, most=most))
+    rules, *numbers = static
+    return cls(rules, keys.Keys(*tables, *numbers))
+
+  @property
+  def key(self) -> str:
+    """The name of the keys, one of `keys.KEYS`."""
+    return keys.MEMORY if self.keys.memory else keys.OBSERVATION
+
+  @property
+  def native_only(self) -> bool:
+    """Whether the rules on arrays do not keep the keys."""
+    return self.keys.memory
 
   @property
   def cells(self) -> int:
@@ -68,7 +79,8 @@ class SimulatedCheat:
     return jnp.zeros_like(state.turn)
 
   def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
-    """See `SimulatedGame`."""
+    """See `SimulatedGame`; not for keys that are `native_only`."""
+    assert not self.native_only
     code, own, other = self._hand(state)
     discards, count = self.keys.discard(code, jnp.maximum(other, 1))
     answers = self.keys.answer(code, own, state.laid.sum(0, dtype=jnp.int32), other)
@@ -120,10 +132,25 @@ class SimulatedCheat:
 
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:
     """The first cell of the player to move, and the actions of the cells from there on."""
-    hand, other = state.hand(state.current_player()), state.hand_sizes()[1 - state.current_player()]
+    player = state.current_player()
+    hand, other = state.hand(player), state.hand_sizes()[1 - player]
     code = int(np.frombuffer(hand, np.uint8) @ self.keys.weights[state.rank].astype(np.int64))
+    certain = self._certain(state, player) if self.keys.memory else ()
     if state.discard:
-      first = self.keys.answer(code, sum(hand), state.claim(), other)
+      first = self.keys.answer(code, sum(hand), state.claim(), other, *certain)
       return int(first), list(range(keys.ANSWERS))
-    first, count = self.keys.discard(code, other)
+    first, count = self.keys.discard(code, other, *certain)
     return int(first), [int(self.keys.action(code, state.rank, move)) for move in range(int(count))]
+
+  def _certain(self, state: Any, player: int) -> tuple[int, int]:
+    """The certain cards of the current rank that the player's key distinguishes."""
+    known = keys.Known(self.rules.ranks)
+    for turn in seen_turns(state, (0, 1)):
+      assert turn.cards is not None  # both seats together see all
+      cards = np.bincount(turn.cards, minlength=self.rules.ranks)
+      known.lay(turn.discarder, cards)
+      if turn.challenged:
+        known.turn_up(turn.discarder, cards, turn.taker)
+    if state.discard:
+      return int(known.before[state.rank]), int(known.laid[player, state.rank])
+    return int(known.hands[player, state.rank]), int(known.hands[1 - player, state.rank])

@@ -1,4 +1,5 @@
-// Traversals of Cheat for two on a CPU, a custom call of XLA; native.py has its arguments and results.
+// Traversals of Cheat for two on a CPU, a custom call of XLA, and plays by one strategy from given cards; native.py has
+// their arguments and results.
 //
 // All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
 // game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
@@ -23,64 +24,114 @@ enum Pruning : int64_t { kNone, kRegret, kBestResponse };
 constexpr int kAnswers = 2, kChallenge = 1;
 constexpr int kBest = 1;  // the winner's utility
 constexpr int kSkipped = 2;  // stands for the value of a move that is skipped
+constexpr int32_t kFew = 2, kSeveral = 3;  // as in keys.py
 
 // The index of `keys.Keys`, with the code and the number of cards of each discard; ranks are turned.
 struct Index {
   const int32_t *discards, *count, *at, *turned, *answers, *pairs, *cards, *claims;
   int64_t claims_and_none;  // the second axis of `pairs`
+  bool memory;
 };
 
 struct Rules {
   int32_t ranks, base, last, cards, turns;  // last: the code of a card of the last rank
 };
 
-// A game as `arrays.Games`; cards are codes in which the current rank comes first.
+// A game as `arrays.Games`, with the certain cards of `keys.Known`; cards are codes in which the current rank comes
+// first.
 struct Game {
   std::array<int32_t, 2> hand, size;
-  int32_t pile = 0, laid = 0, claim = 0, turn = 0, discarder = 0, winner = -1;
+  std::array<int32_t, 2> certain, mine;  // by player: `Known.hands` and `Known.laid`
+  int32_t before = 0, pile = 0, laid = 0, claim = 0, turn = 0, discarder = 0, winner = -1;
   bool answers = false, over = false;
 
   int mover() const { return answers ? 1 - discarder : discarder; }
 };
 
+Rules rules_of(int64_t ranks, int64_t suits, int64_t turns) {
+  Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
+  for (int64_t r = 1; r < ranks; ++r) rules.last *= rules.base;
+  return rules;
+}
+
 struct Key {
   int32_t first, count;
 };
 
-Key key_of(const Index& index, const Game& game) {
+// As `keys._place`.
+int32_t place(int32_t number, int32_t first, int32_t most, int32_t second, int32_t last) {
+  return (number * (most + 1) + std::min(first, most)) * (last + 1) + std::min(second, last);
+}
+
+Key key_of(const Rules& rules, const Index& index, const Game& game) {
   const int own = game.mover();
-  const int32_t code = game.hand[own], other = game.size[1 - own];
-  if (!game.answers) return {index.discards[code] + (other - 1) * index.count[code], index.count[code]};
-  const int32_t before = index.pairs[game.size[own] * index.claims_and_none + game.claim];
-  return {index.answers[code] + kAnswers * (before + other), kAnswers};
+  const int32_t code = game.hand[own], other = game.size[1 - own], base = rules.base;
+  const int32_t held = code % base, missing = base - 1 - held;
+  if (!game.answers) {
+    int32_t number = other - 1;
+    if (index.memory) {
+      number = place(number, game.certain[own] % base, std::min(missing, kFew), game.certain[1 - own] % base,
+                     std::min(held, kFew));
+    }
+    return {index.discards[code] + number * index.count[code], index.count[code]};
+  }
+  int32_t number = index.pairs[game.size[own] * index.claims_and_none + game.claim] + other;
+  if (index.memory) {
+    number = place(number, game.before % base, std::min(missing, kSeveral), game.mine[own] % base,
+                   std::min(missing, kFew));
+  }
+  return {index.answers[code] + kAnswers * number, kAnswers};
+}
+
+// A code without the cards of another, or without some of each rank, as far as it has them.
+int32_t less(const Rules& rules, int32_t code, int32_t other, int32_t each) {
+  int32_t left = 0;
+  for (int32_t power = 1; code > 0; power *= rules.base, code /= rules.base, other /= rules.base) {
+    left += power * std::max(code % rules.base - other % rules.base - each, 0);
+  }
+  return left;
 }
 
 int32_t turn_ranks(const Rules& rules, int32_t code) {
   return code / rules.base + code % rules.base * rules.last;
 }
 
+Game lay(const Rules& rules, Game game, int32_t cards, int32_t claim) {
+  const int own = game.discarder;
+  game.laid = cards;
+  game.claim = claim;
+  game.hand[own] -= cards;
+  game.size[own] -= claim;
+  game.pile += cards;
+  game.mine[own] += cards;
+  game.before = game.certain[1 - own];
+  game.certain[1 - own] = less(rules, game.before, 0, claim);
+  game.answers = true;
+  return game;
+}
+
 Game step(const Rules& rules, const Index& index, Game game, int move) {
   const int own = game.discarder;
   if (!game.answers) {
     const int32_t discard = index.turned[index.at[game.hand[own]] + move];
-    game.laid = index.cards[discard];
-    game.claim = index.claims[discard];
-    game.hand[own] -= game.laid;
-    game.size[own] -= game.claim;
-    game.pile += game.laid;
-    game.answers = true;
-    return game;
+    return lay(rules, game, index.cards[discard], index.claims[discard]);
   }
   if (move == kChallenge) {
     const int taker = game.laid < rules.base ? 1 - own : own;  // true if all cards are of the first rank
     game.hand[taker] += game.pile;
     game.size[taker] = rules.cards - game.size[1 - taker];
+    game.certain[1 - own] = less(rules, game.before, game.laid, 0);
+    game.certain[1 - taker] += game.mine[1 - taker] + (taker == own ? game.laid : 0);
+    game.mine = {0, 0};
     game.pile = 0;
   }
   game.answers = false;
   if (game.size[own] == 0) game.winner = own;
   game.over = game.winner == own || ++game.turn == rules.turns;
-  for (int32_t* code : {&game.hand[0], &game.hand[1], &game.pile}) *code = turn_ranks(rules, *code);
+  for (auto* codes : {&game.hand, &game.certain, &game.mine}) {
+    for (int32_t& code : *codes) code = turn_ranks(rules, code);
+  }
+  game.pile = turn_ranks(rules, game.pile);
   game.discarder = 1 - own;
   return game;
 }
@@ -96,6 +147,27 @@ struct Random {
   }
   double uniform() { return double(bits() >> 11) * 0x1p-53; }
 };
+
+// Matching of regrets, or shares in the average; uniform where there is nothing.
+template <typename T>
+void policy(const T* weights, int32_t count, T* shares) {
+  T total = 0;
+  for (int32_t a = 0; a < count; ++a) total += shares[a] = std::max(weights[a], T(0));
+  for (int32_t a = 0; a < count; ++a) shares[a] = total > 0 ? shares[a] / total : T(1) / count;
+}
+
+// Never a move without a share, also where shares are a little less than one in all.
+template <typename T>
+int sampled_by(const T* shares, int32_t count, Random& random) {
+  T rest = T(random.uniform());
+  int last = 0;
+  for (int32_t a = 0; a < count; ++a) {
+    if (shares[a] <= 0) continue;
+    last = a;
+    if ((rest -= shares[a]) < 0) break;
+  }
+  return last;
+}
 
 // Tables by cell; see `simulated.KeyTables`. The sum of policies is `average` - `excess` (`cfr.averages`). The
 // opponent plays by `fixed`, if that is there.
@@ -145,24 +217,7 @@ struct Traversal {
     return game.winner < 0 ? T(0) : game.winner == traverser ? kBest : -kBest;
   }
 
-  // Matching of regrets, or shares in the average; uniform where there is nothing.
-  void policy(const T* weights, int32_t count, T* shares) const {
-    T total = 0;
-    for (int32_t a = 0; a < count; ++a) total += shares[a] = std::max(weights[a], T(0));
-    for (int32_t a = 0; a < count; ++a) shares[a] = total > 0 ? shares[a] / total : T(1) / count;
-  }
-
-  // Never a move without a share, also where shares are a little less than one in all.
-  int sample(const T* shares, int32_t count) {
-    T rest = T(random.uniform());
-    int last = 0;
-    for (int32_t a = 0; a < count; ++a) {
-      if (shares[a] <= 0) continue;
-      last = a;
-      if ((rest -= shares[a]) < 0) break;
-    }
-    return last;
-  }
+  int sample(const T* shares, int32_t count) { return sampled_by(shares, count, random); }
 
   // The shares in the average.
   void averaged(const Key& key, T* shares) const {
@@ -192,7 +247,7 @@ struct Traversal {
   T traverse(Game game, T debt, int64_t left) {
     while (!game.over) {
       if (++nodes > end) return 0;
-      const Key key = key_of(index, game);
+      const Key key = key_of(rules, index, game);
       if (game.mover() == traverser && left > 0) return decide(game, key, debt, left - 1);
       game = step(rules, index, game, sampled(key, left > 0, debt));
     }
@@ -248,7 +303,7 @@ struct Traversal {
     stack.clear();
     while (!game.over) {
       ++nodes;
-      const Key key = key_of(index, game);
+      const Key key = key_of(rules, index, game);
       const bool own = game.mover() == traverser;
       const size_t base = stack.size();
       stack.resize(base + key.count);
@@ -331,17 +386,18 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> excess, ffi::
                       ffi::ResultBuffer<type> new_regrets, ffi::ResultBuffer<type> new_excess,
                       ffi::ResultBuffer<type> new_values, ffi::ResultBuffer<type> new_visits,
                       ffi::ResultBuffer<type> new_skipped, ffi::ResultBuffer<type> value,
-                      ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t sampling,
+                      ffi::ResultBuffer<ffi::S32> counts, int64_t suits, int64_t turns, int64_t memory, int64_t sampling,
                       int64_t pruning, int64_t estimate, int64_t depth, int64_t decisions, int64_t most_nodes,
                       double exploration, double most_weight, double floor) {
   using T = ffi::NativeType<type>;
   const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
-  Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
+  Rules rules = rules_of(ranks, suits, turns);
   std::vector<int32_t> powers(ranks, 1);
-  for (int64_t r = 1; r < ranks; ++r) rules.last = powers[r] = powers[r - 1] * rules.base;
+  for (int64_t r = 1; r < ranks; ++r) powers[r] = powers[r - 1] * rules.base;
   const Index index{discards.typed_data(), count.typed_data(),   at.typed_data(),
                     turned.typed_data(),   answers.typed_data(), pairs.typed_data(),
-                    cards.typed_data(),    claims.typed_data(),  pairs.dimensions()[1]};
+                    cards.typed_data(),    claims.typed_data(),  pairs.dimensions()[1],
+                    memory != 0};
   const std::array from{&regrets, &excess, &values, &visits, &skipped};
   const std::array to{&new_regrets, &new_excess, &new_values, &new_visits, &new_skipped};
   for (size_t k = 0; k < from.size(); ++k) {
@@ -398,7 +454,8 @@ auto bind() {
       .template Arg<ffi::Buffer<ffi::U32>>().template Arg<Numbers>().template Arg<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>().template Ret<Numbers>()
       .template Ret<Numbers>().template Ret<Numbers>().template Ret<Integers>()
-      .template Attr<int64_t>("suits").template Attr<int64_t>("turns").template Attr<int64_t>("sampling")
+      .template Attr<int64_t>("suits").template Attr<int64_t>("turns")
+      .template Attr<int64_t>("memory").template Attr<int64_t>("sampling")
       .template Attr<int64_t>("pruning").template Attr<int64_t>("estimate")
       .template Attr<int64_t>("depth").template Attr<int64_t>("decisions")
       .template Attr<int64_t>("most_nodes").template Attr<double>("exploration")
@@ -406,6 +463,51 @@ auto bind() {
 }
 
 }  // namespace
+
+// One play by the strategy of `table` from each of `count` states; `native.rollouts` has the arguments.
+extern "C" void CheatRollouts(const int32_t* const* tables, const int64_t* numbers, const float* table,
+                              const int64_t* hidden, const int64_t* given, int64_t count, double* returns) {
+  enum { kRanks, kSuits, kTurns, kClaims, kMemory, kPlayer, kDiscarder, kTurn, kAnswering, kOwn, kTheirs, kCertain,
+         kBefore, kLaid, kSeed };
+  Rules rules = rules_of(numbers[kRanks], numbers[kSuits], numbers[kTurns]);
+  const Index index{tables[0], tables[1], tables[2], tables[3], tables[4], tables[5], tables[6], tables[7],
+                    numbers[kClaims], numbers[kMemory] != 0};
+  const auto size_of = [&](int32_t code) {
+    int32_t size = 0;
+    for (; code > 0; code /= rules.base) size += code % rules.base;
+    return size;
+  };
+  const int player = int(numbers[kPlayer]);
+  Random random{uint64_t(numbers[kSeed])};
+  std::vector<float> shares(*std::max_element(index.count, index.count + int64_t(rules.last) * rules.base) + kAnswers);
+  for (int64_t n = 0; n < count; ++n) {
+    const int64_t* state = hidden + 3 * n;  // the other hand, the pile, the claimed cards
+    Game game{};
+    game.hand[player] = int32_t(numbers[kOwn]);
+    game.hand[1 - player] = int32_t(state[0]);
+    for (int seat : {0, 1}) game.size[seat] = size_of(game.hand[seat]);
+    game.pile = int32_t(state[1]);
+    game.laid = int32_t(state[2]);
+    game.claim = size_of(game.laid);
+    rules.cards = game.size[0] + game.size[1] + size_of(game.pile);
+    game.certain[player] = int32_t(numbers[kTheirs]);
+    game.certain[1 - player] = int32_t(numbers[kCertain]);
+    game.before = int32_t(numbers[kBefore]);
+    game.mine[player] = int32_t(numbers[kLaid]);
+    game.mine[1 - player] = game.pile - game.mine[player];
+    game.turn = int32_t(numbers[kTurn]);
+    game.discarder = int(numbers[kDiscarder]);
+    game.answers = numbers[kAnswering] != 0;
+    game = game.answers ? step(rules, index, game, int(given[n]))
+                        : lay(rules, game, int32_t(given[n]), size_of(int32_t(given[n])));
+    while (!game.over) {
+      const Key key = key_of(rules, index, game);
+      policy(table + key.first, key.count, shares.data());
+      game = step(rules, index, game, sampled_by(shares.data(), key.count, random));
+    }
+    returns[n] = game.winner < 0 ? 0 : game.winner == player ? kBest : -kBest;
+  }
+}
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals32, traversals<ffi::F32>, bind<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(CheatTraversals64, traversals<ffi::F64>, bind<ffi::F64>());

@@ -6,9 +6,9 @@ May use: tree and what is below it (not compiler). A new rule goes into `rules`;
 
 from ps_cfr_spiel.cfr import averages, fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
-from ps_cfr_spiel.cfr.loop import iterate, run, take_turn
+from ps_cfr_spiel.cfr.loop import iterate, run, run_in_place, take_turn
 from ps_cfr_spiel.cfr.rule import Rule, normalise, positive_part
-from ps_cfr_spiel.cfr.rules import ALIASES, RM, RULES, NRMPlus, RMPlus, make_rule, rule_header
+from ps_cfr_spiel.cfr.rules import ALIASES, RM, RULES, NRMPlus, RMPlus, knows, make_rule, rule_header
 from ps_cfr_spiel.cfr.sixteen_bits import check_bits, probabilities
 from ps_cfr_spiel.cfr.state import (
   WHOLE,
@@ -19,6 +19,7 @@ from ps_cfr_spiel.cfr.state import (
   average_record,
   average_strategy,
   current_strategy,
+  evaluate_average,
   in_blocks,
   init,
   num_tables,

@@ -56,7 +56,12 @@ def before_doubling(t: Array) -> Array:
 
 def fold(sums: Sum, t: Array, gamma: float) -> Sum:
   """The pair to which iteration t, int32[], is added: folded if a block begins there, else unchanged."""
-  return fold_where(doubles(t) | (t % LENGTH == 0), sums, scale(t, gamma))
+  return fold_where(begins(t), sums, scale(t, gamma))
+
+
+def begins(t: Array) -> Array:
+  """Whether a block begins with iteration t, int32[]."""
+  return doubles(t) | (t % LENGTH == 0)
 
 
 def doubles(t: Array) -> Array:

@@ -23,6 +23,7 @@ from ps_cfr_spiel.tree import (
   LeafEvaluator,
   PublicTree,
   Sets,
+  Stream,
   Walk,
   collapse,
   column_of,
@@ -61,10 +62,15 @@ class _Game(NamedTuple):
   leaves: LeafEvaluator
   walks: tuple[Walk, ...]
   sets: tuple[Sets | None, ...]
+  stream: Stream | None = None
 
   def reach(self, player: int, state: PlayerState) -> tuple[Array, list[Array]]:
     """Reach of the sequences, as a column, and of the leaves; see `Walk.down`."""
     return self.walks[player].down(expand(self.sets[player], state.strategy))
+
+  def all_reach(self, players: tuple[PlayerState, ...], rule: Rule) -> tuple[tuple[Array, list[Array]], ...]:
+    """The reach of all players; tables possibly in 16 bits."""
+    return tuple(self.reach(i, widen(player, rule)) for i, player in enumerate(players))
 
   def leaf_values(self, player: int, reach) -> list[Array]:
     """The values of the leaves to a player; `reach`: of all players."""
@@ -97,31 +103,43 @@ class _Game(NamedTuple):
     return _with_tables(state, tables)
 
   def plays(self, rule: Rule, players: tuple[PlayerState, ...]) -> bool:
-    """Whether the library iterates by itself: for its rules, and leaves with a matrix each."""
-    dtype = players[0].average.excess.dtype
-    known = native_rule(rule, jnp.ones((), jnp.int32), dtype) is not None
-    whole = all(own is None for own in self.sets) and not any(own.recorded for own in players)
-    whole = whole and not any(is_narrow(own.strategy) for own in players)
-    return known and whole and hasattr(self.leaves, "payoffs") and all(walk.native for walk in self.walks)
+    """Whether the library iterates by itself: for its rules, by boards or where leaves have a matrix each."""
+    native = native_rule(rule, jnp.ones((), jnp.int32), players[0].average.excess.dtype)
+    if native is None or any(own is not None for own in self.sets) or any(own.recorded for own in players):
+      return False
+    if self.stream is not None:
+      return True
+    narrow = any(is_narrow(own.strategy) for own in players)
+    return not narrow and hasattr(self.leaves, "payoffs") and all(walk.native for walk in self.walks)
 
   def play(
     self, players: tuple[PlayerState, ...], step: _Step, count: Array, alternating: bool
   ) -> tuple[PlayerState, ...]:
     """The players after `count` iterations from `step` on, `averages.LENGTH` at most, if the game `plays`."""
     dtype, leaves = players[0].average.excess.dtype, cast(Any, self.leaves)
+    rule, gamma = cast(Any, native_rule(step.rule, step.t, dtype))[0], step.rule.gamma
 
-    def known(t) -> tuple[int, Array]:
-      return cast(Any, native_rule(step.rule, t, dtype))
+    def numbers(t) -> Array:
+      known = jnp.append(step._replace(t=t).share(dtype), cast(Any, native_rule(step.rule, t, dtype))[1])
+      if self.stream is None:
+        return known
+      folds = jnp.stack([averages.begins(t).astype(dtype), averages.scale(t, gamma).astype(dtype)])
+      return jnp.concatenate([folds, known])
 
-    rows = jax.vmap(lambda t: jnp.append(step._replace(t=t).share(dtype), known(t)[1]))(
-      step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32)
-    )
-    first, second = (jnp.asarray(x, dtype) for x in leaves.payoffs())
-    tables = _tables(players[0]), _tables(players[1])
-    found = play(
-      (self.walks[0], self.walks[1]), (first, second), tables, count, known(step.t)[0], rows, alternating
-    )
-    return _with_tables(players[0], found[0]), _with_tables(players[1], found[1])
+    rows = jax.vmap(numbers)(step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32))
+    if self.stream is None:
+      players = tuple(_folded(own, step.rule, step.t) for own in players)
+      first, second = (jnp.asarray(x, dtype) for x in leaves.payoffs())
+      tables = _tables(players[0]), _tables(players[1])
+      walks = self.walks[0], self.walks[1]
+      found = play(walks, (first, second), tables, count, rule, rows, alternating)
+      return _with_tables(players[0], found[0]), _with_tables(players[1], found[1])
+    pair = players[0].average.average is not None
+    state = players[0].rule[0] if players[0].rule else players[1].rule[0]
+    tables = _tables(players[0], True), _tables(players[1], True)
+    each = 1 + len(jax.tree.leaves(state))
+    found = self.stream.play(leaves, tables, pair, each, count, rule, rows, alternating)
+    return _with_tables(players[0], found[0], True), _with_tables(players[1], found[1], True)
 
   def learn_from(self, player: int, state: PlayerState, reach, found, step: _Step) -> PlayerState:
     """The player after a turn, from the result of `regrets`: the reference, for every rule and with sets.
@@ -145,17 +163,25 @@ class _Game(NamedTuple):
     return PlayerState(tuple(strategy), average._replace(excess=excess), tuple(rules), recorded)
 
 
-def _tables(state: PlayerState) -> list[Array]:
-  """The tables that a turn changes: the strategy and the rule's of each bucket, and last the excess."""
-  return jax.tree.leaves((list(zip(state.strategy, state.rule, strict=True)), state.average.excess))
+def _changed(state: PlayerState, whole: bool) -> Any:
+  """The tables that a turn changes: the strategy and the rule's of each bucket, and last the average's.
 
-
-def _with_tables(state: PlayerState, tables: list[Array]) -> PlayerState:
-  """The player with these in place of its own `_tables`."""
+  Of the average that is the excess alone, unless the turn folds it (`whole`).
+  """
   buckets = list(zip(state.strategy, state.rule, strict=True))
-  buckets, excess = jax.tree.unflatten(jax.tree.structure((buckets, state.average.excess)), tables)
+  return buckets, state.average if whole else state.average.excess
+
+
+def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
+  """What a turn changes, as a list."""
+  return jax.tree.leaves(_changed(state, whole))
+
+
+def _with_tables(state: PlayerState, tables: list[Array], whole: bool = False) -> PlayerState:
+  """The player with these in place of its own `_tables`."""
+  buckets, average = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
   strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
-  return PlayerState(strategy, state.average._replace(excess=excess), rules)
+  return PlayerState(strategy, average if whole else state.average._replace(excess=average), rules)
 
 
 def _folded(state: PlayerState, rule: Rule, t: Array) -> PlayerState:
@@ -199,10 +225,9 @@ def iterate(
   """
   everyone = tuple(range(len(tree.players)))
   turns = tuple((i,) for i in everyone) if alternating else (everyone,)
-  game, reach = _begin(tree, sets, state.players, rule)
-  end = state.iteration + iterations
-  if native := game.plays(rule, state.players):
-    reach = ()  # a call of the library begins with it
+  game, end = _game(tree, sets), state.iteration + iterations
+  native = game.plays(rule, state.players)  # a call of the library begins with the reach
+  reach = () if native else game.all_reach(state.players, rule)
 
   def iteration(t, carry):
     t, (players, reach) = jnp.asarray(t, jnp.int32), carry  # with `jax.disable_jit` the loop counts in Python
@@ -214,9 +239,9 @@ def iterate(
     done, players, reach = carry
     t = done + 1
     last = jnp.minimum(averages.last_of_block(t), end)
-    folded = tuple(_folded(player, rule, t) for player in players)
     if native:
-      return last, game.play(folded, _Step(t, skip, rule), last - done, alternating), ()
+      return last, game.play(players, _Step(t, skip, rule), last - done, alternating), ()
+    folded = tuple(_folded(player, rule, t) for player in players)
     return last, *jax.lax.fori_loop(t, last + 1, iteration, (folded, reach))
 
   t, players, _ = jax.lax.while_loop(
@@ -228,10 +253,12 @@ def iterate(
 run = jit(static_argnames=("rule", "alternating"))(iterate)
 
 
-def _begin(tree, sets, players, rule):
-  """The parts of the game, and the players' reach."""
-  game = _Game(tree.leaves, tuple(map(Walk.of, tree.players)), sets_of_players(tree, sets))
-  return game, tuple(game.reach(i, widen(player, rule)) for i, player in enumerate(players))
+run_in_place = jit(static_argnames=("rule", "alternating"), donate_argnames=("state",))(iterate)
+
+
+def _game(tree: PublicTree, sets: Abstraction) -> _Game:
+  """The parts of the game."""
+  return _Game(tree.leaves, tuple(map(Walk.of, tree.players)), sets_of_players(tree, sets), tree.stream)
 
 
 def take_turn(
@@ -249,7 +276,8 @@ def take_turn(
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
   bucket.
   """
-  game, reach = _begin(tree, sets, state.players, rule)
+  game = _game(tree, sets)
+  reach = game.all_reach(state.players, rule)
   t, players = state.iteration + 1, list(state.players)
   before = players[player]
   own = _folded(widen(before, rule), rule, t)

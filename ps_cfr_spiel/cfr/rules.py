@@ -196,9 +196,14 @@ RULES: dict[str, type] = {
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
 
 
+def knows(rule: Rule) -> bool:
+  """Whether the native library knows the rule."""
+  return type(rule) in RULES.values() and hasattr(rule, "numbers")
+
+
 def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
   """A rule's number in `learn.cc`, and its numbers in iteration t, [K]; None for a rule of the user's own."""
-  if type(rule) not in RULES.values() or not hasattr(rule, "numbers"):
+  if not knows(rule):
     return None
   known: Any = rule
   return int(isinstance(rule, NRMPlus)), jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])

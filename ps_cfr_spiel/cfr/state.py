@@ -20,12 +20,15 @@ from jax.core import Tracer
 
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.cfr.rule import Rule, normalise
+from ps_cfr_spiel.cfr.rules import knows
 from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, narrow, probabilities
-from ps_cfr_spiel.device import to_device
+from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
+  Evaluation,
   PublicTree,
   Sets,
+  evaluate,
   expand,
   record_of,
   tables_of,
@@ -65,7 +68,14 @@ class SolverState(NamedTuple):
   players: tuple[PlayerState, ...]
 
 
-def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE, bits: int = 32) -> SolverState:
+def init(
+  tree: PublicTree,
+  rule: Rule,
+  dtype: str,
+  sets: Abstraction = WHOLE,
+  bits: int = 32,
+  compensated: bool = True,
+) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
   Args:
@@ -74,6 +84,7 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE, bi
     dtype: "float32" or "float64".
     sets: the players' abstractions, if any.
     bits: 16 for tables as `sixteen_bits` keeps them.
+    compensated: whether the average is a pair of arrays (`averages.Sum`); in 16 bits it is one.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
@@ -87,17 +98,35 @@ def init(tree: PublicTree, rule: Rule, dtype: str, sets: Abstraction = WHOLE, bi
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     # Table by table, so that there is no second copy of them all.
-    zeros = lambda shape: to_device(np.zeros(shape, dtype), dtype)  # noqa: E731
-    state = PlayerState(
-      strategy=tuple(to_device(np.full(shape, 1 / shape[0], dtype), dtype) for shape in shapes),
-      average=Sum(None if bits == 16 else zeros(column), zeros(column)),
-      rule=tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes),
+    zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
+    average = Sum(zeros(column) if compensated and bits == 32 else None, zeros(column))
+    if not knows(rule) and bits == 32:
+      rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
+    else:  # all infostates begin alike
+      rules = tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes)
+    one = PlayerState(
+      strategy=tuple(np.full((a, 1, 1), 1 / a, dtype) for a, _, _ in shapes),
+      average=average,
+      rule=rules,
       recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
-    return narrow(state, rule) if bits == 16 else state
+    one = narrow(one, rule) if bits == 16 else one
+    buckets = [
+      jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), own)
+      for *own, shape in zip(one.strategy, one.rule, shapes, strict=True)
+    ]
+    strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
+    return one._replace(strategy=tuple(strategy), rule=tuple(rules))
 
   players = tuple(player_state(i, player) for i, player in enumerate(tree.players))
   return SolverState(to_device(np.zeros((), np.int32), dtype), players)
+
+
+def _filled(values: Array, shape: tuple[int, ...]) -> jax.Array:
+  """An array on the device with the same values everywhere, without a second one on the host."""
+  if isinstance(values, jax.Array) and values.shape == shape:
+    return values
+  return jax.device_put(np.broadcast_to(np.asarray(values), shape))
 
 
 def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:
@@ -105,10 +134,10 @@ def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, .
   return (None,) * len(tree.players) if sets is None else sets
 
 
-def num_tables(rule: Rule, dtype: str, bits: int = 32) -> float:
+def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True) -> float:
   """The numbers that a run keeps for each action of an infostate, on average over 2, 3 and 4 actions.
 
-  A number of 16 bits counts as half a float32.
+  A number of 16 bits counts as half a float32; the other arguments as in `init`.
   """
   kept: Any = rule
 
@@ -117,7 +146,7 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32) -> float:
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
-  whole = 1.5 if bits == 16 else len(("strategy", "average", "excess"))
+  whole = (0.5 if bits == 16 else 1) + (2 if compensated and bits == 32 else 1)  # strategy, average
   return whole + sum(map(share, (2, 3, 4))) / 3
 
 
@@ -160,6 +189,19 @@ def in_blocks(tree: PublicTree, tables: Sequence[Sequence[Array]], sets: Abstrac
   """The players' tables of buckets, or of sets, as those of all infostates, [A, rows, H] for each block."""
   players = zip(tree.players, sets_of_players(tree, sets), tables, strict=True)
   return [tuple(forest.split(expand(of, own))) for forest, of, own in players]
+
+
+def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> Evaluation:
+  """Value, best responses and exploitability of the average strategies; board by board where possible."""
+  if tree.stream is None or sets is not WHOLE:
+    return evaluate(tree, average_strategy(tree, state, sets))
+  first, second, value = _worth(tree, [own.average for own in state.players])
+  return Evaluation(value, (first, second), (first + second) / 2)
+
+
+@jit()
+def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Array:
+  return tree.stream.worth(tree.leaves, averages)
 
 
 def average_record(state: PlayerState) -> list[np.ndarray]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from absl import flags
 
+SHORT = {"iterations": "n", "output": "o", "quiet": "q", "target": "t"}  # letters, the same in every command
 USER_ERROR, INTERRUPTED = 2, 130  # exit codes
-LOST = 3  # another process of a shared run has gone
 DEFINERS: dict[type, Callable[..., Any]] = {
   bool: flags.DEFINE_bool,
   int: flags.DEFINE_integer,
@@ -52,11 +52,12 @@ class Flag:
 
   @property
   def form(self) -> str:
-    """The flag as it is typed, such as --rows=N."""
+    """The flag as it is typed, such as --rows=N, after its letter if it has one."""
+    letter = f"-{SHORT[self.name]}, " if self.name in SHORT else ""
     if self.type is bool:
-      return f"--[no]{self.name}"
+      return f"{letter}--[no]{self.name}"
     number = self.type in (int, float)
-    return f"--{self.name}={'|'.join(self.choices) or self.value or ('N' if number else 'TEXT')}"
+    return f"{letter}--{self.name}={'|'.join(self.choices) or self.value or ('N' if number else 'TEXT')}"
 
   @property
   def typed(self) -> tuple[str, ...]:
@@ -72,7 +73,7 @@ class Flag:
 
   def define(self, values: flags.FlagValues) -> None:
     """Defines the flag."""
-    into: dict[str, Any] = {"flag_values": values}
+    into: dict[str, Any] = {"flag_values": values, "short_name": SHORT.get(self.name)}
     if self.choices:
       flags.DEFINE_enum(self.name, self.default, list(self.choices), self.help, case_sensitive=False, **into)
       return
@@ -107,6 +108,7 @@ class Command:
     examples: words to type after the program's name.
     own: its flags, in the order of the help, but for those of every command.
     run: runs it with the parsed flags and the other words; its exit code, 0 if None.
+    computes: whether it always needs JAX.
   """
 
   name: str
@@ -116,12 +118,14 @@ class Command:
   examples: tuple[str, ...]
   own: tuple[Flag, ...]
   run: Callable[[flags.FlagValues, Sequence[str]], int | None]
+  computes: bool = True
 
   @property
   def listed(self) -> tuple[Flag, ...]:
     """All its flags, groups together, in the order of their first flags."""
-    headings = list(dict.fromkeys(flag.group for flag in self.own))
-    return tuple(sorted((*self.own, MODULE), key=lambda flag: headings.index(flag.group)))
+    every = (*self.own, MODULE)
+    headings = list(dict.fromkeys(flag.group for flag in every))
+    return tuple(sorted(every, key=lambda flag: headings.index(flag.group)))
 
   def flags(self) -> flags.FlagValues:
     """A fresh set of its flags, at their defaults."""

@@ -97,4 +97,5 @@ COMMAND = Command(
   ),
   own=FLAGS,
   run=_run,
+  computes=False,
 )

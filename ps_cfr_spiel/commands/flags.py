@@ -21,8 +21,9 @@ RULES = (
 LOSSLESS = "lossless"
 
 # fmt: off
-MOST_HISTORIES = Flag("limit", 5_000_000,
-  "Most histories to visit of a game that does not describe itself.", least=1)
+MOST_HISTORIES = Flag("limit", 200_000_000,
+  "Most histories to visit of a game that does not describe itself. Without it a walk in Python that would "
+  "take more than an hour is refused.", least=1)
 WALK = group("Tree and memory",
   Flag("public_states", "closure",
     "Source of public states: closure (common knowledge), the game's observer, or none, for games without "
@@ -32,12 +33,15 @@ WALK = group("Tree and memory",
     "Most bytes to take, such as 4e9; by default half of the free memory, or all of it for a game that "
     "describes itself.", kind=float, least=1, value="BYTES"),
 )
+TREE_CACHE = Flag("tree_cache", None,
+  "Folder that keeps the walk of a game: the next time it is read instead.", value="FOLDER")
 TREE = group("Tree and memory",
   Flag("leaves", "auto",
     "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (for poker with many "
     "hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
     choices=("auto", "dense", "showdown", "native", "sparse")),
   *WALK,
+  TREE_CACHE,
 )
 RULE = Flag("rule", "nrm+",
   "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "
@@ -80,7 +84,8 @@ def shared(alone: str = "") -> tuple[Flag, ...]:
   return group("Several processes",
     Flag("coordinator", None,
       "Share the work with other processes: address and port of process 0, such as localhost:4321. Give all "
-      "of them the same flags and a folder that all can reach.", value="HOST:PORT"),
+      "of them the same flags and a folder that all can reach. Within srun and mpirun none of these flags is "
+      "needed; auto lets JAX find the others, as on a TPU pod.", value="HOST:PORT|auto"),
     Flag("processes", None, f"With --coordinator: number of processes.{alone}", kind=int, least=1),
     Flag("process", None, "With --coordinator: number of this process, from 0.", kind=int, least=0),
   )
@@ -97,14 +102,18 @@ def buckets_of(values: flags.FlagValues) -> int | str:
   return check_count("--buckets", int(text), 1)
 
 
-def join_others(values: flags.FlagValues) -> None:
-  """Meets the other processes, if there are any; ValueError or TimeoutError if it cannot."""
-  given = [values.coordinator, values.processes, values.process]
-  if all(value is None for value in given):
-    return
-  if None in given:
+def join_others(values: flags.FlagValues, shares: bool = True) -> None:
+  """Meets the other processes, if there are any; ValueError or TimeoutError if it cannot.
+
+  `shares`: whether the command can share its work; else those that a launcher started run for themselves.
+  """
+  given = (values.coordinator, values.processes, values.process)
+  if given == ("auto", None, None) or (given == (None, None, None) and shares and ps.device.launched()):
+    ps.device.join_processes()
+  elif None not in given:
+    ps.device.join_processes(*given)
+  elif given != (None, None, None):
     raise ValueError("--coordinator, --processes and --process belong together.")
-  ps.device.join_processes(values.coordinator, values.processes, values.process)
 
 
 def say(

@@ -66,6 +66,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
   folder = make_folder(values.output or "runs/rivers")
   join_others(values)
+  ps.device.advise("Start all processes again with the same command: what is in the folder stays.")
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, rivers, folder, options)
   if not ps.device.is_first_process():

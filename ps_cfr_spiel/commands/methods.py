@@ -15,12 +15,15 @@ from ps_cfr_spiel.commands.flags import BITS, CLUSTERS_AND_BUCKETS, DTYPE, RULE,
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 
 AT = "@"  # between a strategy and its hands, in --lock
-_WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
+_WALKED = ("public_states", "limit", "memory", "tree_cache")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
 METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags that are its own
-  "ps-cfr": ("PSCFRSolver", ("rule", "alternating", "skip", "abstraction", "leaves", "lock", "bits")),
+  "ps-cfr": (
+    "PSCFRSolver",
+    ("rule", "alternating", "skip", "better", "abstraction", "leaves", "lock", "bits"),
+  ),
   "cfr+ira": ("CFRPlusIRASolver", ("bound", "heuristic", "abstraction", "seed", "skip", "leaves")),
   "fpira": ("FPIRASolver", ("abstraction",)),
   "fictitious-play": ("FictitiousPlaySolver", ()),
@@ -50,6 +53,7 @@ METHOD_FLAGS = (
   Flag("alternating", True, "Update the players in turn rather than both at once."),
   Flag("skip", 0,
     "First iterations to leave out of the average strategy (cfr+ira: 100 unless given).", least=0),
+  Flag("better", False, "Take the last strategies for the average where they are less exploitable."),
   DTYPE,
   BITS,
   Flag("abstraction", None,
@@ -98,6 +102,8 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   }
   if kind is ps.PSCFRSolver and "rule" in options:
     options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations)
+  if "tree_cache" in options:
+    options["cache"] = options.pop("tree_cache")
   if "bits" in options:
     options["bits"] = int(options["bits"])
   if "lock" in options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -18,6 +19,7 @@ from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_g
 
 SEARCH = "search"
 ONLY_IN_CHEAT = ("naive", "heuristic")
+TEMPERATURE = 0.03  # of the search of an agent of train
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
@@ -31,7 +33,8 @@ FLAGS = (
     "else the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
-    "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0),
+    "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
+    "changes by the values that it finds; 0: no search.", least=0),
   Flag("seat", 0, "Your player.", least=0),
   Flag("seed", None,
     "Seed of chance and of the bots; the same seed repeats a game.", kind=int, least=0, most=2**32 - 1),
@@ -60,7 +63,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   policy = None if name in (*ps.evaluation.BOTS, SEARCH) else load_opponent(name, values.limit)
   searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
   how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
-  print(f"Opponent: {name}{how}; --opponent= chooses another.")
+  many = game.get_type().short_name == "cheat" and game.num_players() > 2
+  few = "; agents of train play cheat for two alone" if many else ""
+  print(f"Opponent: {name}{how}; --opponent= chooses another{few}.")
   state = ps.evaluation.table.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
   if state.is_terminal() and isinstance(policy, ps.TreePolicy) and kind.utility == kind.utility.ZERO_SUM:
     record = ps.evaluation.Played(1 - values.seat, tuple(state.history()))
@@ -118,7 +123,8 @@ def make_opponent(
   if str(policy.game) != str(game):
     raise ValueError(f"{name} holds a policy for {policy.game}, not for {game}.")
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
-    return lambda seat: ps.RolloutBot(game, policy, seat, seconds=seconds, seed=int(rng.randint(2**31)))
+    options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
+    return lambda seat: ps.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
 
 

@@ -21,14 +21,14 @@ import pyspiel
 from absl import app, flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import INTERRUPTED, LOST, USER_ERROR, Command, completion
+from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command, completion
 from ps_cfr_spiel.commands.user_input import load_module
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
 GROUPS = {
   "Solve and search": ("solve", "report", "resolve", "check", "summary"),
-  "Look and play": ("show", "explore", "play"),
+  "Look and play": ("show", "explore", "play", "upi"),
   "Measure": ("evaluate", "compare"),
   "Learn and abstract": ("train", "generate", "learn", "abstract"),
 }
@@ -96,7 +96,8 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
     return 0
   values = command.flags()
   rest = values([PROGRAM, *words[1:]])[1:]
-  begin()
+  if command.computes:
+    begin()
   if values.module is not None:
     load_module(values.module)
   return command.run(values, rest) or 0
@@ -107,7 +108,7 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
 
   Args:
     words: a command, its flags and arguments.
-    begin: called before a command runs. Help and mistakes in flags come sooner, and need no JAX.
+    begin: called before a command that computes. Help and mistakes in flags come sooner, and need no JAX.
 
   Returns:
     The exit code.
@@ -135,8 +136,9 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
       return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
     if ps.device.process_count() == 1:
       raise
-    print(f"{PROGRAM}: another process was lost: {str(error).splitlines()[0]}", file=sys.stderr)
-    return LOST
+    message = str(error)
+  if "jax" in sys.modules and ps.device.process_count() > 1:
+    ps.device.await_death()  # which may be the cause
   return _refused(message)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -176,6 +178,8 @@ class Run:
     """Saves the run and its measurements, so that both can be continued; all processes must call it."""
     with self.saving:
       self.solver.save(self.file)
+      saved = f"iteration {self.solver.iteration:,} in {self.file}"
+      ps.device.advise(f"Saved: {saved}. Start all processes again with --resume={self.file}.")
       if ps.device.is_first_process():
         ps.evaluation.write_points(self.folder / POINTS, self.points)
 
@@ -185,6 +189,17 @@ class Run:
       with undisturbed():  # by an impatient second Ctrl-C
         self.checkpoint()
     return self.solver.iteration > self.start
+
+  def keep_values(self) -> None:
+    """Writes what later looks at the run need, so that they compute nothing."""
+    solver = self.solver
+    if isinstance(solver, ps.solvers.TreeSolver) and ps.device.is_first_process():
+      cells = sum(math.prod(shape) for player in solver.tree.players for shape in player.block_shapes)
+      if ps.policy.may_keep(solver.tree.names, cells):
+        try:
+          ps.policy.keep(solver.average_policy(), self.file)
+        except OSError as error:  # the run is saved, and looks at it compute the values
+          print(f"The values were not kept: {error.strerror}.", file=sys.stderr)
 
   def save(self, pictures: ModuleType | None) -> list[str]:
     """Writes all results; returns the names of the files."""

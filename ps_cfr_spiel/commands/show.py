@@ -208,4 +208,5 @@ COMMAND = Command(
   ),
   own=FLAGS,
   run=_run,
+  computes=False,
 )

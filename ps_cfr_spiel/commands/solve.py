@@ -28,9 +28,6 @@ from ps_cfr_spiel.commands.user_input import (
 )
 from ps_cfr_spiel.reports import Stopwatch, report
 
-TRIES = 3  # starts of processes without anything saved between them
-
-
 # fmt: off
 FLAGS = (
   Flag("iterations", 500, "Iterations to run; with --resume, further iterations.", least=0),
@@ -65,7 +62,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.processes is not None and values.coordinator is None and values.process is None:
     return _together(values, words)
   ps.device.exit_with_parent()
-  join_others(values)
+  join_others(values, _shares(values))
+  ps.device.advise("Nothing was saved.")
   run = _set_up(values, words)
   run.say(run.solver.summary(), report({"method": run.solver.description}), "")
   interrupted = _iterate(run, values.iterations)
@@ -77,13 +75,19 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       return INTERRUPTED
   run.measure()
   files = run.save(pictures)
+  if not ps.device.is_first_process():
+    return INTERRUPTED if interrupted else 0
   run.say("")
   say(values, run.facts(files), run.result(files))
   if values.target and not (run.reached or values.json):
     print(f"The target of {values.target} was not reached. To continue: --resume={run.file}")
   if pictures is None and values.plot is None and not values.json:
     print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
-  return INTERRUPTED if interrupted else 0
+  if interrupted:
+    return INTERRUPTED
+  sys.stdout.flush()
+  run.keep_values()
+  return 0
 
 
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
@@ -98,7 +102,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   points = []
   if values.resume is not None:
     points = ps.evaluation.read_points(Path(values.resume).with_name(POINTS), solver.iteration)
-  quiet = values.quiet or values.json
+  quiet = values.quiet or values.json or not ps.device.is_first_process()
   folder = results_folder(values, solver, RUN)
   return Run(solver, points, folder, target, values.checkpoint_seconds, quiet, building)
 
@@ -106,60 +110,43 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
   refuse_fixed(values, words, (*FIXED, *SPOT_FLAGS))
   with ps.compiler.quiet_stderr():
-    solver = ps.load_solver(values.resume, **({"limit": values.limit} if values["limit"].present else {}))
+    allowed = {"limit": values.limit} if values["limit"].present else {}
+    kept = {"cache": values.tree_cache} if values.tree_cache else {}
+    solver = ps.load_solver(values.resume, **allowed, **kept)
   if not isinstance(solver, ps.solvers.ExactSolver):
     raise ValueError(f"{values.resume} is a run of the command train; resume it there.")
   return solver
 
 
+def _shares(values: flags.FlagValues) -> bool:
+  """Whether the command's solver can share its run with other processes."""
+  if values.resume is None:
+    return values.solver == "hierarchical"
+  return ps.solvers.kind_in(storage.read(values.resume), ps.solvers.Solver).shared
+
+
 def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command in several processes of this machine; after a death all continue from the last save."""
-  begun = 0
-  if values.resume is not None:
-    begun = storage.read(values.resume).header.get("iteration", 0)
-  elif values.solver != "hierarchical":
-    raise ValueError(f"--processes={values.processes}: --solver={values.solver} runs in one process.")
+  """Runs the command in several processes of this machine."""
+  if not _shares(values):
+    method = values.resume or f"--solver={values.solver}"
+    raise ValueError(f"--processes={values.processes}: {method} runs in one process.")
   if (resumed := values.resume) is not None or values.output is not None:
     folder = make_folder(values.output or Path(str(resumed)).parent)
   else:
     free = (f for f in default_folders(load_game(words, values)) if not (f / RUN).exists())
     folder = make_folder(next(free))
-  file, end = folder / RUN, begun + values.iterations
-  same = [*words, *_again(values, ("processes", "output")), f"--output={folder}"]
-  program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *same]
-  stamp, reached, tries = _stamp(file), begun, TRIES
+  given = {flag.name: flag for flag in (values[x] for x in values) if flag.present}  # not by its letter
+  again = [flag.serialize() for x, flag in given.items() if x not in ("processes", "output")]
+  program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words, *again, f"--output={folder}"]
 
   def command(address: str, process: int) -> list[str]:
-    shared = [f"--coordinator={address}", f"--processes={values.processes}", f"--process={process}"]
-    return [*program, *shared]
+    return [*program, f"--coordinator={address}", f"--processes={values.processes}", f"--process={process}"]
 
-  while True:
-    ending = ps.device.run_together(command, values.processes, folder, (0, INTERRUPTED))
-    if ending.code in (0, INTERRUPTED, USER_ERROR) and ending.process == 0:
-      return ending.code
-    log = f"; its output is in {ps.device.log_path(folder, ending.process)}" if ending.process else ""
-    if ending.code == USER_ERROR:
-      raise ValueError(f"{ending}{log}.")
-    saved = storage.read(file).header["iteration"] if _stamp(file) != stamp else begun
-    tries = TRIES if saved > reached else tries - 1
-    reached = max(saved, reached)
-    if not tries:
-      raise ValueError(f"{ending}, the last of {TRIES} times since the last save{log}.")
-    print(f"\n{ending}{log}. All begin again after iteration {reached:,}.", file=sys.stderr, flush=True)
-    if _stamp(file) != stamp:
-      kept = _again(values, (*FIXED, *SPOT_FLAGS, "processes", "resume", "iterations"))
-      more = [f"--resume={file}", f"--iterations={end - reached}"]
-      program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *kept, *more]
-
-
-def _again(values: flags.FlagValues, without: Sequence[str]) -> list[str]:
-  """The given flags, to be given again."""
-  return [values[name].serialize() for name in values if values[name].present and name not in without]
-
-
-def _stamp(file: Path) -> int | None:
-  """The time of the last change of a file; None without a file."""
-  return file.stat().st_mtime_ns if file.exists() else None
+  ending = ps.device.run_together(command, values.processes, folder, (0, INTERRUPTED))
+  if ending.code in (0, INTERRUPTED, USER_ERROR) and ending.process == 0:
+    return ending.code
+  log = f"; its output is in {ps.device.log_path(folder, ending.process)}" if ending.process else ""
+  raise ValueError(f"{ending}{log}.")
 
 
 def _iterate(run: Run, iterations: int) -> bool:

@@ -77,8 +77,10 @@ FLAGS = (
     "Games under one strategy for a side; an iteration has twice that number (default: 4096, 256 for games "
     "that are played through OpenSpiel's states, 1 for external).", kind=int, least=1),
   Flag("key", None,
-    "Information of a choice in games other than cheat (default: infostate).",
-    choices=("infostate", "observation")),
+    "Information of a choice: infostate or observation, which forgets where observations do; in cheat "
+    "observation or memory, which adds cards whose place is certain, takes six times the memory and needs "
+    "longer runs (default: infostate; in cheat observation).",
+    choices=("infostate", "observation", "memory")),
   Flag("cells", None,
     "Most moves of keys, in games other than cheat (default: a million); a run with full tables ends.",
     kind=int, least=1),
@@ -90,8 +92,8 @@ FLAGS = (
   Flag("move_seconds", None, "Time of a decision of search.", kind=float),
   Flag("particles", 2000, "Most hidden states that search holds possible.", least=1),
   Flag("start", None,
-    "Run of a smaller cheat (fewer cards, a shorter horizon), or of the same, to begin with; its values last "
-    "with --decay=0.01 --decay_power=0.", value="FILE"),
+    "Run of a smaller cheat (fewer cards, a shorter horizon), or of the same, perhaps with a key that "
+    "forgets more, to begin with; its values last with --decay=0.01 --decay_power=0.", value="FILE"),
   Flag("seed", 0, "Seed of the random numbers.", least=0),
   JSON,
 )
@@ -211,7 +213,7 @@ def _learn(
       ps.evaluation.write_table(folder / MARKS, rows[-1], (row.values() for row in rows))
       bar.clear()
       if not quiet:
-        print(_line(rows[-1]), flush=True)
+        print(_line(rows[-1], scores.values()), flush=True)
       bar.refresh()
   return scores
 
@@ -246,12 +248,14 @@ def _row(
 
 
 def _head(opponents: Iterable[str]) -> str:
-  names = "".join(f"{f'won: {name}':>17}" for name in opponents)
+  names = "".join(f"{f'won: {name}':>20}" for name in opponents)
   return "".join(f"{name:>{width}}" for name, (width, _) in _WRITTEN.items()) + names
 
 
-def _line(row: dict[str, Any]) -> str:
-  won = "".join(f"{100 * share:>16.1f}%" for name, share in row.items() if name.startswith("won_"))
+def _line(row: dict[str, Any], scores: Iterable[ps.evaluation.Score]) -> str:
+  """A row as a line; shares of games won have their 95% interval."""
+  shares = ((100 * score.wins / score.games, *score.interval) for score in scores)
+  won = "".join(f"{f'{share:.1f}% ({100 * low:.0f}-{100 * high:.0f}%)':>20}" for share, low, high in shares)
   return "".join(f"{format(row[name], how):>{width}}" for name, (width, how) in _WRITTEN.items()) + won
 
 

@@ -63,7 +63,7 @@ def load_module(name: str) -> None:
 
 def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:
   """The policy with a public tree in a file, whose game may have at most `limit` histories to walk."""
-  return walked(load_opponent(path, limit), path)
+  return ps.policy.kept_beside(path) or walked(load_opponent(path, limit), path)
 
 
 def walked(policy: Any, path: str) -> ps.TreePolicy:
@@ -82,6 +82,7 @@ def load_opponent(
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.npz'}.")
+  ps.device.keep_compiled_code()
   with ps.compiler.quiet_stderr():
     return ps.load_policy(path, limit)
 
@@ -118,8 +119,8 @@ def writable(flag: str, path: str | Path, example: str) -> Path:
 
 
 def given(values: flags.FlagValues, names: Iterable[str]) -> list[str]:
-  """Those of some flags that the command line has, as typed."""
-  return [f"--{name}" for name in names if values[name].present]
+  """Those of some flags that the command line has, by their long names."""
+  return [f"--{name}" for name in names if values[name].present and values[name].name == name]
 
 
 def refuse(values: flags.FlagValues, names: Sequence[str], why: str) -> None:

@@ -4,13 +4,21 @@ May use: histories and the rooms below it. `build` is the door; behind it `from_
 describe themselves, `from_histories` all others. `check` reports on all laws that a game must keep.
 """
 
-from ps_cfr_spiel.compiler.build import LEAVES, build_tree
-from ps_cfr_spiel.compiler.check import check_game
-from ps_cfr_spiel.compiler.form_labels import Deals
-from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
-from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
-from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
-from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
-from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs
-from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
-from ps_cfr_spiel.compiler.suits import fold_suits
+from typing import TYPE_CHECKING
+
+from ps_cfr_spiel.faces import on_first_use
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.compiler.build import LEAVES, build_tree
+  from ps_cfr_spiel.compiler.check import check_game
+  from ps_cfr_spiel.compiler.described import form_of
+  from ps_cfr_spiel.compiler.form_labels import Deals, FormLabels
+  from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
+  from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
+  from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
+  from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
+  from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs, is_streamed
+  from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
+  from ps_cfr_spiel.compiler.suits import fold_suits
+else:
+  __getattr__ = on_first_use(__name__)

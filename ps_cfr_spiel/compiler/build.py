@@ -1,5 +1,7 @@
 """The compilation of a pyspiel game into a `PublicTree`: the one door through which games come in."""
 
+import os
+
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
@@ -14,6 +16,8 @@ from ps_cfr_spiel.histories import (
   Limits,
   TooLarge,
   check_kind,
+  keep_walk,
+  open_walk,
   public_observer,
   public_partition,
   sequential,
@@ -32,6 +36,7 @@ def build_tree(
   limit: int = LIMIT,
   progress: bool | None = None,
   memory: float | None = None,
+  cache: str | os.PathLike | None = None,
 ) -> PublicTree:
   """Compile a game into a public tree.
 
@@ -55,6 +60,7 @@ def build_tree(
     memory: maximum bytes for histories and tree; None: half of the free memory. After half a second of
       walking, a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
       are built; for them None means all free memory.
+    cache: a folder that keeps what is walked, by the game's string: the next time it is read instead.
 
   Returns:
     The tree; its arrays are NumPy's, in float64.
@@ -63,7 +69,8 @@ def build_tree(
     TypeError: `game` is not a game.
     ValueError: the game has a single player or is faulty (`check_game` lists all faults); it has more than
       `limit` histories, needs more than `memory` bytes or has no valid public states; or an option is unknown
-      or does not fit the game.
+      or does not fit the game; `cache` has the walk of another version of OpenSpiel or this package.
+    OSError: `cache` cannot be written.
   """
   game = sequential(game)
   check_kind(game)
@@ -77,12 +84,16 @@ def build_tree(
       with waiting("Building the tree", progress):
         return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
-  observe = public_observer(game) if public_states == "observer" else None
-  histories = walk(game, limits, progress, observe)
-  histories, choices, fault = with_recall(game, histories, limits.memory)
+  kept = None if cache is None else open_walk(cache, game, public_states)
+  observe = public_observer(game) if public_states == "observer" and kept is None else None
+  walked, found = kept or (walk(game, limits, progress, observe), None)
+  histories, choices, fault = with_recall(game, walked, limits.memory)
   if fault:
     raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
-  found = None if public_states == "none" else public_partition(str(game), histories, choices, public_states)
+  if public_states != "none" and found is None:
+    found = public_partition(str(game), histories, choices, public_states)
+  if cache is not None and kept is None:
+    keep_walk(cache, game, public_states, walked, found)
   return build_general(game, histories, choices, found, leaves, limits.memory)
 
 

@@ -22,6 +22,7 @@ from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.compiler.report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.histories import (
+  BYTES,
   KIND_LAWS,
   LIMIT,
   SOURCES,
@@ -30,9 +31,13 @@ from ps_cfr_spiel.histories import (
   PublicPartition,
   TooLarge,
   actions_fault,
+  foretell,
   names_fault,
   public_observer,
   public_partition,
+  readable_bytes,
+  readable_count,
+  readable_seconds,
   recall_fault,
   scale_fault,
   sequential,
@@ -86,6 +91,10 @@ def check_game(
     )
     findings += [*_not_checked([law for law in WALK_LAWS + LATER_LAWS if law != FORM], why), form]
     return Report(str(game), tuple(findings), form_tree.summary() if form_tree else "")
+  if limits.histories == LIMIT and (large := _large(game, limits)):
+    why = "the game is large, and build_tree checks them as it walks; --limit or limit= walks here"
+    findings += [large, *_not_checked(WALK_LAWS[1:] + LATER_LAWS, why)]
+    return Report(str(game), tuple(findings))
   observer = _Observer.of(game)
   histories, walked = _walk_findings(game, limits, progress, observer)
   findings += walked
@@ -97,6 +106,7 @@ def check_game(
 
 # --- Lines of a report --------------------------------------------------------------------------
 
+CHECKED = 2_000_000  # histories; larger games are walked here if the user gives a limit
 FORM = "bayesian_form()"
 STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where it holds
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),
@@ -156,7 +166,7 @@ def _compile_form(
   game: Any, limits: Limits, memory: float | None, progress: bool | None
 ) -> tuple[PublicTree | None, Finding | None]:
   """The tree of the game's form, if it has one, and a finding if no walk can follow."""
-  limit = limits.histories
+  limit = CHECKED if limits.histories == LIMIT else limits.histories
 
   def compiled() -> PublicTree | None:
     form = form_of(game)
@@ -204,6 +214,22 @@ class _Observer:
     except Exception as error:  # the game's own code may raise anything
       self.fault = f"at history {state.history()}, it raises {_name(error)}"
       return ""
+
+
+def _large(game: pyspiel.Game, limits: Limits) -> Finding | None:
+  """Size and time of a game that is too large for this check, but not for `build_tree`; else None."""
+  try:
+    size, seconds = foretell(game, CHECKED)
+  except Exception:  # of the game: the walk reports it
+    return None
+  if not size.exceeds or size.cut or size.count * BYTES > limits.memory:
+    return None
+  text = (
+    f"about {readable_count(size.count)}, by {size.probes} random paths: "
+    f"{readable_bytes(size.count * BYTES)} and {readable_seconds(seconds)} of walking on free cores; allowed "
+    f"are {readable_bytes(limits.memory)}"
+  )
+  return Finding("histories", Verdict.NOTE, text)
 
 
 def _walk_findings(

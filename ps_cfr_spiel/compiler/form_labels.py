@@ -230,7 +230,6 @@ class FormLabels(Labels):
 
   @functools.cached_property
   def children(self) -> Sequence[list[int]]:
-    """See `Labels`."""
     lines = self._lines
 
     def below(number: int) -> list[int]:
@@ -245,17 +244,14 @@ class FormLabels(Labels):
     return LazySequence(len(self.public_states), below)
 
   def num_public_states(self, players: Sequence[int]) -> int:
-    """See `Labels`."""
     return int(self._lines.sizes[np.isin(self._lines.form.player, players)].sum())
 
   def num_infostates(self, player: int) -> int:
-    """See `Labels`."""
     lines = self._lines
     counts = np.bincount(lines.street[lines.form.player == player]).tolist()
     return sum(n * int(lines.alive[player][street].sum()) for street, n in enumerate(counts))
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
-    """See `Labels`."""
     lines = self._lines
     if not hasattr(lines.form, "find"):
       return super().find(player, infostate)

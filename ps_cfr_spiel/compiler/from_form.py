@@ -18,9 +18,11 @@ from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
   BoardLeaves,
+  Boards,
   BoardTypes,
   DenseLeaves,
   NativeLeaves,
+  PlayerTree,
   PublicTree,
   ShowdownLeaves,
   deal_weights,
@@ -75,8 +77,27 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
     )
     forests.append(forest)
     places.append(place)
-  evaluator = make_leaves(lines, leaves, streets)
-  return PublicTree((forests[0], forests[1]), evaluator, FormLabels.create(name, lines, places))
+  evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(name, lines, places)
+  return PublicTree((forests[0], forests[1]), evaluator, labels, _boards(lines, forests, places))
+
+
+def _boards(lines: Lines, forests: Sequence[PlayerTree], places: Sequence[np.ndarray]) -> Boards | None:
+  """The boards of a form with public cards; `places` of each player's rows, (block, row)."""
+  streets = len(lines.boards)
+  if streets == 1:
+    return None
+  numbers = [np.arange(count) for count in lines.boards]
+  above = [numbers[s] // (lines.boards[s] // lines.boards[max(s - 1, 0)]) for s in range(streets)]
+  starts = np.cumsum([0, *lines.boards])
+  rows = []
+  for player, (forest, place) in enumerate(zip(forests, places, strict=True)):
+    line, runout = lines.places(np.flatnonzero(lines.form.player == player))
+    own = tuple(np.zeros(count, int) for _, count, _ in forest.block_shapes)
+    for block, board in enumerate(own):
+      here = place[:, 0] == block
+      board[place[here, 1]] = (starts[lines.street[line]] + runout)[here]
+    rows.append(own)
+  return Boards(tuple(above), tuple(rows), np.arange(starts[-1] + 1), np.zeros(starts[-1], int))
 
 
 def count_histories(form: Form) -> int:
@@ -148,8 +169,8 @@ def make_leaves(
     types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
     made = [[evaluator.create(t, a.utility, b.utility)] for t, (a, b) in zip(types, streets, strict=True)]
     return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])
-  prior = deal_weights(form)
-  total, ways = float(prior.sum()), lines.orders(len(streets) - 1)
+  total, ways = float(deal_weights(form).sum()), lines.orders(len(streets) - 1)
+  shares = form.weights[0] / total, form.weights[1] / ways
   found = []
   for s, (showdowns, folds) in enumerate(streets):
     weights = [w * ~lines.dead[i][s] for i, w in enumerate(form.weights)]
@@ -162,7 +183,8 @@ def make_leaves(
       stake = showdowns.utility if last else np.zeros(0)
       inner = evaluator.create(types, stake, folds.utility, total * lines.orders(s))
       if not last and len(showdowns.line):
-        inner = AllInLeaves(prior / total * lines.lead(s, b) / ways, showdowns.utility, inner)
+        lead = (lines.lead(s, b) * lines.disjoint).astype(np.int16 if ways < 2**15 else np.int32)
+        inner = AllInLeaves(lead, shares, showdowns.utility, inner)
       boards.append(inner)
     found.append(boards)
   return BoardLeaves.create(found, [(len(first.line), len(second.line)) for first, second in streets])

@@ -8,6 +8,8 @@ go through `make_forest`, and the same solver runs on them.
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyspiel
@@ -19,7 +21,6 @@ from ps_cfr_spiel.histories import (
   Walked,
   acting,
   actions_fault,
-  augmented_infostates,
   choice_rows,
   first_members,
   is_constant,
@@ -41,6 +42,7 @@ from ps_cfr_spiel.tree import (
   Decision,
   GeneralSumLeaves,
   Labels,
+  LazySequence,
   LeafEvaluator,
   PublicState,
   PublicTree,
@@ -49,9 +51,11 @@ from ps_cfr_spiel.tree import (
   make_forest,
 )
 
+FEW_LABELS = 200_000  # rows, or public states, that are held as objects
 LEAST_FILL = 1 / 3  # dense leaf blocks and rows must be at least this full, else infostates stand alone
 
 
+Label = TypeVar("Label")
 Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
 
 
@@ -78,11 +82,16 @@ class Layout:
   @classmethod
   def create(cls, histories: Histories, choices: Choices, row, type_, types) -> "Layout":
     """The layout with these rows and types of each player, and its leaves."""
-    ends = np.flatnonzero(histories.player == TERMINAL)
-    keys = [choice_rows(choices[player][ends], row[player]) for player in histories.players]
-    leaf = number_rows(*(column for key in keys for column in key.T))
+    ends = np.flatnonzero(histories.player == TERMINAL).astype(np.int32)
+    width = int(histories.rank.max(initial=0)) + 1
+    keys = []
+    for player in histories.players:
+      after, action = choice_rows(choices[player][ends], row[player]).T
+      keys.append(after * width + action)
+    leaf = number_rows(*keys)
     first = first_members(leaf)
-    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, tuple(key[first] for key in keys))
+    last = [choice_rows(choices[player][ends[first]], row[player]) for player in histories.players]
+    return cls(tuple(row), tuple(type_), tuple(types), ends, leaf, tuple(last))
 
 
 def own_choices(histories: Histories) -> tuple[Choices, str | None]:
@@ -188,33 +197,41 @@ def _typed_layout(
 ) -> Layout | None:
   """A row for each public state of an acting player, or None if the game is not Bayesian."""
   start = _first_decisions(histories)
+  starts = np.unique(start[start >= 0])  # the first decisions, numbered
+  begin = np.full(len(start), -1, np.int32)
+  begin[starts] = np.arange(len(starts))
+  begin = np.where(start >= 0, begin[start], -1)
   rows, types, sizes = [], [], []
   for player in histories.players:
     # A type is the player's knowledge when the first player acts: `origin`, at the public state `root`. It
-    # must last: within a public state, the knowledge now and at the start are one to one.
-    acts = histories.player == player
-    knowledge = augmented_infostates(histories, player)
-    origin = np.where(start >= 0, knowledge[start], 0)
-    root = np.where(start >= 0, partition.of[start], -1)
-    public = partition.of[acts]
-    if not one_to_one(public, knowledge[acts], origin[acts]):
+    # must last: within a public state, the knowledge now and at the start are one to one. An infostate in
+    # which the player acts has one public state, legal actions and past, so one history stands for all of it.
+    acts, first = acting(histories, player)
+    number = histories.infostate[player]
+    origins = number_rows(number[starts], histories.depth[starts])
+    if not is_constant(number[acts], origins[begin[acts]]):
+      return None
+    infostates = np.flatnonzero(first >= 0)
+    here = first[infostates]
+    public = partition.of[here]
+    if not one_to_one(public, np.arange(len(here)), origins[begin[here]]):
       return None
     # The player's rows are the public states in which the player acts; all histories of one must have the
     # same legal actions and the same last choice of the player before them.
     row_of_public = np.full(len(partition.parent), -1, np.int32)
     own = np.flatnonzero(partition.player == player)
     row_of_public[own] = np.arange(len(own))
-    row = np.full(len(histories.names[player]), -1, np.int32)
-    row[histories.infostate[player][acts]] = row_of_public[public]
-    past = choice_rows(choices[player][acts], row)
-    if not all(is_constant(public, column) for column in (histories.legal[acts], *past.T)):
+    row = np.full(len(first), -1, np.int32)
+    row[infostates] = row_of_public[public]
+    past = choice_rows(choices[player][here], row)
+    if not is_constant(public, histories.legal[here], *past.T):
       return None
     # Number the types within each public state of first decisions; rows must be well filled.
-    type_, size = _ranks(root, origin)
-    if number_rows(knowledge[acts]).max(initial=-1) + 1 < least_fill * len(own) * size:
+    of_start, size = _ranks(partition.of[starts], origins)
+    if len(here) < least_fill * len(own) * size:
       return None
     rows.append(row)
-    types.append(type_)
+    types.append(np.where(begin >= 0, np.append(of_start, 0)[begin], 0).astype(np.int32))
     sizes.append(size)
   # Leaves hold a matrix over pairs of types each; these must be well filled, too.
   layout = Layout.create(histories, choices, rows, types, sizes)
@@ -227,7 +244,7 @@ def _first_decisions(histories: Histories) -> np.ndarray:
   start = np.full(len(histories.parent), -1, np.int32)
   for here in histories.layers:
     above = histories.parent[here]
-    inherited = np.where(above >= 0, start[above], -1)
+    inherited = np.where(above >= 0, start[above], np.int32(-1))
     start[here] = np.where((inherited < 0) & (histories.player[here] >= 0), here, inherited)
   return start
 
@@ -244,7 +261,7 @@ def _assemble(
   game, histories: Histories, partition: PublicPartition | None, choices, layout: Layout
 ) -> PublicTree:
   """The tree of a layout: forests, leaves and labels."""
-  forests, decisions = [], []
+  forests, rows = [], []
   for player in histories.players:
     # `first`: the first history of each row; its last choice and actions are the row's.
     acts = np.flatnonzero(histories.player == player)
@@ -255,10 +272,11 @@ def _assemble(
     sizes = np.array([len(actions) for actions in legal], int)
     forest, places = make_forest(parents, sizes, [layout.last[player]], layout.types[player])
     forests.append(forest)
-    decisions += _decisions(histories, partition, player, layout, legal, places)
+    rows.append(_rows(histories, partition, player, layout, legal, places))
   # Utilities of histories that end in one leaf with the same types add up, weighted by chance.
-  shape = (len(layout.last[0]), *layout.types)
-  cell = np.ravel_multi_index((layout.leaf, *(type_[layout.ends] for type_ in layout.type)), shape)
+  shape, cell = (len(layout.last[0]), *layout.types), layout.leaf
+  if set(layout.types) != {1}:
+    cell = np.ravel_multi_index((cell, *(type_[layout.ends] for type_ in layout.type)), shape)
 
   def evaluator(utility: np.ndarray) -> LeafEvaluator:
     weight = histories.chance[layout.ends] * utility[layout.ends]
@@ -268,10 +286,11 @@ def _assemble(
   leaves = evaluator(histories.utility)
   if histories.others is not None:
     leaves = GeneralSumLeaves((leaves, *(evaluator(-utility) for utility in histories.others)))
-  labels = Labels(
+  labels = WalkedLabels.create(
+    histories,
+    partition,
+    rows,
     game=str(game),
-    public_states=_public_states(histories, partition, decisions),
-    decisions=tuple(decisions),
     types=tuple(_type_names(histories, layout, player) for player in histories.players),
     histories=len(histories.parent),
     source=Walked(histories, None if partition is None else partition.of, layout.type),
@@ -306,45 +325,104 @@ def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str,
   return tuple(histories.names[player][n] for n in histories.infostate[player][first].tolist())
 
 
-def _decisions(histories: Histories, partition, player: int, layout: Layout, legal, places) -> list[Decision]:
-  """The player's rows with the names of their infostates."""
-  names: list[list[str | None]] = [[None] * layout.types[player] for _ in legal]
-  examples = [[-1] * layout.types[player] for _ in legal]
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+  """The R rows of a player with H types.
+
+  Attributes:
+    legal: the actions of each row.
+    place: int[R, 2], block and row in the block.
+    infostate, example: int32[R, H], an infostate's number and its first history, -1 where the type cannot be.
+    public: int32[R], the public state, -1 without.
+  """
+
+  legal: list[tuple[int, ...]]
+  place: np.ndarray
+  infostate: np.ndarray
+  example: np.ndarray
+  public: np.ndarray
+
+
+def _rows(histories: Histories, partition, player: int, layout: Layout, legal, places) -> _Rows:
+  """A player's rows with their infostates."""
   _, first = acting(histories, player)
   infostates = np.flatnonzero(first >= 0)
-  rows, types = layout.row[player][infostates], layout.type[player][first[infostates]]
-  columns = (infostates, first[infostates], rows, types)
-  for infostate, h, row, type_ in zip(*(column.tolist() for column in columns), strict=True):
-    names[row][type_], examples[row][type_] = histories.names[player][infostate], h
-  public = [-1] * len(legal) if partition is None else partition.of[[max(e) for e in examples]].tolist()
-  blocks = places.tolist()
-  return [
-    Decision(
-      player=player,
-      public_state=public[row],
-      block=blocks[row][0],
-      row=blocks[row][1],
-      legal_actions=legal[row],
-      infostates=tuple(names[row]),
-      examples=tuple(examples[row]),
+  shape = len(legal), layout.types[player]
+  cells = layout.row[player][infostates], layout.type[player][first[infostates]]
+  numbers, examples = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
+  numbers[cells], examples[cells] = infostates, first[infostates]
+  public = np.full(len(legal), -1, np.int32)
+  if partition is not None:
+    public = partition.of[examples.max(1)]
+  return _Rows(legal, places, numbers, examples, public)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WalkedLabels(Labels):
+  """The labels of a walked game: those of large games are made on request.
+
+  Attributes:
+    acting: int[P], the acting player of each public state.
+    infostate_counts: the number of each player's infostates.
+  """
+
+  acting: np.ndarray
+  infostate_counts: tuple[int, ...]
+
+  @classmethod
+  def create(
+    cls, walked: Histories, partition: PublicPartition | None, of_player: list[_Rows], **labels
+  ) -> "WalkedLabels":
+    """The labels with these rows of each player; `labels`: further fields of `Labels`."""
+    starts = np.cumsum([0, *(len(rows.legal) for rows in of_player)])
+
+    def decision(number: int) -> Decision:
+      player = int(np.searchsorted(starts, number, side="right")) - 1
+      rows, k = of_player[player], number - int(starts[player])
+      named = walked.names[player]
+      infostates = tuple(None if n < 0 else named[n] for n in rows.infostate[k].tolist())
+      (block, row), examples = rows.place[k].tolist(), tuple(rows.example[k].tolist())
+      return Decision(player, int(rows.public[k]), block, row, rows.legal[k], infostates, examples)
+
+    states = () if partition is None else _public_states(walked, partition, of_player)
+    return cls(
+      public_states=_held(states),
+      decisions=_held(LazySequence(int(starts[-1]), decision)),
+      acting=np.zeros(0, np.int8) if partition is None else partition.player,
+      infostate_counts=tuple(int((rows.infostate >= 0).sum()) for rows in of_player),
+      **labels,
     )
-    for row in range(len(legal))
-  ]
+
+  def num_public_states(self, players: Sequence[int]) -> int:
+    """See `Labels`."""
+    return int(np.isin(self.acting, np.array(players)).sum())
+
+  def num_infostates(self, player: int) -> int:
+    """See `Labels`."""
+    return self.infostate_counts[player]
+
+
+def _held(labels: Sequence[Label]) -> Sequence[Label]:
+  """Labels as objects, if they are few."""
+  return tuple(labels) if len(labels) <= FEW_LABELS else labels
 
 
 def _public_states(
-  histories: Histories, partition: PublicPartition | None, decisions
-) -> tuple[PublicState, ...]:
-  """The public tree; empty without a partition."""
-  if partition is None:
-    return ()
+  histories: Histories, partition: PublicPartition, of_player: list[_Rows]
+) -> Sequence[PublicState]:
+  """The public tree."""
   count = len(partition.parent)
-  action = np.full(count, -1)
+  action = np.full(count, -1, np.int32)
   action[partition.of] = histories.action
   several = np.flatnonzero(action[partition.of] != histories.action)
   action[partition.of[several]] = -1
-  members: list[list[int]] = [[] for _ in range(count)]
-  for d, decision in enumerate(decisions):
-    members[decision.public_state].append(d)
-  columns = (partition.parent.tolist(), action.tolist(), partition.player.tolist(), map(tuple, members))
-  return tuple(map(PublicState, *columns))
+  of = np.concatenate([rows.public for rows in of_player])
+  members = np.argsort(of, kind="stable")
+  starts = np.searchsorted(of[members], np.arange(count + 1))
+
+  def state(number: int) -> PublicState:
+    own = tuple(members[starts[number] : starts[number + 1]].tolist())
+    parent, player = int(partition.parent[number]), int(partition.player[number])
+    return PublicState(parent, int(action[number]), player, own)
+
+  return LazySequence(count, state)

@@ -29,10 +29,12 @@ def load_game(text: str) -> pyspiel.Game:
       message = f"{text}: {large[0]} is too large; OpenSpiel's integers are at most {MOST}."
       raise ValueError(message) from error
     hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
+    hint = f". {RAKE}" if "Unknown parameter 'rake'" in str(error) else hint
     raise ValueError(f"{error}{hint}") from error
 
 
 MOST = 2**31 - 1  # of 32 bits
+RAKE = "Games of this package are zero-sum, and rake would take from both players; leave it out."
 COMMAS = (
   "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
   "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."

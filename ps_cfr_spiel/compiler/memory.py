@@ -26,9 +26,10 @@ PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's st
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
 LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
+LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 ADVICE = (
-  "To use less memory: narrower ranges, fewer bet sizes (above all on later streets and for raises; streets "
-  "follow '/', raises ';'), a smaller stack or, before the river, one more board card"
+  "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for raises; "
+  "streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
 )
 
 
@@ -40,6 +41,7 @@ def check_memory(
   folded: bool = True,
   locked: bool = False,
   leaves: str = "auto",
+  streamed: bool = False,
 ) -> None:
   """Refuse a game whose tree and solver tables would not fit into memory.
 
@@ -52,6 +54,7 @@ def check_memory(
       and in searches it does not.
     locked: whether some rows are locked.
     leaves: the leaf evaluator; see `build_tree`.
+    streamed: whether a solver goes board by board (`is_streamed`).
 
   Raises:
     ValueError: more memory is needed, or `memory` is not a number or too small.
@@ -63,7 +66,17 @@ def check_memory(
   name, advice = str(game), getattr(form, "advice", ADVICE)
   # A described form makes its arrays when they are asked for.
   check_needs(name, {"for the public tree": LINE * getattr(form, "size", 0)}, memory, advice)
-  check_needs(name, memory_needs(form, tables, itemsize, folded, locked, leaves), memory, advice)
+  needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
+  check_needs(name, needs, memory, advice)
+
+
+def is_streamed(game: pyspiel.Game, leaves: str = "auto") -> bool:
+  """Whether a game has public cards to come that the native library can go through board by board."""
+  form = form_of(game)
+  if form is None:
+    return False
+  lines = Lines.of(form)
+  return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
 
 
 def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
@@ -95,6 +108,7 @@ def memory_needs(
   folded: bool = True,
   locked: bool = False,
   leaves: str = "auto",
+  streamed: bool = False,
 ) -> dict[str, int]:
   """Estimated bytes, by their purpose; the arguments as for `check_memory`."""
   lines = Lines.of(form)
@@ -117,6 +131,14 @@ def memory_needs(
   streets = set(lines.street[acting[acting != ends]].tolist())
   matrices = sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1])
   kept = numbers * itemsize * tables
+  evaluators = _leaf_tables(lines, leaves_of(lines, leaves), itemsize)
+  if streamed:  # tables change in place, and reach and values are those of one board
+    return {
+      "for strategies, averages and regrets": int(kept),
+      "for compiling and iterating": COMPILING,
+      "for the leaves": evaluators,
+      "for all-ins before the last card": matrices * LEAD,
+    }
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
   members = int(lines.sizes[acting].sum()) * types // 2 if orbits else 0
   running = kept + (PASSES * numbers + UNFOLDED * members) * itemsize
@@ -126,8 +148,8 @@ def memory_needs(
     "for strategies, averages and regrets": int(kept),
     "for compiling and iterating": int(max(compiling, running)) * bool(tables),
     "for locks": (LOCKED * whole * HOST + values * itemsize) * locked,
-    "for the leaves": values * 2 * itemsize + _leaf_tables(lines, leaves_of(lines, leaves), itemsize),
-    "for all-ins before the last card": matrices * (itemsize + 2 * HOST),
+    "for the leaves": values * 2 * itemsize + evaluators,
+    "for all-ins before the last card": matrices * (itemsize + LEAD),
   }
 
 

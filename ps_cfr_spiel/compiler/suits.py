@@ -16,6 +16,7 @@ from ps_cfr_spiel.compiler.form_labels import Deals, FormLabels
 from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.tree import (
   BoardLeaves,
+  Boards,
   Level,
   Link,
   Orbit,
@@ -100,7 +101,11 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   permuted = columns(lines, 0, swaps), columns(lines, 1, swaps)
   first, second = (_forest(over.tree.players[i], rows[i], parts, permuted[i]) for i in (0, 1))
   on_boards = over.tree.leaves.on_boards  # pyright: ignore[reportAttributeAccessIssue]
-  smaller = PublicTree((first, second), on_boards([np.flatnonzero(board.kept) for board in boards]))
+  smaller = PublicTree(
+    (first, second),
+    on_boards([np.flatnonzero(board.kept) for board in boards]),
+    boards=None if over.tree.boards is None else _boards(over.tree.boards, boards, rows),
+  )
 
   def there(player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [x[:, stand.kept] for x, stand in zip(tables, rows[player], strict=True)]
@@ -160,6 +165,29 @@ def _rows(
     order = np.argsort(own)
     found.append(OrbitMap(order[np.searchsorted(own[order], row[own])], swap[own]))
   return tuple(found)
+
+
+def _boards(boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[OrbitMap]]) -> Boards:
+  """The boards that are kept, and of the rows that are kept; `orbits` of each street."""
+  above, lengths, swaps, renumbered, before = [], [], [], [], None
+  for up, orbit in zip(boards.above, orbits, strict=True):
+    kept = orbit.kept
+    above.append(np.zeros(1, int) if before is None else before.number[up[kept]])
+    below = (
+      np.ones(1, bool) if before is None else before.kept[up]
+    )  # the boards that continue one that is kept
+    order = np.flatnonzero(below)[np.argsort(orbit.number[below], kind="stable")]
+    lengths.append(np.bincount(orbit.number[below], minlength=int(kept.sum())))
+    swaps.append(orbit.swap[order])
+    renumbered.append(sum(map(len, above[:-1])) + orbit.number)
+    before = orbit
+  number = np.concatenate(renumbered)
+  own = [
+    tuple(number[board[stand.kept]] for board, stand in zip(of, stands, strict=True))
+    for of, stands in zip(boards.rows, rows, strict=True)
+  ]
+  start = np.cumsum([0, *np.concatenate(lengths)])
+  return Boards(tuple(above), tuple(own), start, np.concatenate(swaps))
 
 
 def _forest(

@@ -1,30 +1,41 @@
 """Processes that share one run: their meeting, and the collectives between them.
 
 They meet before JAX connects them, over sockets of their own: JAX ends the whole process without a reason if
-a port is in use or a process never comes.
+a port is in use or a process never comes. The sockets stay open, and show a death (`deaths`).
 """
 
 import contextlib
 import socket
 import struct
 import time
+from typing import Any
 
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
 from ps_cfr_spiel.arguments import check_count, check_seconds
+from ps_cfr_spiel.device.deaths import watch_others
+from ps_cfr_spiel.device.launchers import launched
 
-MEETING_SECONDS = 60.0  # longest wait for the other processes
-HEARTBEAT_SECONDS = 20  # of silence after which a process counts as dead, even with open connections
+MEETING_SECONDS = 300.0  # longest wait for the other processes, which a queue may start one after the other
 HELLO_SECONDS = 2.0  # for the first bytes of a connection: other programs connect too
 PAUSE = 0.1  # seconds between two attempts to reach process 0
 HELLO, GO = struct.Struct("!12sII"), b"go"  # a word, the number of processes, the number of this one
 WORD = b"ps_cfr_spiel"
 
 
-def join_processes(coordinator: str, processes: int, process: int, seconds: float = MEETING_SECONDS) -> None:
+def join_processes(
+  coordinator: str | None = None,
+  processes: int | None = None,
+  process: int | None = None,
+  seconds: float = MEETING_SECONDS,
+) -> None:
   """Make this process one of several that share work; call it before JAX computes anything.
+
+  Without the first three arguments the environment gives them (in `srun` of Slurm and `mpirun` of Open MPI),
+  or JAX finds them, as on a TPU pod. When a process dies, or its host is silent for 20 s, the others print a
+  line and end with exit code 3; where JAX found the processes, JAX ends them.
 
   Args:
     coordinator: address and port of process 0, such as "localhost:4321".
@@ -34,32 +45,48 @@ def join_processes(coordinator: str, processes: int, process: int, seconds: floa
 
   Raises:
     ValueError: there is no such process or address, the port is in use, another process has the same number,
-      or JAX is already running.
+      JAX is already running, or some of the three arguments are missing and the others are not.
     TimeoutError: a process is missing after `seconds`.
   """
+  given = (coordinator, processes, process)
+  if given == (None, None, None):
+    given = launched() or given
+  check_seconds("seconds", seconds)
+  if given == (None, None, None):
+    _connect({"initialization_timeout": max(int(seconds), 1)}, "others of a cluster")
+    return
+  coordinator, processes, process = given
+  if coordinator is None or processes is None or process is None:
+    raise ValueError(f"coordinator, processes and process belong together, got {given}.")
   check_count("processes", processes, 1)
   if check_count("process", process, 0) >= processes:
     raise ValueError(f"process must be less than {processes}, the number of processes, got {process}.")
-  check_seconds("seconds", seconds)
   host, _, port = coordinator.rpartition(":") if isinstance(coordinator, str) else ("", "", "")
   if not host or not port.isdecimal() or int(port) >= 2**16:
     raise ValueError(f"coordinator={coordinator!r}: expected an address and a port, such as localhost:4321.")
   if process == 0:
-    _receive(coordinator, int(port), processes, seconds)
+    others = _receive(coordinator, int(port), processes, seconds)
   else:
-    _report(coordinator, (host, int(port)), processes, process, seconds)
+    others = {0: _report(coordinator, (host, int(port)), processes, process, seconds)}
+  place = {"coordinator_address": coordinator, "num_processes": processes, "process_id": process}
+  _connect(place, f"{processes - 1} others at {coordinator}")
+  watch_others(others)
+
+
+def _connect(arguments: dict[str, Any], others: str) -> None:
+  """Let JAX connect the processes; the arguments are those of `jax.distributed.initialize`."""
   jax.config.update("jax_cpu_collectives_implementation", "gloo")
   try:
-    jax.distributed.initialize(coordinator, processes, process, heartbeat_timeout_seconds=HEARTBEAT_SECONDS)
-  except RuntimeError as error:
-    raise ValueError(f"This process cannot join {processes - 1} others at {coordinator}: {error}") from error
+    jax.distributed.initialize(**arguments)
+  except (RuntimeError, ValueError) as error:
+    raise ValueError(f"This process cannot join {others}: {error}") from error
   # The first exchange must begin within half a minute of the others'; later ones wait for hours.
   barrier("join")
   broadcast(0)
 
 
-def _receive(coordinator: str, port: int, processes: int, seconds: float) -> None:
-  """Wait for all other processes, as process 0, and let them go on."""
+def _receive(coordinator: str, port: int, processes: int, seconds: float) -> dict[int, socket.socket]:
+  """Wait for all other processes, as process 0, and let them go on; returns the connections, by process."""
   end, both = time.monotonic() + seconds, socket.has_dualstack_ipv6()
   family = socket.AF_INET6 if both else socket.AF_INET
   try:
@@ -68,9 +95,8 @@ def _receive(coordinator: str, port: int, processes: int, seconds: float) -> Non
     raise ValueError(
       f"coordinator={coordinator}: port {port} cannot be opened here: {error.strerror}"
     ) from error
-  with contextlib.ExitStack() as stack:
-    stack.enter_context(server)
-    come: dict[int, socket.socket] = {}
+  come: dict[int, socket.socket] = {}
+  with server, contextlib.ExitStack() as stack:
     while missing := sorted(set(range(1, processes)) - set(come)):
       try:
         server.settimeout(max(end - time.monotonic(), PAUSE))
@@ -93,6 +119,8 @@ def _receive(coordinator: str, port: int, processes: int, seconds: float) -> Non
       come[number] = connection
     for connection in come.values():
       connection.sendall(GO)
+    stack.pop_all()  # they stay open
+  return come
 
 
 def _hello(connection: socket.socket) -> bytes:
@@ -103,8 +131,10 @@ def _hello(connection: socket.socket) -> bytes:
   return b""
 
 
-def _report(coordinator: str, address: tuple[str, int], processes: int, process: int, seconds: float) -> None:
-  """Come to process 0, as any other process, and wait for its answer."""
+def _report(
+  coordinator: str, address: tuple[str, int], processes: int, process: int, seconds: float
+) -> socket.socket:
+  """Come to process 0, as any other process, and wait for its answer; returns the connection."""
   end = time.monotonic() + seconds
   while True:
     try:
@@ -116,16 +146,17 @@ def _report(coordinator: str, address: tuple[str, int], processes: int, process:
           f"Process 0 did not answer at {coordinator} within {seconds:g} s ({error})."
         ) from error
       time.sleep(PAUSE)
-  with connection:
-    try:
-      connection.sendall(HELLO.pack(WORD, processes, process))
-      # One second longer than process 0 waits: its error names the missing process.
-      connection.settimeout(max(end - time.monotonic(), PAUSE) + 1)
-      said = connection.recv(len(GO), socket.MSG_WAITALL)
-    except OSError:
-      said = b""
-    if said != GO:
-      raise TimeoutError(f"Process 0 at {coordinator} did not see all other processes; its error names them.")
+  try:
+    connection.sendall(HELLO.pack(WORD, processes, process))
+    # One second longer than process 0 waits: its error names the missing process.
+    connection.settimeout(max(end - time.monotonic(), PAUSE) + 1)
+    said = connection.recv(len(GO), socket.MSG_WAITALL)
+  except OSError:
+    said = b""
+  if said != GO:
+    connection.close()
+    raise TimeoutError(f"Process 0 at {coordinator} did not see all other processes; its error names them.")
+  return connection
 
 
 def process_count() -> int:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ps_cfr_spiel.device.deaths import LOST
+
 WATCHED = "PS_CFR_SPIEL_WATCHED"  # in the environment of watched processes
 LOOK_SECONDS = 0.05  # between two looks at the processes
 GRACE_SECONDS = 0.5  # for another process to show that it died first
@@ -93,11 +95,12 @@ def _watch(started: Sequence[subprocess.Popen], in_order: Sequence[int]) -> Endi
 
 
 def _cause(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
-  """The deciding end: of a killed process, else of the first one with a code that is not in order."""
+  """The deciding end: of a killed process, else of the first that did not end for another's death."""
   wrong = [
     Ending(code, process) for process, code in enumerate(codes) if code is not None and code not in in_order
   ]
-  return min(wrong, key=lambda ending: ending.code not in (-signal.SIGKILL, -signal.SIGTERM))
+  killed = (-signal.SIGKILL, -signal.SIGTERM)
+  return min(wrong, key=lambda ending: (ending.code == LOST, ending.code not in killed))
 
 
 def _ask_to_stop(process: subprocess.Popen) -> None:

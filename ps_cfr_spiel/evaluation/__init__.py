@@ -1,8 +1,8 @@
 """Measures of strength: exploitability, matches, runs side by side, comparison with OpenSpiel.
 
 May use: solvers and the rooms below it. `exploitability` takes any policy; `matches` are between bots and
-policies, `table` seats a person; `sampling_runs` and `online_runs` measure many runs at once, `points` has
-the schedule; `comparison` sets this package's solvers beside OpenSpiel's.
+policies, `table` seats a person; `sampling_runs` measures many runs at once, `points` has the schedule;
+`comparison` sets this package's solvers beside OpenSpiel's.
 """
 
 from ps_cfr_spiel.evaluation import comparison, matches, table
@@ -14,7 +14,6 @@ from ps_cfr_spiel.evaluation.local_best_response import (
 )
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.matches import BOTS
-from ps_cfr_spiel.evaluation.online_runs import online_runs
 from ps_cfr_spiel.evaluation.points import (
   Point,
   is_round,

@@ -182,7 +182,7 @@ class Mivat:
 
 def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:
   """float64[N]: expected utility to player 0 at each history, from the probabilities of players' choices."""
-  values, above = histories.utility.copy(), histories.parent
+  values, above = histories.utility.astype(float), histories.parent
   chance = np.where(above >= 0, histories.chance / histories.chance[above], 1.0)
   for here in reversed(histories.layers[1:]):
     np.add.at(values, above[here], choice[here] * chance[here] * values[here])

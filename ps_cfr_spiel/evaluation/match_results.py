@@ -74,10 +74,15 @@ class Score(NamedTuple):
     """Number of games."""
     return self.wins + self.draws + self.losses
 
+  @property
+  def interval(self) -> tuple[float, float]:
+    """The 95% interval of the share of wins."""
+    return wilson(self.wins, self.games)
+
   def __str__(self) -> str:
     """The shares of wins, with their 95% interval, of draws and of losses."""
     wins, draws, losses = (f"{100 * count / self.games:.1f}%" for count in self)
-    low, high = wilson(self.wins, self.games)
+    low, high = self.interval
     return (
       f"won {wins} (95% interval {100 * low:.1f}% to {100 * high:.1f}%), drew {draws}, lost {losses} of "
       f"{self.games:,} games"

@@ -7,35 +7,58 @@ knowledge. `grown` histories are those around some given ones, of games too larg
 them in batches, for reinforcement learning.
 """
 
-from ps_cfr_spiel.histories.environment import Environment, EnvironmentState
-from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
-from ps_cfr_spiel.histories.grown import grow
-from ps_cfr_spiel.histories.histories import (
-  Histories,
-  Walked,
-  choice_rows,
-  last_choices,
-  layers,
-  walked_source,
-)
-from ps_cfr_spiel.histories.history_laws import acting, actions_fault, names_fault, recall_fault, timing_fault
-from ps_cfr_spiel.histories.knowledge import (
-  past_remark,
-  remember,
-  remembered,
-  sequential,
-  sequential_state,
-  strings_of,
-)
-from ps_cfr_spiel.histories.limits import LIMIT, Limits, TooLarge, free_memory, readable_bytes
-from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
-from ps_cfr_spiel.histories.public_states import (
-  SOURCES,
-  NoPublicStatesError,
-  PublicPartition,
-  augmented_infostates,
-  components,
-  public_observer,
-  public_partition,
-)
-from ps_cfr_spiel.histories.walker import walk
+from typing import TYPE_CHECKING
+
+from ps_cfr_spiel.faces import on_first_use
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.histories.environment import Environment, EnvironmentState
+  from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
+  from ps_cfr_spiel.histories.grown import grow
+  from ps_cfr_spiel.histories.histories import (
+    Histories,
+    Walked,
+    choice_rows,
+    last_choices,
+    layers,
+    walked_source,
+  )
+  from ps_cfr_spiel.histories.history_laws import (
+    acting,
+    actions_fault,
+    names_fault,
+    recall_fault,
+    timing_fault,
+  )
+  from ps_cfr_spiel.histories.kept import keep_walk, open_walk
+  from ps_cfr_spiel.histories.knowledge import (
+    past_remark,
+    remember,
+    remembered,
+    sequential,
+    sequential_state,
+    strings_of,
+  )
+  from ps_cfr_spiel.histories.limits import (
+    BYTES,
+    LIMIT,
+    Limits,
+    TooLarge,
+    free_memory,
+    readable_bytes,
+    readable_count,
+    readable_seconds,
+  )
+  from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
+  from ps_cfr_spiel.histories.public_states import (
+    SOURCES,
+    NoPublicStatesError,
+    PublicPartition,
+    augmented_infostates,
+    components,
+    public_observer,
+    public_partition,
+  )
+  from ps_cfr_spiel.histories.walker import foretell, walk
+else:
+  __getattr__ = on_first_use(__name__)

@@ -87,7 +87,7 @@ class Environment:
       row[[action for action in legal if action < self.num_actions]] = True  # chance may have more actions
     mask[histories.legal[histories.player == TERMINAL]] = True
     self._mask = jnp.asarray(mask)
-    self._legal, self._player = jnp.asarray(histories.legal), jnp.asarray(histories.player)
+    self._legal, self._player = jnp.asarray(histories.legal), jnp.asarray(histories.player, jnp.int32)
     others = histories.others if histories.others is not None else (-histories.utility,)
     self._returns = jnp.asarray(np.stack([histories.utility, *others], 1), jnp.float32)
     self._worst = jnp.float32(game.min_utility())

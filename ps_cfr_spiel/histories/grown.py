@@ -5,11 +5,13 @@ missing, and below them it may end before the game does.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
 
 import pyspiel
 
 from ps_cfr_spiel.histories.histories import Histories, others_or_none
+from ps_cfr_spiel.histories.knowledge import strings_of
 from ps_cfr_spiel.histories.limits import LIMIT, TooLarge
 from ps_cfr_spiel.histories.recorder import Recorder
 
@@ -20,7 +22,7 @@ def grow(
   game: pyspiel.Game,
   roots: Mapping[Path, float],
   player: int,
-  decided: int,
+  way: Sequence[tuple[str, int]],
   depth: int | None = None,
   limit: int = LIMIT,
 ) -> tuple[Histories, list[int], list[pyspiel.State]]:
@@ -31,7 +33,8 @@ def grow(
     roots: the given histories; chance's probabilities below each are multiplied by its weight. A history
       below another one counts with that other's weight.
     player: the player whose decisions count.
-    decided: moves count towards the depth once the player has made this number of decisions.
+    way: the player's infostates and actions so far. Moves count towards the depth where the player has left
+      this way or is at its end.
     depth: moves of players, of all of them, after which a history ends; None: when the game ends.
     limit: most histories.
 
@@ -44,10 +47,11 @@ def grow(
   """
   kept = {path[:length] for path in roots for length in range(len(path) + 1)}
   recorder, ends, states = Recorder(game), [], []
-  first = (game.new_initial_state(), (), -1, 0, 1.0, decided, depth, False)
+  see = operator.methodcaller(strings_of(game), player)
+  first = (game.new_initial_state(), (), -1, 0, 1.0, 0, depth, False)
   waiting: list[tuple[pyspiel.State, Path, int, int, float, int, int | None, bool]] = [first]
   while waiting:
-    state, path, above, rank, chance, missing, left, inside = waiting.pop()
+    state, path, above, rank, chance, done, left, inside = waiting.pop()
     if not inside and path in roots:
       chance, inside = chance * roots[path], True
     here = len(recorder.parent)
@@ -59,13 +63,14 @@ def grow(
       states.append(state)
       continue
     acting = state.current_player()
-    if inside and left and not missing and acting >= 0:
+    if inside and left and done == len(way) and acting >= 0:
       left -= 1
-    missing -= int(acting == player and missing > 0)
+    known = see(state) if acting == player and done < len(way) else None
     for number in reversed(range(len(actions))):
       below = (*path, actions[number])
       if inside or below in kept:
         share = chance * odds[number] if odds else chance
-        waiting.append((state.child(actions[number]), below, here, number, share, missing, left, inside))
+        after = done if known is None else done + 1 if (known, actions[number]) == way[done] else len(way)
+        waiting.append((state.child(actions[number]), below, here, number, share, after, left, inside))
   histories = recorder.histories()
   return dataclasses.replace(histories, others=others_or_none(histories)), ends, states

@@ -16,21 +16,24 @@ Names: TypeAlias = list[str] | LazySequence[str]
 class Histories:
   """All N histories of a game, parents before children, children by ascending action.
 
+  A walk in C++ keeps integers in as few bytes as they need, utilities in float32 where that is exact, and
+  equal numbers as one.
+
   Attributes:
     parent: int32[N], -1 at the root.
-    action: int32[N], OpenSpiel action that leads here; -1 at the root.
-    rank: int32[N], number of that action among the parent's.
-    depth: int32[N], length of the history.
-    player: int32[N], the acting player: 0, 1, ..., `CHANCE` or `TERMINAL`.
+    action: int[N], OpenSpiel action that leads here; -1 at the root.
+    rank: int[N], number of that action among the parent's.
+    depth: int[N], length of the history.
+    player: int[N], the acting player: 0, 1, ..., `CHANCE` or `TERMINAL`.
     chance: float64[N], product of the chance probabilities on the way.
-    utility: float64[N], to player 0; 0 before the end.
+    utility: float[N], to player 0; 0 before the end.
     infostate: for each player int32[N], the number of the information state, acting or not.
     names: their names by number, for each player: the game's strings, or pasts where the game `remembers`.
     legal: int32[N], number of the set of legal actions in `legal_sets`.
     legal_sets: the distinct sets of legal actions, ascending.
     public: int32[N], number of the string of the game's public observer, or None.
     pruned: whether chance had outcomes of probability zero, which are left out.
-    others: for each further player float64[N], the utility; None in a zero-sum game of two.
+    others: for each further player float[N], the utility; None in a zero-sum game of two.
     remembers: whether infostates are pasts, by `remember`, instead of strings of the game.
   """
 
@@ -53,8 +56,9 @@ class Histories:
   @property
   def largest_value(self) -> float:
     """The largest utility of a player times its chance probability, in absolute terms."""
-    utilities = [self.utility, *(self.others or ())]
-    return max(float(np.abs(self.chance * utility).max(initial=0)) for utility in utilities)
+    ends = np.flatnonzero(self.player == TERMINAL)
+    weighted = (self.chance[ends] * utility[ends] for utility in (self.utility, *(self.others or ())))
+    return max(float(max(values.max(initial=0), -values.min(initial=0))) for values in weighted)
 
   @property
   def players(self) -> range:
@@ -68,11 +72,7 @@ class Histories:
 
   def path(self, history: int) -> list[int]:
     """The actions that lead to a history."""
-    actions = []
-    while self.parent[history] >= 0:
-      actions.append(int(self.action[history]))
-      history = self.parent[history]
-    return actions[::-1]
+    return path_to(self.parent, self.action, history)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,13 +139,22 @@ class Walked(Source):
 def others_or_none(histories: Histories) -> tuple[np.ndarray, ...] | None:
   """The utilities of further players; None where two players' sum to zero at every end."""
   others = histories.others or ()
-  general = len(others) > 1 or any((histories.utility + other).any() for other in others)
+  general = len(others) > 1 or any((histories.utility != -other).any() for other in others)
   return others if general else None
 
 
 def walked_source(labels: Labels) -> Walked | None:
   """The histories of a tree's game; None if the tree was made from a Bayesian form."""
   return labels.source if isinstance(labels.source, Walked) else None
+
+
+def path_to(parent: np.ndarray, action: np.ndarray, history: int) -> list[int]:
+  """The actions that lead to a history, by the columns of `Histories`."""
+  actions = []
+  while parent[history] >= 0:
+    actions.append(int(action[history]))
+    history = parent[history]
+  return actions[::-1]
 
 
 def last_choices(histories: Histories, player: int) -> np.ndarray:
@@ -156,10 +165,11 @@ def last_choices(histories: Histories, player: int) -> np.ndarray:
   """
   last = np.full((len(histories.parent), 2), -1, np.int32)
   for here in histories.layers[1:]:
-    above = histories.parent[here]
-    own = histories.player[above] == player
-    choice = np.stack([histories.infostate[player][above], histories.rank[here]], 1)
-    last[here] = np.where(own[:, None], choice, last[above])
+    own = histories.player[histories.parent[here]] == player
+    below, acted = here[~own], here[own]
+    last[below] = last[histories.parent[below]]
+    last[acted, 0] = histories.infostate[player][histories.parent[acted]]
+    last[acted, 1] = histories.rank[acted]
   return last
 
 

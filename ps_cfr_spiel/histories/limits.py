@@ -14,9 +14,10 @@ from ps_cfr_spiel.arguments import is_integer, is_number
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 from ps_cfr_spiel.reports import progress_bar
 
-LIMIT = 5_000_000  # histories: about 1 GB and half a minute for a game written in C++
+LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
+PATIENCE_SECONDS = 3600  # of a walk in Python, unless `limit` is given
 SHARE = 0.5  # of the free memory, the default limit
-BYTES = 170  # of a history at the peak of walking and compiling, without its strings
+BYTES = 100  # of a history at the peak of walking and compiling, without its strings
 EVERY = 256  # histories between two looks
 PATIENCE = 0.5  # seconds of walking before the game's size is estimated
 PACED = 5000  # histories that tell how fast a walk is
@@ -99,6 +100,7 @@ class Watch:
     progress: bool | None,
     longest: float = math.inf,
     size: SizeEstimate | None = None,
+    processes: int = 0,
   ):
     """Starts its clock.
 
@@ -108,15 +110,16 @@ class Watch:
       progress: show a bar.
       longest: seconds left of a walk beyond which it ends in LongWalk.
       size: an estimate of the game's size, if it was made before.
+      processes: those that will walk at the pace of this one, in Python; 0 if a faster walk will follow.
     """
     self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
     self.start = time.perf_counter()
     self.most = min(limits.histories, limits.memory / BYTES)  # histories within both limits
-    self.size = size
+    self.size, self.processes = size, processes if limits.histories == LIMIT else 0
     self.bar = progress_bar(
       progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
     )
-    self._announce()
+    self._announce(0)
 
   def look(self, count: int, walk: WalkProgress) -> int:
     """Look at a walk after `count` histories; returns the count for the next look, or raises TooLarge."""
@@ -128,18 +131,25 @@ class Watch:
       self.bar.update(count - self.bar.n)
     over = count >= self.limits.histories or taken > self.limits.memory
     if over or (self.size is None and time.perf_counter() > self.start + PATIENCE):
-      self.size = self.size or estimate_size(self.game, self.most)
+      most = self.most
+      if self.processes and count:  # more than these take longer than the user's patience
+        pace = count / (time.perf_counter() - self.start)
+        most = min(most, PATIENCE_SECONDS * self.processes * pace)
+      self.size = self.size or estimate_size(self.game, most)
       if over or self.size.exceeds:
-        raise TooLarge(self._refusal(self.size, count, taken))
-      self._announce()
+        raise TooLarge(self._refusal(self.size, count, taken, most))
+      self._announce(count)
     if self.size is not None and self._left(count, walk) > self.longest:
       raise LongWalk(self.size)
     return min(count + self.every, self.limits.histories)
 
-  def _announce(self) -> None:
-    """Tell the size of what is walked, once there is an estimate."""
+  def _announce(self, count: int) -> None:
+    """Tell the size of what is walked, once there is an estimate, and the time after `count` histories."""
     if self.size is not None and self.size.probes and not self.bar.disable:
       expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * BYTES)}"
+      if count:
+        seconds = (time.perf_counter() - self.start) * self.size.count / count
+        expected += f", {readable_seconds(seconds)}"
       self.bar.set_description(f"Walking {expected}", refresh=False)
 
   def _left(self, count: int, walk: WalkProgress) -> float:
@@ -150,9 +160,12 @@ class Watch:
       expected = max(expected, count / max(walk.share(), 1 / self.most))
     return elapsed * (expected / max(count, 1) - 1)
 
-  def _refusal(self, size: SizeEstimate, count: int, taken: float) -> str:
+  def _refusal(self, size: SizeEstimate, count: int, taken: float, most: float) -> str:
     """The text of the refusal: the exceeded limit, the estimate, the advice."""
-    if self.most < self.limits.histories or taken > self.limits.memory:
+    if most < self.most and size.count <= self.most:
+      what = f"takes more than {readable_seconds(PATIENCE_SECONDS)} to walk, the limit unless you give one"
+      name = "limit"
+    elif self.most < self.limits.histories or taken > self.limits.memory:
       what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit"
       name = "memory"
     else:
@@ -166,7 +179,7 @@ class Watch:
       else f"about {readable_count(expected)} histories in {readable_bytes(expected * each)}"
     )
     if count >= PACED and not size.cut:
-      about += f", {_readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
+      about += f", {readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
     change = "Choose smaller parameters of the game"
     if expected < HOPELESS * self.most:
       change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
@@ -184,7 +197,8 @@ def readable_count(number: float) -> str:
   return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.1e}"
 
 
-def _readable_seconds(number: float) -> str:
+def readable_seconds(number: float) -> str:
+  """A duration in seconds or minutes, two digits."""
   return f"{max(number, 1):.0f} s" if number < 90 else f"{readable_count(number / 60)} min"
 
 

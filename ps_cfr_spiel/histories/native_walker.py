@@ -1,4 +1,4 @@
-"""The walk in C++ (walker.cc), for games that OpenSpiel's C++ knows by their string.
+"""The walk in C++ (walker.cc), by threads, for games that OpenSpiel's C++ knows by their string.
 
 OpenSpiel's wheel ships the headers of its library. The first long walk compiles against them, where there is
 a C++ compiler, and keeps the result in the folder of compiled code under a name made of the source and of the
@@ -6,15 +6,20 @@ wheel's library, so that another version of either compiles anew. A process of i
 library that does not fit may crash. Where anything fails, Python walks.
 """
 
+import concurrent.futures
 import ctypes
 import functools
 import hashlib
 import logging
+import operator
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +28,22 @@ import pyspiel
 
 from ps_cfr_spiel.device import cache_folder, trim_heap
 from ps_cfr_spiel.histories import game_laws, knowledge
-from ps_cfr_spiel.histories.histories import Histories
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, Watch
+from ps_cfr_spiel.histories.histories import Histories, path_to
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, Watch
 from ps_cfr_spiel.reports import quiet_stderr, waiting
 from ps_cfr_spiel.storage import make_folder
+from ps_cfr_spiel.tree import LazySequence
 
 SOURCE = Path(__file__).with_name("walker.cc")
 WHEEL = Path(str(pyspiel.__file__))  # its library
-DONE, MORE = 0, 1  # `Status` of the source
+DONE, MORE, FAULT, NO_MEMORY = range(4)  # `Status` of the source
+CROWN = -1  # the piece of all histories above the others
 COLUMNS = 6  # of integers before those of the players' knowledge
 COMPILE_SECONDS, TRIAL_SECONDS = 300, 60
 EVERY = 8192  # histories between two looks: some 20 ms
+LOOK_SECONDS = 0.05  # the same with several threads
+ENOUGH = 16  # pieces for each thread, so that all end at about the same time
+MOST, LONGEST = 20_000, 64  # histories of the crown, and their length: one thread walks them
 
 
 def library_path() -> Path | None:
@@ -98,7 +108,7 @@ def _load(path: Path) -> Any:
     library = ctypes.CDLL(str(path))
     library.walk_begin.restype = ctypes.c_void_p
     library.walk_share.restype = ctypes.c_double
-    for name in ("walk_lengths", "walk_legal"):
+    for name in ("walk_count", "walk_pieces", "walk_bytes", "walk_path", "walk_sets", "walk_legal"):
       getattr(library, name).restype = ctypes.c_int64
   except (OSError, AttributeError):
     return None
@@ -150,32 +160,64 @@ def try_out(path: str) -> None:
         raise ValueError(f"{path} does not fit this OpenSpiel: {name}, history {histories.path(h)}")
 
 
+class StoredNames(LazySequence[str]):
+  """The names of a player's infostates, in one text; those left out are read from a state, on request.
+
+  Attributes:
+    places: int64[names, 2], where each begins and ends in the text; -1 where it is left out.
+    text: of all, in UTF-8.
+  """
+
+  def __init__(
+    self, game: pyspiel.Game, player: int, columns: Sequence[np.ndarray], places: np.ndarray, text
+  ):
+    """`columns`: parent, action and the player's infostate, as in `Histories`."""
+    super().__init__(len(places), self._name)
+    self.places, self.text = places, text
+    self._game, self._player = game, player
+    self._parent, self._action, self._of = columns
+
+  def _name(self, number: int) -> str:
+    begin, end = self.places[number].tolist()
+    if begin >= 0:
+      return str(memoryview(self.text)[begin:end], "utf-8")
+    state = self._game.new_initial_state()
+    for move in path_to(self._parent, self._action, int(np.argmax(self._of == number))):
+      state.apply_action(move)
+    return operator.methodcaller(knowledge.strings_of(self._game), self._player)(state)
+
+
 class NativeWalk:
   """A walk through the histories of a game that begin with a path."""
 
   def __init__(
-    self, game: pyspiel.Game, path: tuple[int, ...], rank: int, chance: float, library: Path | None = None
+    self,
+    game: pyspiel.Game,
+    path: tuple[int, ...],
+    rank: int,
+    chance: float,
+    library: Path | None = None,
+    threads: int = 1,
   ):
     """Stands before the first history; `rank` and `chance` are its, as in `Histories`."""
     library, zero_sum = library or library_path(), game_laws.is_zero_sum(game)
     assert library is not None
-    self.library, self.path = _load(library), path
+    self.library, self.game, self.path, self.threads = _load(library), game, path, threads
     self.players = game.num_players()
     self.utilities = 1 if zero_sum and self.players == 2 else self.players
-    self.walker = ctypes.c_void_p(
-      self.library.walk_begin(
-        str(game).encode(),
-        knowledge.strings_of(game) == "information_state_string",
-        zero_sum,
-        (ctypes.c_int64 * len(path))(*path),
-        ctypes.c_int64(len(path)),
-        path[-1] if path else -1,
-        rank,
-        ctypes.c_double(chance),
-      )
-    )
-    if not self.walker:
-      raise FaultAtError(list(path))
+    self._first = (rank, ctypes.c_double(chance))
+    self._kind = (knowledge.strings_of(game) == "information_state_string", zero_sum)
+    self.walker = self._begin(-1)
+
+  def _begin(self, split: int) -> ctypes.c_void_p:
+    """The walk before its first history, with pieces below histories of length `split` if it is not -1."""
+    path = (ctypes.c_int64 * len(self.path))(*self.path)
+    length = ctypes.c_int64(len(self.path))
+    given = (*self._kind, path, length, *self._first, self.threads, split)
+    walker = ctypes.c_void_p(self.library.walk_begin(str(self.game).encode(), *given))
+    if not walker:
+      raise FaultAtError(list(self.path))
+    return walker
 
   def __enter__(self) -> "NativeWalk":
     return self
@@ -187,86 +229,150 @@ class NativeWalk:
     """Walk to the end.
 
     Raises:
-      FaultAtError: a history breaks a law, or the game raises an error there.
+      FaultAtError: a history breaks a law, or the game raises an error there; the first such history.
+      TooLarge: beyond the limits, or there is no more memory.
     """
-    status, watch.every = MORE, EVERY
-    while status == MORE:
-      count = self._sizes()[0]
-      status = self.library.walk_more(self.walker, ctypes.c_int64(watch.look(count, self)))
-    if status != DONE:
-      raise FaultAtError(self._next())
+    watch.every = EVERY
+    if self.threads > 1 and self._split():
+      self._walk_pieces(watch)
+    else:
+      status = MORE
+      while status == MORE:
+        count = self._count()
+        status = self._more(CROWN, 0, watch.look(count, self) - count)
+      self._refuse(status, CROWN)
     return self._histories()
 
+  def _split(self) -> bool:
+    """Walk the crown of the least length with enough pieces; False, at the start, if there is none."""
+    for length in range(len(self.path) + 1, len(self.path) + LONGEST):
+      self.library.walk_end(self.walker)
+      self.walker = ctypes.c_void_p()
+      self.walker = self._begin(length)
+      status = self._more(CROWN, 0, MOST)
+      pieces = self.library.walk_pieces(self.walker)
+      if status not in (DONE, FAULT) or not pieces:
+        break
+      if status == FAULT or pieces >= ENOUGH * self.threads:
+        self._crown = status
+        return True
+    self.library.walk_end(self.walker)
+    self.walker = ctypes.c_void_p()
+    self.walker = self._begin(-1)
+    return False
+
+  def _walk_pieces(self, watch: Watch) -> None:
+    """Walk all pieces. After a fault only those before it go on: a fault of theirs would come first."""
+    pieces, free = self.library.walk_pieces(self.walker), queue.SimpleQueue()
+    for thread in range(self.threads):
+      free.put(thread)
+    stop, faults = threading.Event(), {} if self._crown == DONE else {pieces: (self._crown, CROWN)}
+
+    def walk(piece: int) -> None:
+      thread, status = free.get(), MORE
+      try:
+        while status == MORE and not stop.is_set() and piece < min(faults, default=pieces):
+          status = self._more(piece, thread, EVERY)
+        if status in (FAULT, NO_MEMORY):
+          faults[piece] = (status, piece)
+      finally:
+        free.put(thread)
+
+    with concurrent.futures.ThreadPoolExecutor(self.threads) as pool:
+      try:
+        left = {pool.submit(walk, piece) for piece in range(pieces)}
+        while left:
+          # At the limit a walk that is not over will be beyond it soon; one that is over is not.
+          watch.look(min(self._count(), watch.limits.histories - 1), self)
+          if self._count() > watch.limits.histories:
+            watch.look(self._count(), self)
+          left = concurrent.futures.wait(left, LOOK_SECONDS).not_done
+      finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+    if faults:
+      self._refuse(*faults[min(faults)])
+    if self._count() > watch.limits.histories:
+      watch.look(self._count(), self)
+
+  def _more(self, piece: int, thread: int, count: int) -> int:
+    """Visit up to `count` further histories of a piece; returns the `Status`."""
+    return self.library.walk_more(self.walker, ctypes.c_int64(piece), thread, ctypes.c_int64(count))
+
+  def _refuse(self, status: int, piece: int) -> None:
+    """Raise the error of a piece that ended with this status, if it is one."""
+    if status == NO_MEMORY:
+      raise TooLarge(
+        f"{self.game}: no more memory after {self._count():,} histories. Choose smaller parameters of the "
+        f"game, or try again with more free memory."
+      )
+    if status != DONE:
+      own = ctypes.c_int64(piece)
+      path = (ctypes.c_int64 * self.library.walk_path(self.walker, own, None))()
+      self.library.walk_path(self.walker, own, path)
+      raise FaultAtError(list(path))
+
+  def _count(self) -> int:
+    return self.library.walk_count(self.walker)
+
   def key_bytes(self) -> int:
-    """See `limits.WalkProgress`; 150 bytes for the tables that number a name."""
-    _, size, named, sets, *_ = self._sizes()
-    return size + 150 * (named + sets)
+    """See `limits.WalkProgress`."""
+    return self.library.walk_bytes(self.walker)
 
   def share(self) -> float:
     """See `limits.WalkProgress`."""
     return self.library.walk_share(self.walker)
 
-  def _sizes(self) -> list[int]:
-    sizes = (ctypes.c_int64 * 7)()
-    self.library.walk_sizes(self.walker, sizes)
-    return list(sizes)
-
-  def _next(self) -> list[int]:
-    """The history at which the walk stands."""
-    *_, above, move, _ = self._sizes()
-    if above < 0:
-      return list(self.path)
-    parent, action = self._integers(0), self._integers(1)
-    actions = [move]
-    while parent[above] >= 0:
-      actions.append(int(action[above]))
-      above = parent[above]
-    return [*self.path, *actions[::-1]]
-
   def _integers(self, column: int) -> np.ndarray:
-    values = np.empty(self._sizes()[0], np.int32)
+    joined = column in (0, 5) or column >= COLUMNS  # others are copied as they are
+    width = 4 if joined else self.library.walk_width(self.walker, column)
+    values = np.empty(self._count(), f"i{width}")
     self.library.walk_integers(self.walker, column, ctypes.c_void_p(values.ctypes.data))
     return values
 
   def _numbers(self, column: int) -> np.ndarray:
-    values = np.empty(self._sizes()[0])
-    self.library.walk_numbers(self.walker, column, ctypes.c_void_p(values.ctypes.data))
+    first = ctypes.c_double()
+    width = self.library.walk_number_width(self.walker, column, ctypes.byref(first))
+    if not width:
+      return np.broadcast_to(np.float64(first.value), self._count())
+    values = np.empty(self._count(), f"f{width}")
+    self.library.walk_numbers(self.walker, column, width, ctypes.c_void_p(values.ctypes.data))
     return values
-
-  def _text(self, player: int) -> tuple[memoryview, list[int]]:
-    """A player's names one after the other, and their ends; the walk forgets them."""
-    count = self.library.walk_lengths(self.walker, player, None)
-    lengths = np.empty(count, np.int64)
-    self.library.walk_lengths(self.walker, player, ctypes.c_void_p(lengths.ctypes.data))
-    text = ctypes.create_string_buffer(int(lengths.sum()))
-    self.library.walk_names(self.walker, player, text)
-    return memoryview(text), np.cumsum(lengths).tolist()
-
-  def _names(self) -> tuple[list[str], ...]:
-    texts = [self._text(player) for player in range(self.players)]
-    trim_heap()  # names are many small pieces, those of all players mixed
-    return tuple(
-      [str(text[a:b], "utf-8") for a, b in zip([0, *ends[:-1]], ends, strict=True)] for text, ends in texts
-    )
 
   def _legal(self, number: int) -> tuple[int, ...]:
     actions = ctypes.POINTER(ctypes.c_int64)()
     size = self.library.walk_legal(self.walker, ctypes.c_int64(number), ctypes.byref(actions))
     return tuple(actions[:size])
 
+  def _text(self, player: int) -> tuple[np.ndarray, bytearray]:
+    """Where a player's names begin and end in the text of all, int64[names, 2], -1 without; and the text."""
+    sizes = (ctypes.c_int64 * 3)()
+    self.library.walk_named(self.walker, player, sizes)
+    count, _, size = sizes
+    places, text = np.full((count, 2), -1, np.int64), bytearray(size)
+    given = ctypes.c_void_p(places.ctypes.data), (ctypes.c_char * size).from_buffer(text)
+    self.library.walk_names(self.walker, player, *given)
+    return places, text
+
   def _histories(self) -> Histories:
-    sets, pruned = self._sizes()[3], self._sizes()[6]
     integers = [self._integers(column) for column in range(COLUMNS + self.players)]
     numbers = [self._numbers(column) for column in range(1 + self.utilities)]
+    texts = [self._text(player) for player in range(self.players)]
+    sets = [self._legal(number) for number in range(self.library.walk_sets(self.walker))]
+    trim_heap()  # names were many small pieces
+    names = [
+      StoredNames(self.game, player, (*integers[:2], integers[COLUMNS + player]), *text)
+      for player, text in enumerate(texts)
+    ]
     return Histories(
       *integers[:5],
       chance=numbers[0],
       utility=numbers[1],
       infostate=tuple(integers[COLUMNS:]),
-      names=self._names(),
+      names=tuple(names),
       legal=integers[5],
-      legal_sets=[self._legal(number) for number in range(sets)],
+      legal_sets=sets,
       public=None,
-      pruned=bool(pruned),
+      pruned=bool(self.library.walk_pruned(self.walker)),
       others=tuple(numbers[2:]),
     )

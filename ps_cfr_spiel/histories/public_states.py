@@ -15,7 +15,7 @@ from open_spiel.python import observation
 
 from ps_cfr_spiel.histories.histories import Histories
 from ps_cfr_spiel.histories.history_laws import movers_fault, split_fault, timing_fault
-from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance, number_rows
+from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance, number_rows, refine
 from ps_cfr_spiel.tree import TERMINAL
 
 SOURCES = ("closure", "observer", "none")
@@ -126,9 +126,9 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
       of[here] = numbered + components(len(here), joined, position[histories.parent[below]], of[below])
       numbered = of[here].max() + 1
     below = here
-  ends = np.flatnonzero(histories.player == TERMINAL)
+  ends = np.flatnonzero(histories.player == TERMINAL).astype(np.int32)
   above = np.where(histories.parent[ends] >= 0, of[histories.parent[ends]], -1)
-  of[ends] = numbered + components(len(ends), [number_rows(above, known[i][ends]) for i in histories.players])
+  of[ends] = numbered + components(len(ends), [refine(own[ends], above) for own in known])
   return of
 
 
@@ -137,7 +137,11 @@ def _knowledge(histories: Histories, choices: Sequence[np.ndarray], player: int)
 
   All numbers of one depth come before those of the next.
   """
-  return number_rows(histories.depth, histories.infostate[player], *choices[player].T)
+  number = refine(histories.infostate[player], histories.depth, *choices[player].T)
+  first = first_members(number)
+  place = np.empty(len(first), np.int32)
+  place[np.argsort(histories.depth[first], kind="stable")] = np.arange(len(first), dtype=np.int32)
+  return place[number]
 
 
 def components(count, joined, members=(), groups=()) -> np.ndarray:
@@ -145,24 +149,24 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
   It also joins all `members` with equal `groups`.
   """
-  # SciPy has this too, but its import takes a quarter of a second, more than most walks.
-  rows = [np.arange(count, dtype=np.int32)] * len(joined) + [np.asarray(members, np.int32)]
-  columns, offset = [], count
-  for numbers in (*joined, np.asarray(groups, np.int32)):
-    if len(numbers):  # numbers of one depth are adjacent, far from zero
-      columns.append(offset + numbers - numbers.min())
+  from scipy.sparse import coo_matrix, csgraph  # imported here: a fifth of all modules, for walks alone
+
+  if not count:
+    return np.zeros(0, np.int32)
+  # The nodes are the numbers of the first array; an entry of another one joins two nodes.
+  node = joined[0] - joined[0].min()  # numbers of one depth are adjacent, far from zero
+  rows, columns, offset = [], [], int(node.max()) + 1
+  others = [(node, numbers) for numbers in joined[1:]] + [(node[np.asarray(members, int)], groups)]
+  for own, numbers in others:
+    if len(numbers):
+      rows.append(own)
+      columns.append(offset + numbers - np.min(numbers))
       offset = int(columns[-1].max()) + 1
-    else:
-      columns.append(numbers)
-  row, column = np.concatenate(rows), np.concatenate(columns).astype(np.int32)
-  part, before = np.arange(count, dtype=np.int32), None
-  while before is None or (part != before).any():  # each entry takes the least that it hears of
-    before, least = part.copy(), np.full(offset, count, np.int32)
-    np.minimum.at(least, column, part[row])
-    np.minimum.at(part, row, least[column])
-    np.minimum.at(part, before, part)  # and tells the entry that it followed
-    part = part[part]
-  return np.unique(part, return_inverse=True)[1].astype(np.int32)
+  if not rows:
+    return node
+  edges = (np.concatenate(rows), np.concatenate(columns))
+  graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
+  return csgraph.connected_components(graph, directed=False)[1][node]
 
 
 def augmented_infostates(histories: Histories, player: int) -> np.ndarray:

@@ -1,24 +1,28 @@
 """The walk: every history of a pyspiel game is visited once, where that is fastest.
 
 A game that OpenSpiel's C++ knows by its string is walked in C++ once that is compiled, which the first long
-walk does; any other game in Python. A long walk is shared by several processes.
+walk does; any other game in Python. A long walk is shared: in C++ by threads, in Python by processes.
 """
 
+import contextlib
 import dataclasses
 import logging
 import math
+import time
 from collections.abc import Callable
 
 import pyspiel
 
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.histories.histories import Histories, others_or_none
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, Watch
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
 from ps_cfr_spiel.histories.native_walker import NativeWalk, compile_library, is_known, why_unavailable
 from ps_cfr_spiel.histories.recorder import OnFault, Recorder, Start
-from ps_cfr_spiel.histories.size_estimate import SizeEstimate
+from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 from ps_cfr_spiel.histories.workers import NoWorkersError, answer_tasks, pieces, subtrees
 
+SOME = 10_000  # histories that tell how fast a walk is
+IN_CPP = 3  # times as fast as in Python, about
 LONG = 10  # seconds left of a walk that are worth a compilation, and the start of workers
 
 
@@ -41,7 +45,7 @@ def walk(
     progress: show a progress bar; see `reports.progress_bar`.
     observe: state -> public observation; kept as `Histories.public`.
     on_fault: called with each fault of a state, instead of a ValueError.
-    processes: their number; None: one at first, all cores for what would take long.
+    processes: their number, in C++ that of threads; None: one at first, all cores for what would take long.
 
   Returns:
     The histories.
@@ -59,7 +63,9 @@ def walk(
   try:
     if processes is not None and processes > 1:
       raise LongWalk()
-    with Watch(game, limits, progress, LONG if faster and processes is None else math.inf) as watch:
+    in_python = 0 if faster and is_known(game) else wanted
+    longest = LONG if faster and processes is None else math.inf
+    with Watch(game, limits, progress, longest, processes=in_python) as watch:
       histories = walk_from(game, Start(), watch, observe, on_fault)
   except LongWalk as long:
     if is_known(game):
@@ -68,11 +74,22 @@ def walk(
   return dataclasses.replace(histories, others=others_or_none(histories))
 
 
+def foretell(game: pyspiel.Game, most: int) -> tuple[SizeEstimate, float]:
+  """An estimate of the histories of a game, tested against `most`, and seconds of a walk by free cores."""
+  size, start, count = estimate_size(game, most), time.process_time(), 0
+  with contextlib.suppress(TooLarge):
+    count = len(walk_from(game, Start(), Watch(game, Limits(SOME, math.inf), False, size=size)).parent)
+  pace = (count or SOME) / (time.process_time() - start)
+  faster = IN_CPP if is_known(game) and why_unavailable(game) else 1
+  return size, size.count / (pace * faster * cores())
+
+
 def _walk_together(
   game: pyspiel.Game, limits: Limits, progress: bool | None, processes: int, size: SizeEstimate | None
 ) -> Histories:
-  """The histories, by several processes where that works."""
-  length, starts = subtrees(game, processes) if processes > 1 else (0, [])
+  """The histories, by several threads in C++, or by several processes where that works."""
+  native = not why_unavailable(game)
+  length, starts = subtrees(game, processes) if processes > 1 and not native else (0, [])
   if starts:
     try:
       with (
@@ -86,12 +103,12 @@ def _walk_together(
       with Watch(game, limits, progress, size=size) as watch:
         walk_from(game, Start(tuple(error.path)), watch)
   with Watch(game, limits, progress, size=size) as watch:
-    return walk_from(game, Start(), watch)
+    return walk_from(game, Start(), watch, threads=processes)
 
 
-def serve() -> None:
-  """The life of a worker; see `workers`."""
-  answer_tasks(walk_from)
+def serve(parent: int) -> None:
+  """The life of a worker of process `parent`; see `workers`."""
+  answer_tasks(walk_from, parent)
 
 
 def walk_from(
@@ -100,11 +117,12 @@ def walk_from(
   watch: Watch,
   observe: Callable[[pyspiel.State], str] | None = None,
   on_fault: OnFault | None = None,
+  threads: int = 1,
 ) -> Histories:
   """The histories that begin with that of `start`; in C++ if possible. Raises as `walk` does."""
   if observe is None and on_fault is None and not why_unavailable(game):
     try:
-      with NativeWalk(game, start.path, start.rank, start.chance) as native:
+      with NativeWalk(game, start.path, start.rank, start.chance, threads=threads) as native:
         return native.run(watch)
     except FaultAtError as error:
       Recorder(game).repeat(error.path)

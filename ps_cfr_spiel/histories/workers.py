@@ -9,10 +9,13 @@ import contextlib
 import dataclasses
 import importlib
 import itertools
+import os
 import pickle
 import queue
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -27,7 +30,7 @@ from ps_cfr_spiel.histories.size_estimate import SizeEstimate
 ENOUGH = 16  # subtrees for each worker, so that all end at about the same time
 MOST = 20_000  # subtrees: they are found by one process
 NOTHING = SizeEstimate(0, 0, cut=False, exceeds=False)  # the caller has made an estimate
-SERVE = "import sys; sys.path[:] = {}; from ps_cfr_spiel.histories import walker; walker.serve()"
+SERVE = "import sys; sys.path[:] = {}; from ps_cfr_spiel.histories import walker; walker.serve({})"
 
 
 class WorkerError(Stopped, RuntimeError):
@@ -91,7 +94,7 @@ def pieces(
     for _ in range(processes):
       # A session of its own: Ctrl-C is for the one who waits for the workers.
       streams: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-      command = [sys.executable, "-c", SERVE.format(sys.path)]
+      command = [sys.executable, "-c", SERVE.format(sys.path, os.getpid())]
       workers.append(subprocess.Popen(command, start_new_session=True, **streams))
     list(pool.map(lambda worker: _ask(worker, (str(game), modules_of(game), part)), workers))
     for worker in workers:
@@ -129,8 +132,16 @@ def modules_of(game: pyspiel.Game) -> list[str]:
   return [*found, type(game).__module__]
 
 
-def answer_tasks(walk_from: Any) -> None:
-  """The work of a worker: pieces for starts, from its standard input to its standard output."""
+def _exit_with(parent: int) -> None:
+  """End this worker soon after the process that started it, which may have been killed."""
+  while os.getppid() == parent:
+    time.sleep(1)
+  os._exit(1)
+
+
+def answer_tasks(walk_from: Any, parent: int) -> None:
+  """The work of a worker of process `parent`: pieces for starts, from its standard input to its output."""
+  threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
   source, sink = sys.stdin.buffer, sys.stdout.buffer
   sys.stdout = sys.stderr  # a game that prints must not spoil a piece
 

@@ -127,10 +127,11 @@ def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
     by_infostate = np.array([cells[player].get(name, 0) for name in histories.names[player]])
     cell = np.where(histories.player == player, by_infostate[histories.infostate[player]], cell)
   above = np.where(histories.parent >= 0, histories.chance[histories.parent], 1.0)
-  utility = histories.utility
+  utility = histories.utility.astype(float)
   if histories.others is not None:
     utility = np.stack([utility, *histories.others])
-  return HistoryNodes(histories.parent, histories.player, cell, histories.chance / above, utility)
+  player, chance = histories.player.astype(np.int32), histories.chance / above
+  return HistoryNodes(histories.parent, player, cell, chance, utility)
 
 
 def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:

@@ -40,6 +40,10 @@ class Library:
       return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
     return _load(self)
 
+  def function(self, name: str) -> Any:
+    """A plain C function of the library, which is available."""
+    return getattr(ctypes.CDLL(str(self.path)), name)
+
 
 @functools.cache
 def _load(library: Library) -> str:

@@ -1,7 +1,7 @@
 """All pictures, with matplotlib; this room alone imports it.
 
-May use: views and the rooms below it. `hands`, `cards`, `trees`, `curves`, `abstractions`, `public_clusters`,
-`glasses`, `pursuit` and `cheating` are named after their subjects, and a new picture goes beside them;
+May use: views and the rooms below it. `hands`, `cards`, `trees`, `curves`, `public_clusters`, `glasses`,
+`pursuit` and `cheating` are named after their subjects, and a new picture goes beside them;
 `style` has the shared colours and sizes. Figures are made without pyplot: they need no display and change no
 global state. Save one with `figure.savefig("name.png")`.
 """
@@ -11,7 +11,6 @@ try:
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: run pip install 'ps_cfr_spiel[plot]'") from error
 
-from ps_cfr_spiel.pictures.abstractions import abstraction_sizes
 from ps_cfr_spiel.pictures.cards import card_chart
 from ps_cfr_spiel.pictures.cheating import cheat_behaviour
 from ps_cfr_spiel.pictures.curves import (
@@ -32,7 +31,6 @@ from ps_cfr_spiel.pictures.trees import public_tree
 from ps_cfr_spiel.views import evader_belief
 
 __all__ = [
-  "abstraction_sizes",
   "action_colors",
   "bands",
   "bucket_chart",

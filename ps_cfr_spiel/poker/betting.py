@@ -11,7 +11,7 @@ Information Games, Table 21.2), between the players and between streets.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -41,6 +41,22 @@ class Size(NamedTuple):
 
 
 ALL_IN = Size(math.inf, True)
+LINES = "lines"  # begins a text of lines
+
+
+class DrawnLines(NamedTuple):
+  """A betting tree drawn line by line, in place of sizes.
+
+  Attributes:
+    after: For the chips that each action so far has left its player with in the pot, (0, 50, 150), those of
+      the bets and raises that may follow, by action. Both count from the root, without its pot.
+    streets: Their number.
+  """
+
+  after: Mapping[tuple[int, ...], Mapping[int, int]]
+  streets: int
+
+
 Bets = tuple[dict[int, Size], ...]  # action -> size at the first bet, the second, ..., all later ones
 Street = tuple[Bets, Bets]  # of player 0 and of player 1
 
@@ -74,6 +90,7 @@ class BettingState(NamedTuple):
     stake: The winner's gain at a showdown, else 0, in units.
     children: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index
       where a card comes.
+    invested: What each action so far has left its player with in the pot, in chips, without the root's pot.
   """
 
   parent: int
@@ -89,9 +106,10 @@ class BettingState(NamedTuple):
   constant: float
   stake: float
   children: dict[int, int]
+  invested: tuple[int, ...] = ()
 
 
-def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
+def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...] | DrawnLines:
   """The bet sizes of each street and player, as `text` lists them.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks. `0.5a` is
@@ -104,9 +122,12 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
   With several streets `/` separates them, and the last one holds for all later ones.
   Actions number the sizes of all groups together, from
   `FIRST_BET` in ascending order, so that an action is the same size in every public state.
+  `lines 0 0 50 50; 0 50 150` draws a tree instead, as tools for PioSOLVER do: a line has for each action the
+  chips that its player has then put in since the root, and the bets on a line are those of the lines that
+  begin like it. Players may always check, call and fold.
 
   Returns:
-    For each street the sizes of player 0 and of player 1.
+    For each street the sizes of player 0 and of player 1, or the lines.
 
   Raises:
     ValueError: Unknown size, group without any size, more players or streets than there are, or a lone
@@ -117,6 +138,8 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
     raise ValueError(
       f"bets={text!r}: OpenSpiel reads a lone number as a number, not as text; write {twice!r}"
     )
+  if text.split()[:1] == [LINES]:
+    return _parse_lines(text, streets)
   given = text.split("/") if streets > 1 else [text]
   if len(given) > streets:
     raise ValueError(f"bets={text!r}: sizes for {len(given)} streets, and the board leaves only {streets}")
@@ -130,6 +153,20 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
 
   bets = [(numbered(first), numbered(second)) for first, second in sizes]
   return tuple(bets[min(street, len(bets) - 1)] for street in range(streets))
+
+
+def _parse_lines(text: str, streets: int) -> DrawnLines:
+  words = [line.split() for line in text.strip().removeprefix(LINES).split(";")]
+  if [] in words or not all(word.isdecimal() for line in words for word in line):
+    raise ValueError(f"bets={text!r}: a line is whole numbers of chips, as in '{LINES} 0 50 150; 0 0 100'")
+  lines = [tuple(map(int, line)) for line in words]
+  amounts = sorted({amount for line in lines for amount in line})
+  actions = {amount: FIRST_BET + i for i, amount in enumerate(amounts)}
+  after: dict[tuple[int, ...], dict[int, int]] = {}
+  for line in lines:
+    for k, amount in enumerate(line):
+      after.setdefault(line[:k], {})[actions[amount]] = amount
+  return DrawnLines({before: dict(sorted(bets.items())) for before, bets in after.items()}, streets)
 
 
 def _parse_street(part: str, text: str, syntax: str) -> tuple[list[set[Size]], list[set[Size]]]:
@@ -161,8 +198,10 @@ def _parse_size(token: str, text: str, syntax: str) -> Size:
   raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}{hint}")
 
 
-def num_actions(bets: Sequence[Street]) -> int:
+def num_actions(bets: Sequence[Street] | DrawnLines) -> int:
   """The number of distinct actions: fold, call, and every size that is ever allowed."""
+  if isinstance(bets, DrawnLines):
+    return 1 + max(action for sizes in bets.after.values() for action in sizes)
   sizes = (action for street in bets for player in street for group in player for action in group)
   return 1 + max(sizes, default=CALL)
 
@@ -172,7 +211,9 @@ def num_moves(line: str) -> int:
   return sum(word not in ("|", "{}") for word in line.split())
 
 
-def betting_states(pot: int, stack: int, bets: Sequence[Street], unit: int = 1) -> tuple[BettingState, ...]:
+def betting_states(
+  pot: int, stack: int, bets: Sequence[Street] | DrawnLines, unit: int = 1
+) -> tuple[BettingState, ...]:
   """All lines of betting, depth first, children by ascending action.
 
   On every street player 0 acts first. A player who faces a bet folds, calls or raises; else checks or bets. A
@@ -220,16 +261,17 @@ def betting_states(pot: int, stack: int, bets: Sequence[Street], unit: int = 1) 
     if state.parent >= 0:
       states[state.parent].children[state.action] = index
     if state.player != TERMINAL:
-      pending.extend(reversed(list(_successors(state, index, stack, bets, unit))))
+      pending.extend(reversed(list(_successors(state, index, stack, bets, unit, pot))))
   return tuple(states)
 
 
 def _successors(
-  state: BettingState, index: int, stack: int, bets: Sequence[Street], unit: int
+  state: BettingState, index: int, stack: int, bets: Sequence[Street] | DrawnLines, unit: int, pot: int
 ) -> Iterator[BettingState]:
   """Yields the public states after each action at `state`, which has index `index`."""
+  streets = bets.streets if isinstance(bets, DrawnLines) else len(bets)
   if state.player == CHANCE:
-    yield _after_card(state, index, stack, len(bets), unit)
+    yield _after_card(state, index, stack, streets, unit)
     return
   player, opponent = state.player, 1 - state.player
   mine, to_call = state.spent[player], state.spent[opponent]
@@ -243,18 +285,19 @@ def _successors(
       player=opponent,
       spent=(chips, to_call) if player == 0 else (to_call, chips),
       children={},
+      invested=(*state.invested, chips - pot // 2),
     )
 
   if mine < to_call:
     won = (mine if player == 1 else -mine) / unit  # by player 0
     yield after(FOLD, "Fold", "f", mine)._replace(player=TERMINAL, constant=won)
-    yield _closed(after(CALL, "Call", "c", to_call), len(bets), unit)
+    yield _closed(after(CALL, "Call", "c", to_call), streets, unit)
     verb, code = "Raise to", "r"
   else:
     check = after(CALL, "Check", "x", to_call)
-    yield _closed(check, len(bets), unit) if player == 1 else check
+    yield _closed(check, streets, unit) if player == 1 else check
     verb, code = "Bet", "b"
-  for action, chips in _raises(state, to_call, stack, bets[state.street][player]).items():
+  for action, chips in _raises(state, to_call, stack, bets, pot).items():
     amount = amount_text(chips - state.ante, unit)
     bet = after(action, f"{'All-in' if chips == stack else verb} {amount}", f"{code}{amount}", chips)
     yield bet._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
@@ -290,10 +333,16 @@ def _after_card(state: BettingState, index: int, stack: int, streets: int, unit:
   return _closed(begun, streets, unit) if spent == stack else begun
 
 
-def _raises(state: BettingState, to_call: int, stack: int, bets: Bets) -> dict[int, int]:
+def _raises(
+  state: BettingState, to_call: int, stack: int, bets: Sequence[Street] | DrawnLines, pot: int
+) -> dict[int, int]:
   """The bets and raises allowed: action -> chips that the bettor will have spent."""
   chips_of: dict[int, int] = {}
-  for action, size in bets[min(state.num_bets, len(bets) - 1)].items():
+  if isinstance(bets, DrawnLines):
+    drawn = {action: amount + pot // 2 for action, amount in bets.after.get(state.invested, {}).items()}
+    return {action: chips for action, chips in drawn.items() if to_call < chips <= stack}
+  sizes = bets[state.street][state.player]
+  for action, size in sizes[min(state.num_bets, len(sizes) - 1)].items():
     chips = stack
     if isinstance(size.amount, Fraction):
       base, of = (state.ante, to_call - state.ante) if size.times else (to_call, 2 * to_call)

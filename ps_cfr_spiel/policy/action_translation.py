@@ -10,6 +10,7 @@ Sizes are shares of the pot: the chips added after calling, over the pot after t
 call.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_option, is_number
 from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.poker.betting import CALL, FOLD
 from ps_cfr_spiel.policy.tree_policy import acting_player
 
 
@@ -79,13 +81,33 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 
 
 def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
-  """The size of each legal action but a fold, from the state's own method of this name, or ValueError."""
-  if not hasattr(state, "bet_sizes"):
+  """The size of each legal action but a fold: from the state's own method of this name, or the chips spent.
+
+  Raises:
+    ValueError: the state has no such method, and is not one of `universal_poker` for two.
+  """
+  if hasattr(state, "bet_sizes"):
+    return state.bet_sizes()
+  if (before := _spent(state)) is None:
     raise ValueError(
       f"{state.get_game().get_type().short_name} has no sizes of bets: its states have no method bet_sizes; "
       f"pass sizes=, a function of a state."
     )
-  return state.bet_sizes()
+  called, whole = max(before), state.get_game().get_parameters().get("bettingAbstraction") == "fullgame"
+  sizes = {}
+  for action in state.legal_actions():
+    if action == CALL:
+      sizes[action] = 0.0
+    elif action != FOLD:  # in the full game a bet's number is the chips that the bettor has spent then
+      after = action if whole else max(_spent(state.child(action)) or before)
+      sizes[action] = (after - called) / (2 * called)
+  return sizes
+
+
+def _spent(state: pyspiel.State) -> tuple[int, int] | None:
+  """The chips that each player has put into the pot, as `universal_poker` writes them; None elsewhere."""
+  found = re.search(r"^Spent: \[P0: (\d+) +P1: (\d+) +\]", str(state), re.MULTILINE)
+  return (int(found[1]), int(found[2])) if found else None
 
 
 class Understood(NamedTuple):

@@ -1,13 +1,18 @@
 """A strategy in some public states alone, for files of a part of a policy, and for locks."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.policy.paths import find_public_state
-from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+from ps_cfr_spiel.tree import Decision, Labels
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.tree import PublicTree  # JAX
 
 BELOW = "..."  # at the end of a line: include all states below it
 

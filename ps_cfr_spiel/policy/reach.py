@@ -1,6 +1,6 @@
-"""The reach of each infostate: by its player's own choices, and by chance and the opponent's."""
+"""The reach of each infostate: by its player's own choices, and by chance and the opponent's; its values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,40 @@ class Reach(NamedTuple):
   others: np.ndarray
   dealt: np.ndarray
   equity: np.ndarray | None = None
+
+
+class Worth(NamedTuple):
+  """The values of a row's actions to its player; A actions, H types.
+
+  All values are for each visit: given that chance and the opponents have played to the infostate; nan where
+  they never do.
+
+  Attributes:
+    value: float64[A, H], expected utility of an action if all players continue by the policy.
+    best: float64[A, H], the same if the player continues by a best response.
+  """
+
+  value: np.ndarray
+  best: np.ndarray
+
+
+class Worths(NamedTuple):
+  """The values of every row of a profile.
+
+  Attributes:
+    values, best: for each player [A, rows, H] for each block: those of `Worth`, times `Reach.others`.
+    reach: the reach of a row.
+  """
+
+  values: Strategies
+  best: Strategies
+  reach: Callable[[Decision], Reach]
+
+  def at(self, decision: Decision) -> Worth:
+    """The values of one row."""
+    weight = self.reach(decision).others
+    here = [both[decision.player][decision.block][:, decision.row] for both in (self.values, self.best)]
+    return Worth(*(np.divide(x, weight, out=np.full(x.shape, np.nan), where=weight > 0) for x in here))
 
 
 def reaches(labels: Labels, strategies: Strategies) -> list[Reach]:
@@ -67,14 +101,19 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
 
 def reach_of(labels: Labels, source: Deals, strategies: Strategies, decision: Decision) -> Reach:
   """The reach of one row in a Bayesian form, from the decisions on the way there."""
-  states, number = labels.public_states, decision.public_state
+  own, player = choices_to(labels, strategies, decision.public_state), decision.player
+  return _on_boards(source, player, own[player], own[1 - player], [decision.public_state])[0]
+
+
+def choices_to(labels: Labels, strategies: Strategies, number: int) -> list[np.ndarray]:
+  """For each player float64[1, H]: the product of its choices on the way to a public state of a form."""
+  states = labels.public_states
   own = [np.ones((1, len(types))) for types in labels.types]
   while (parent := states[number].parent) >= 0:
     for before in (labels.decisions[n] for n in states[parent].decisions):
       own[before.player] *= _table(strategies, before)[before.legal_actions.index(states[number].action)]
     number = parent
-  player = decision.player
-  return _on_boards(source, player, own[player], own[1 - player], [decision.public_state])[0]
+  return own
 
 
 def _on_boards(

@@ -1,22 +1,26 @@
 """The strategies of a public tree as an OpenSpiel policy."""
 
+from __future__ import annotations
+
 import functools
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import Deals, build_tree, load_game
+from ps_cfr_spiel import compiler, storage
+from ps_cfr_spiel.compiler import Deals, load_game
 from ps_cfr_spiel.histories import sequential_state
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
-from ps_cfr_spiel.policy.reach import Reach, reach_of, reaches
+from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
-from ps_cfr_spiel.policy.worth import Worths
-from ps_cfr_spiel.tree import Decision, Labels, PublicTree
+from ps_cfr_spiel.tree import Decision, Labels
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.tree import PublicTree  # JAX
 
 # OpenSpiel's tabular policies visit every history: 1e6 of them take about a minute.
 TABULAR_LIMIT = 2_000_000
@@ -123,7 +127,7 @@ class TreePolicy(openspiel_policy.Policy):
   @functools.cached_property
   def tree(self) -> PublicTree:
     """The compiled game: that of the policy's solver, or built with the options of the policy's own tree."""
-    return build_tree(self.game, **self.tree_options)
+    return compiler.build_tree(self.game, **self.tree_options)
 
   def reach(self, decision: Decision) -> Reach:
     """The reach of a row; in a Bayesian form the first rows are computed one by one, later all at once."""
@@ -145,11 +149,13 @@ class TreePolicy(openspiel_policy.Policy):
   @functools.cached_property
   def worths(self) -> Worths:
     """The values of every action at every infostate, computed once, in float64."""
+    from ps_cfr_spiel.policy.worth import worths_of  # JAX, which a kept policy does without
+
     if [[b.shape for b in bs] for bs in self.strategies] != [p.block_shapes for p in self.tree.players]:
       raise ValueError(
         f"{self.labels.game}: this policy's tables do not fit the tree of build_tree; solve anew."
       )
-    return Worths(self.tree, self.strategies, self.reach)
+    return worths_of(self.tree, self.strategies, self.reach)
 
   def to_rows(self, public_states: Collection[int] | None = None) -> list[dict[str, Any]]:
     """The policy as a table: a dictionary for every action of every infostate.
@@ -214,7 +220,7 @@ class TreePolicy(openspiel_policy.Policy):
     storage.write(path, "policy", {**self.info, "game": self.labels.game}, blocks)
 
   @classmethod
-  def from_file(cls, file: storage.Stored, limit: int) -> "TreePolicy":
+  def from_file(cls, file: storage.Stored, limit: int) -> TreePolicy:
     """The policy in a file opened by `storage.read`; see `load_policy`.
 
     Raises:
@@ -223,12 +229,13 @@ class TreePolicy(openspiel_policy.Policy):
     """
     header = file.header
     if header["kind"] != "policy":
-      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run.")
+      advice = "; name the run beside it" if header["kind"] == "kept" else ""
+      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run{advice}.")
     options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
     options["limit"] = min(options.get("limit", limit), limit)
     game = game_of(file)
-    tree = build_tree(game, **options)
-    info = {key: value for key, value in header.items() if key not in ("format", "format_version", "kind")}
+    tree = compiler.build_tree(game, **options)
+    info = {key: value for key, value in header.items() if key not in storage.STAMP}
     if "part" in header:
       strategies = PartialStrategy(tuple(header["part"]), file.arrays(file.shapes)["part"]).tables(tree)
       return cls(game, tree.names, strategies, info)

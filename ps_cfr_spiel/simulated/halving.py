@@ -15,16 +15,22 @@ CHUNK = 4096  # rollouts between two looks at the clock
 
 
 def halving(
-  values: Callable[[np.ndarray, int], np.ndarray], actions: int, rollouts: int | None, seconds: float | None
-) -> np.ndarray:
-  """Estimated values [A] of A actions, -inf where one was out before the last round.
+  values: Callable[[np.ndarray, int], np.ndarray],
+  actions: int,
+  rollouts: int | None,
+  seconds: float | None,
+  bonus: np.ndarray | float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Estimated values [A] of A actions, and bool[A], whether one was still in at the end.
 
   Args:
     values: by numbers of actions int[m] and a number n of repetitions, returns [m, n].
     actions: A.
     rollouts: about their number in all.
     seconds: time after which no further rollouts begin; at least one of each action is made.
+    bonus: [A], added to the values where actions are compared.
   """
+  bonus = np.broadcast_to(bonus, actions)
   left, rounds = np.arange(actions), max(math.ceil(math.log2(max(actions, 1))), 1)
   total, tries, began = np.zeros(actions), np.zeros(actions), time.perf_counter()
   for number in range(rounds):
@@ -36,9 +42,7 @@ def halving(
       share -= each
       if seconds is not None and time.perf_counter() - began >= seconds * (number + 1) / rounds:
         break
-    mean = total[left] / tries[left]
     if number < rounds - 1:
-      left = np.sort(left[np.argsort(-mean, kind="stable")[: math.ceil(len(left) / 2)]])
-  found = np.full(actions, -np.inf)
-  found[left] = total[left] / tries[left]
-  return found
+      worth = total[left] / tries[left] + bonus[left]
+      left = np.sort(left[np.argsort(-worth, kind="stable")[: math.ceil(len(left) / 2)]])
+  return total / tries, np.isin(np.arange(actions), left)

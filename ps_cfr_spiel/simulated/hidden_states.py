@@ -5,7 +5,10 @@ of chance and of the others are followed, so the cost of a step grows with the m
 not see. In a game without strings of infostates, strings of observations in order are the same knowledge.
 """
 
+import bisect
+import itertools
 import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ from ps_cfr_spiel.histories import check_is_game, strings_of
 from ps_cfr_spiel.simulated.particles import HiddenStates, Thin, Weighted
 
 MOST_KNOWN = 1_000_000  # infostates whose strategies are kept
+Strategy = tuple[Sequence[int], Sequence[float], list[tuple[int, float]]]
+# The actions at an infostate, the sums of their probabilities, and actions with these after the tremble.
 
 
 class OpenSpielStates(HiddenStates):
@@ -34,12 +39,13 @@ class OpenSpielStates(HiddenStates):
     if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not seen:
       raise ValueError(f"{game} has no particles: players must move one after the other, by infostates.")
     self.game, self.policy, self.tremble = game, policy, tremble
-    self._see, self._recalls = strings_of(game), kind.provides_information_state_string
-    self._known: dict[tuple[int, str], tuple[list[int], np.ndarray]] = {}
+    self._see = [operator.methodcaller(strings_of(game), i) for i in range(game.num_players())]
+    self._recalls = kind.provides_information_state_string
+    self._known: dict[tuple[int, str], Strategy] = {}
 
   def string(self, state: pyspiel.State, player: int) -> str:
     """The game's string of the player's knowledge at a state."""
-    return operator.methodcaller(self._see, player)(state)
+    return self._see[player](state)
 
   def seen(self, state: pyspiel.State, player: int) -> list[Any]:
     """("at", infostate) and ("did", action, infostate after it or None) in turn."""
@@ -119,15 +125,19 @@ class OpenSpielStates(HiddenStates):
   def plays(self, states: list[pyspiel.State], player: int, random: Any) -> np.ndarray:
     """Returns [n] to the player of one play by the policy from each state."""
     found = np.empty(len(states))
+    points: Iterator[float] = iter(())
     for number, begin in enumerate(states):
       now = begin.clone()
       while not now.is_terminal():
         if now.is_chance_node():
           moves, odds = zip(*now.chance_outcomes(), strict=True)
-          sums = np.cumsum(odds)
+          sums = [*itertools.accumulate(odds)]
         else:
-          moves, sums = self._strategy(now)
-        now.apply_action(moves[min(sums.searchsorted(random.random() * sums[-1], "right"), len(moves) - 1)])
+          moves, sums, _ = self._strategy(now)
+        if (point := next(points, None)) is None:
+          points = iter(random.random(1024).tolist())  # one at a time they would take as long as the game
+          point = next(points)
+        now.apply_action(moves[min(bisect.bisect_right(sums, point * sums[-1]), len(moves) - 1)])
       found[number] = now.player_return(player)
     return found
 
@@ -138,19 +148,21 @@ class OpenSpielStates(HiddenStates):
   def _moves(self, state: pyspiel.State) -> list[tuple[int, float]]:
     if state.is_chance_node():
       return state.chance_outcomes()
-    actions, sums = self._strategy(state)
-    shares = (1 - self.tremble) * np.diff(sums, prepend=0) + self.tremble / len(actions)
-    return list(zip(actions, shares.tolist(), strict=True))
+    return self._strategy(state)[2]
 
-  def _strategy(self, state: pyspiel.State) -> tuple[list[int], np.ndarray]:
-    """The actions and the sums of their probabilities; the policy is asked once about an infostate."""
+  def _strategy(self, state: pyspiel.State) -> Strategy:
+    """The policy's strategy; it is asked once about an infostate."""
     player = state.current_player()
     key = player, self.string(state, player)
     if not self._recalls or (known := self._known.get(key)) is None:
       actions, shares = zip(*self.policy.action_probabilities(state).items(), strict=True)
       if len(self._known) >= MOST_KNOWN:
         self._known.clear()
-      known = self._known[key] = list(actions), np.cumsum(shares)
+      moves = [
+        (a, (1 - self.tremble) * p + self.tremble / len(actions))
+        for a, p in zip(actions, shares, strict=True)
+      ]
+      known = self._known[key] = actions, [*itertools.accumulate(shares)], moves
     return known
 
 

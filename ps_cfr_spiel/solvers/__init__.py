@@ -13,6 +13,7 @@ from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
+from ps_cfr_spiel.solvers.files import kind_in
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.knowledge_bot import KnowledgeBot

@@ -108,8 +108,9 @@ class KnowledgeBot(RolloutBot):
   def search(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:
     """The average strategy of a search at the decision."""
     roots = self.roots(state)
-    decided = sum(seen[0] == "did" for seen in self.form.seen(state, self.player))
-    grown, ends, states = grow(self.form.game, roots, self.player, decided, self.depth)
+    seen = self.form.seen(state, self.player)
+    way = [(at[1], did[1]) for at, did in zip(seen[1:-1:2], seen[2::2], strict=True)]
+    grown, ends, states = grow(self.form.game, roots, self.player, way, self.depth)
     self.sizes.append(len(grown.parent))
     tree = self._tree(grown, ends, states)
     subgames = KnownSubgames(tree, 1)

@@ -6,7 +6,7 @@ aimed at the decision at hand (`targeting`), and the average strategy found ther
 Every run converges to an equilibrium, but each to its own, for each is aimed elsewhere. The strategies at
 different infostates then need not fit together: OOS is locally, not globally consistent, and its
 exploitability need not vanish. `OnlineOutcomeSampling.tabularise` is the policy that it plays, for exact
-evaluation; `online_runs` measures both.
+evaluation; `benchmarks/papers/online_sampling.py` measures both.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
 
   Attributes:
     tree: the game's public tree, in which every infostate is a row.
-    runs: the common ground of all runs; a bot makes its own on it, and `online_runs` many side by side.
+    runs: the common ground of all runs; a bot makes its own on it.
     decisions: {cell: decision}, by the number of the infostate.
     cells: {(player, information state string): cell}.
     iterations, target, delta, exploration, seed, dtype: as given.

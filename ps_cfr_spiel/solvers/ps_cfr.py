@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -10,11 +11,14 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import check_memory, fold_suits
+from ps_cfr_spiel.compiler import check_memory, fold_suits, is_streamed
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
+from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree, Variant, lock_rows, pad_types
+from ps_cfr_spiel.tree import PublicTree, Variant, evaluate, lock_rows, pad_types, streamed
+
+IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
 
 
 class PSCFRSolver(TreeSolver):
@@ -38,6 +42,7 @@ class PSCFRSolver(TreeSolver):
     abstraction: Abstraction | Key | str | None = None,
     locks: Mapping[str, Any] | PartialStrategy | None = None,
     bits: int = 32,
+    better: bool = False,
     **options: Any,
   ):
     """Build the tree; nothing is compiled yet. ValueError for a wrong argument, or a game that does not fit.
@@ -55,16 +60,21 @@ class PSCFRSolver(TreeSolver):
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that tell suits apart take up more memory.
       bits: 16 keeps strategies and regrets in 16 bits, the average in one float32 array, and computes in
-        float32: about half of the memory. It needs the default rule and dtype "float32".
+        float32: half to two thirds of the memory. It needs the default rule and dtype "float32".
+      better: take the current strategies for the average ones where they are less exploitable. Reading or
+        evaluating strategies then evaluates both.
       **options: of `build_tree`.
     """
     self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.alternating = check_flag("alternating", alternating)
-    self.skip = check_count("skip", skip, 0)
+    self.skip, self.better = check_count("skip", skip, 0), check_flag("better", better)
     memory, leaves = options.get("memory"), options.get("leaves", "auto")
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
-    itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits)
-    check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves)
+    whole = abstraction is None and locks is None
+    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves)
+    # An iteration over many boards takes too long for late ones to be lost in one array.
+    itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
+    check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves, streams)
     self._build(game, dtype, options)
     self._start = None if abstraction is None else abstract_tree(self.tree, self.game, abstraction)
     self.locks = (
@@ -79,11 +89,15 @@ class PSCFRSolver(TreeSolver):
       variant, before = fold_suits(self.tree, variant), variant
       if self.locks is not None and variant is before:
         check_memory(game, memory, kept, itemsize, False, True, leaves)
-    self._variant = variant.then(pad_types(variant.tree))
+    variant = variant.then(pad_types(variant.tree))
+    sets = sets_of(self.tree, self._start, variant)
+    tree = streamed(variant.tree) if streams else variant.tree
+    numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
+    self._in_place = streams and kept * itemsize * numbers > IN_PLACE
     with precision(self.dtype):
-      sets = sets_of(self.tree, self._start, self._variant)
-      self._tree, self._sets = to_device((self._variant.tree, sets), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits)
+      self._tree, self._sets = to_device((tree, sets), self.dtype)
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not streams)
+    self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
     trim_heap()  # memory of the compiler's own arrays
 
   @property
@@ -96,16 +110,30 @@ class PSCFRSolver(TreeSolver):
     order = "alternating" if self.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
     kept = "" if self.bits == 32 else f", kept in {self.bits} bits"
-    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}"
+    better = ", the better of average and last strategies" if self.better else ""
+    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _step(self, state, iterations):
-    return cfr.run(
+    run = cfr.run_in_place if self._in_place else cfr.run
+    return run(
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
 
+  def _evaluate(self, progress):
+    if self.better:
+      return super()._evaluate(progress)
+    with precision(self.dtype), waiting("Evaluating", progress):
+      return jax.tree.map(float, cfr.evaluate_average(self._tree, self._state, self._sets))
+
   def _strategies(self, average):
-    read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state, self._sets)
+    last = cfr.current_strategy(self._tree, self._state, self._sets) if self.better or not average else []
+    if not average:
+      return last
+    found = cfr.average_strategy(self._tree, self._state, self._sets)
+    if not self.better:
+      return found
+    least = [evaluate(self._tree, strategies).exploitability for strategies in (found, last)]
+    return last if least[1] < least[0] else found
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])
@@ -114,6 +142,8 @@ class PSCFRSolver(TreeSolver):
     options = super()._options()
     if options["bits"] == 32:
       del options["bits"]  # as files from before there were others
+    if not options["better"]:
+      del options["better"]
     return options if self.locks is None else {**options, "locks": list(self.locks.public_states)}
 
   def _arrays(self):

@@ -1,8 +1,12 @@
 """A search for games that are played, not walked: particles, and rollouts of a policy from each of them.
 
 Bayes' rule and the policy tell the bot, at a decision, how likely the hidden cards or moves are. It tries
-all actions by plays of the policy to the end (policy improvement by rollouts: Tesauro and Galperin 1996)
-and takes the best. Against the policy itself this is a sampled local best response (Lisý and Bowling 2017).
+all actions by plays of the policy to the end. With temperature 0 it takes the best (policy improvement by
+rollouts: Tesauro and Galperin 1996); against the policy itself this is a sampled local best response (Lisý
+and Bowling 2017), and as predictable as one. With a temperature it plays each action with the policy's
+probability times exp(value / temperature): a step of mirror descent from the policy, taken at the decision
+(Sokota et al. 2024, update-equivalence). For all values, the strategy stays within 2 u / temperature of
+the policy in relative entropy, u the largest utility: its safety is that of a small step, not of a gadget.
 """
 
 import warnings
@@ -37,6 +41,7 @@ class RolloutBot(SolvingBot):
     particles: int = PARTICLES,
     tremble: float = 0.01,
     seed: int = 0,
+    temperature: float = 0.0,
   ):
     """Makes a bot; nothing is searched yet.
 
@@ -50,6 +55,8 @@ class RolloutBot(SolvingBot):
       tremble: share of uniform play that others are expected to mix into the policy, so that no surprise
         rules out all hidden states; from 0 to 1.
       seed: of all random numbers.
+      temperature: in units of utility, at least 0: the difference of values for which the ratio of two
+        actions' probabilities changes by e; 0 plays the best action alone.
 
     Raises:
       ValueError: an argument is not one of the allowed, or the policy is of another game.
@@ -67,10 +74,11 @@ class RolloutBot(SolvingBot):
     self.particles = Particles(
       hidden_states(game, policy, tremble), player, check_count("particles", particles, 1), seed
     )
+    self.temperature = check_number("temperature", temperature, 0, np.inf)
     self.blind = 0
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
-    """The best action by the rollouts, with probability 1."""
+    """The strategy of the search, that of the policy where no hidden state fits."""
     actions = state.legal_actions()
     if len(actions) == 1:
       return {actions[0]: 1.0}
@@ -87,11 +95,20 @@ class RolloutBot(SolvingBot):
 
   def search(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:
     """`probabilities`, where some hidden state fits."""
-    best = int(np.argmax(self.values(state, actions)))
-    return {action: float(number == best) for number, action in enumerate(actions)}
+    if not self.temperature:
+      values, left = self.values(state, actions)
+      return {a: float(n == np.argmax(np.where(left, values, -np.inf))) for n, a in enumerate(actions)}
+    given: Any = self.policy.action_probabilities(state)  # pyright: ignore[reportOptionalMemberAccess]
+    with np.errstate(divide="ignore"):
+      prior = self.temperature * np.log([given.get(action, 0.0) for action in actions])
+    worth = self.values(state, actions, prior)[0] + prior
+    weights = np.exp((worth - worth.max()) / self.temperature)
+    return dict(zip(actions, (weights / weights.sum()).tolist(), strict=True))
 
-  def values(self, state: pyspiel.State, actions: list[int]) -> np.ndarray:
-    """Estimated values of actions to the player, -inf of those that fell behind."""
+  def values(
+    self, state: pyspiel.State, actions: list[int], bonus: np.ndarray | float = 0.0
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Estimated values of actions to the player; bool[A], whether one did not fall behind (`halving`)."""
     form, random, legal = self.particles.form, self._random, np.array(actions)
 
     def returns(tried: np.ndarray, each: int) -> np.ndarray:
@@ -99,7 +116,7 @@ class RolloutBot(SolvingBot):
       chosen = np.repeat(legal[tried], each)
       return form.rollouts(state, self.player, hidden, chosen, random).reshape(len(tried), each)
 
-    return halving(returns, len(actions), self.rollouts, self.limit)
+    return halving(returns, len(actions), self.rollouts, self.limit, bonus)
 
   def restart(self) -> None:
     """Particles follow any state; the random numbers go on."""
@@ -112,5 +129,6 @@ def hidden_states(game: pyspiel.Game, policy: Any, tremble: float) -> Any:
     raise ValueError(f"The policy is for {own}, not for {game}.")
   if isinstance(policy, SimulatedPolicy) and hasattr(policy.form, "hidden_states"):
     form: Any = policy.form
-    return form.hidden_states(policy.table, tremble)
+    if not form.why_unavailable():
+      return form.hidden_states(policy.table, tremble)
   return OpenSpielStates(game, policy, tremble)

@@ -238,12 +238,12 @@ class SimulatedExternalSolver(SimulatedSolver):
     )
 
 
-def simulated_form(game: pyspiel.Game) -> SimulatedGame:
-  """The game on arrays; ValueError for a game without that form."""
+def simulated_form(game: pyspiel.Game, key: str | None = None) -> SimulatedGame:
+  """The game on arrays, with a key of its own or its default; ValueError for a game without that form."""
   if not hasattr(game, "simulated_form"):
     raise ValueError(f"{game} has no simulated_form(), rules that can be traversed; cheat for two has one.")
   form: Any = game
-  return form.simulated_form()
+  return form.simulated_form() if key is None else form.simulated_form(key)
 
 
 def obstacle_of(host: Any) -> str:

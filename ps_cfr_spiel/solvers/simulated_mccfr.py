@@ -84,7 +84,8 @@ class SimulatedMCCFRSolver(SimulatedSolver):
       updates: when the tables learn from the plays of a batch. "together": after all of them, on arrays.
         "at_once": after each, by the game's own native code, seven times faster. "auto": at once where that
         is available.
-      key: the key of a choice in a game without a simulated form: "infostate" (default), or "observation".
+      key: the key of a choice: "infostate" (default), or "observation". In cheat: "observation" (default,
+        Yi and Kaneko's), or "memory", which adds the cards whose place is certain, in native code alone.
       cells: the most moves of keys in such a game, a million by default; one more is an error that leaves the
         run unchanged.
       keys: those of an earlier run of such a game, from its file.
@@ -112,12 +113,14 @@ class SimulatedMCCFRSolver(SimulatedSolver):
       key, keys = _agent_keys(game, against, key)
     host = _host_game(game, key, cells, keys)
     self._fixed = None if against is None else _agent_table(host, against, dtype)
-    self.key, self.cells = (host.key, host.cells) if isinstance(host, HostGame) else (None, None)
+    self.key, self.cells = getattr(host, "key", None), host.cells if isinstance(host, HostGame) else None
     batch = (256 if isinstance(host, HostGame) else 4096) if batch is None else batch
     if self.updates == "auto":
       self.updates = "together" if obstacle_of(host) else "at_once"
-    if self.updates == "at_once":
+    if self.updates == "at_once" or getattr(host, "native_only", False):
       check_traversed(game, host)
+    if self.updates == "together" and getattr(host, "native_only", False):
+      raise ValueError(f"updates='together': {game} has the key {key!r} in native code alone; use 'at_once'.")
     kind = Trajectories if self.updates == "together" else NativePlays
     values = Corrected() if estimate == "corrected" else Learned(most_weight)
     sampler = kind(values, self.exploration, self.decay, self.decay_power)
@@ -131,8 +134,9 @@ class SimulatedMCCFRSolver(SimulatedSolver):
   @classmethod
   def _arguments(cls, file):
     options = super()._arguments(file)
-    if options.get("key") is not None:
+    if "players" in file.shapes:
       options["keys"] = _saved_keys(file)
+    options.setdefault("key", "observation")  # of files of before there was a choice
     if FIXED in file.shapes:
       options["against"] = file.arrays(file.shapes)[FIXED]
     return options
@@ -142,22 +146,21 @@ def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> Simulated
   """The game's own simulated form, or its states on the host; ValueError if neither is available."""
   if not hasattr(game, "simulated_form"):
     return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
-  if key is not None or cells is not None:
-    raise ValueError(f"{game} has its own keys and cells; leave out key={key!r} and cells={cells!r}.")
+  if cells is not None:
+    raise ValueError(f"{game} counts its own cells; leave out cells={cells!r}.")
   if keys is not None:
     raise ValueError(f"{game} has its own keys; leave out those of another game.")
-  return simulated_form(game)
+  return simulated_form(game, key)
 
 
 def _agent_keys(game: pyspiel.Game, agent: SimulatedPolicy, key: Any) -> tuple[Any, Any]:
   """The key and keys that a run against an agent begins with; ValueError if it does not play this game."""
   if str(agent.game) != str(game):
     raise ValueError(f"against: the agent plays {agent.game}, not {game}.")
-  if not isinstance(agent.form, HostGame):
-    return key, None
-  if key not in (None, agent.form.key):
-    raise ValueError(f"key={key!r}: the agent that this run is against has the key {agent.form.key!r}.")
-  return agent.form.key, agent.form.table.arrays()
+  own = getattr(agent.form, "key", None)
+  if key not in (None, own):
+    raise ValueError(f"key={key!r}: the agent that this run is against has the key {own!r}.")
+  return own, agent.form.table.arrays() if isinstance(agent.form, HostGame) else None
 
 
 def _agent_table(host: SimulatedGame, agent: SimulatedPolicy | np.ndarray, dtype: str) -> np.ndarray:

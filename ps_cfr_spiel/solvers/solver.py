@@ -1,7 +1,6 @@
 """`Solver`, the base class of all solvers: runs in parts, with progress and checkpoints; policies; files."""
 
 import abc
-import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -40,6 +39,7 @@ class Solver(Resumable, Generic[Policy]):
   """
 
   shared: ClassVar[bool] = False
+  _in_place: bool = False  # the tables change in their places, and no state before is kept
   _compiled: bool = False
   _chunk: int = 1  # iterations of the next device call; kept between runs, which then begin at their pace
 
@@ -144,7 +144,8 @@ class Solver(Resumable, Generic[Policy]):
 
     Raises:
       FloatingPointError: numbers leave the range of the solver's dtype. The solver and the checkpoint keep
-        the state of the last check, a fraction of a second before.
+        the state of the last check, a fraction of a second before; with large tables, which change in place,
+        the checkpoint alone.
       ValueError: an argument is not one of the allowed, or the run gets longer than can be counted.
       OSError: the checkpoint cannot be written.
     """
@@ -160,7 +161,7 @@ class Solver(Resumable, Generic[Policy]):
     Solver.compile(self, progress)  # no evaluation
     next_call, saved_at, looked = self.iteration + every, self.clock(), self.clock()
     progress = False if progress is None and callback else progress
-    sound = self._state
+    sound = None if self._in_place else self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     try:
       while self.iteration < target:
@@ -187,22 +188,34 @@ class Solver(Resumable, Generic[Policy]):
     finally:
       bar.close()
       if checkpoint is not None:
-        with contextlib.suppress(FloatingPointError):  # it is being raised, or Ctrl-C came before the look
+        try:
           self._checked(sound)
-        self.save(checkpoint)
+        except FloatingPointError:  # it is being raised, or Ctrl-C came before the look
+          lost = self._in_place
+        else:
+          lost = False
+        if not lost:  # else the file keeps the state of the last checkpoint
+          self.save(checkpoint)
 
   def _advance(self, iterations: int) -> None:
     with precision(self.dtype):
       self._state = jax.block_until_ready(self._step(self._state, iterations))
 
   def _checked(self, sound: Any) -> Any:
-    """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise."""
+    """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise.
+
+    Tables that change in place have no earlier state: None stands for it.
+    """
     try:
       check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
-    except FloatingPointError:
+    except FloatingPointError as error:
+      if self._in_place:
+        raise FloatingPointError(
+          f"{error} Tables of this size have no copy: go on from the last checkpoint."
+        ) from None
       self._state = sound
       raise
-    return self._state
+    return None if self._in_place else self._state
 
 
 def _next_chunk(chunk: int, done: int, seconds: float) -> int:

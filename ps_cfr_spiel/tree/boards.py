@@ -38,13 +38,16 @@ class AllInLeaves:
   """All-ins with public cards to come, after which no player acts, and folds, on one board.
 
   Attributes:
-    mean: [H0, H1] prior x mean over the cards to come of sign(strength 0 - strength 1).
+    lead: integers [H0, H1], the number of ways for the cards to come that player 0's type wins, less those it
+      loses; 0 for types that are not dealt together. A flop has fifty such matrices.
+    weights: [H0], [H1], whose products are the probabilities of two types and of one way.
     stake: [L0] chips at stake in each all-in.
     folds: evaluator of two parts, of which the first is empty.
   """
 
   kind: ClassVar[str] = "all-in"
-  mean: Array
+  lead: Array
+  weights: tuple[Array, Array]
   stake: Array
   folds: LeafEvaluator
 
@@ -54,8 +57,9 @@ class AllInLeaves:
     return [self._all_ins(player, all_ins, self.stake), self.folds(player, [all_ins[:0], folds])[1]]
 
   def _all_ins(self, player: int, reach: Array, stake: Array) -> Array:
-    mean = self.mean.T if player == 0 else self.mean
-    return dot(reach, mean) * ((1 - 2 * player) * stake)[:, None]
+    own, other = self.weights[player], self.weights[1 - player]
+    lead = (self.lead.T if player == 0 else self.lead).astype(own.dtype)
+    return dot(reach * other[None], lead) * own[None] * ((1 - 2 * player) * stake)[:, None]
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     """See `tree.LeafEvaluator`."""

@@ -1,141 +1,13 @@
 // A player's turn in one pass, a custom call of XLA; walk.py says what goes in and out: values up, and while a row's
 // are in the cache its regrets, the rule, the next strategy, and the sum of the average.
 //
-// XLA goes through memory several times for this: values, regrets, each step of a rule. The rules here are those
-// of cfr/rules.py, which is the reference: tests/cfr holds the two to each other.
+// XLA goes through memory several times for this: values, regrets, each step of a rule. The rules are in
+// learn.h.
 
-#include <cmath>
-#include <limits>
-
+#include "learn.h"
 #include "walk.h"
 
 namespace {
-
-// Some cells of a row, and what belongs to them; actions are `next` apart. Written in place.
-template <typename T>
-struct Cells {
-  int64_t actions, next, count;
-  const T *value, *mean, *reach;  // of the actions; of the row; the player's own, of the sequences
-  T *strategy, *excess, *first, *second;  // tables; of a rule's state the first array and the second
-
-  INLINE T regret(int64_t a, int64_t h) const { return value[a * next + h] - mean[h]; }
-  // Scales weights to sum to one; uniform where all are zero. NaN stays NaN.
-  INLINE void normalise(T* __restrict total) const {
-    const T least = std::numeric_limits<T>::min(), same = T(1) / actions;
-    T none[STRIP];
-    for (int64_t h = 0; h < count; ++h) {
-      none[h] = total[h] < least ? same : T(0);
-      total[h] = total[h] < least ? T(0) : 1 / total[h];
-    }
-    for (int64_t a = 0; a < actions; ++a) {
-      T* p = strategy + a * next;
-      for (int64_t h = 0; h < count; ++h) p[h] = none[h] > 0 ? none[h] : p[h] * total[h];
-    }
-  }
-};
-
-// NaN stays NaN, as in jnp.maximum and jnp.minimum.
-template <typename T>
-INLINE T above(T x, T least) {
-  return x < least ? least : x;
-}
-
-template <typename T>
-INLINE T below(T x, T most) {
-  return x > most ? most : x;
-}
-
-// R <- max(R * (alpha or beta) + x, lowest); strategy by max(R * next + phi x, 0). RM, RM+, DCFR, PCFR+, PDCFR+.
-template <typename T>
-struct Discounted {
-  T alpha, beta, lowest, next, phi;
-
-  INLINE void operator()(const Cells<T>& c) const {
-    T total[STRIP];
-    std::fill_n(total, c.count, T(0));
-    for (int64_t a = 0; a < c.actions; ++a) {
-      T *r = c.first + a * c.next, *p = c.strategy + a * c.next;
-      for (int64_t h = 0; h < c.count; ++h) {
-        const T x = c.regret(a, h);
-        r[h] = above(r[h] * (r[h] > 0 ? alpha : beta) + x, lowest);
-        p[h] = above(r[h] * next + phi * x, T(0));
-        total[h] += p[h];
-      }
-    }
-    c.normalise(total);
-  }
-};
-
-// Normalised regret matching plus, step by step as `NRMPlus.update`; z is the first array, the second n, the total of
-// the weights that the strategy was made of, and the agreement.
-template <typename T>
-struct Normalised {
-  T fade, halved, steps, phi, more, memory, quiet, faintest, lowest;  // of `NRMPlus.numbers`
-
-  INLINE void operator()(const Cells<T>& c) const {
-    const T least = std::numeric_limits<T>::min();
-    T *n = c.second, *before = n + c.next, *agreed = before + c.next;
-    T up[STRIP], past[STRIP], sum[STRIP], unit[STRIP], total[STRIP], weight[STRIP];
-    agree(c, up, agreed, n, before);
-    for (int64_t h = 0; h < c.count; ++h) {
-      const T trust = above(agreed[h], T(0)), came = steps * up[h];
-      const T heeded = came < quiet * n[h] ? came / (quiet * n[h]) : T(1);
-      past[h] = above((1 - trust * heeded * fade) * n[h], came);
-      weight[h] = phi + more * trust;
-      sum[h] = total[h] = 0;
-    }
-    for (int64_t a = 0; a < c.actions; ++a) {  // y waits where the strategy will be
-      const T* z = c.first + a * c.next;
-      T* y = c.strategy + a * c.next;
-      for (int64_t h = 0; h < c.count; ++h) {
-        y[h] = (z[h] > 0 ? past[h] : halved * n[h]) * z[h] + c.regret(a, h);
-        sum[h] += above(y[h], T(0));
-      }
-    }
-    for (int64_t h = 0; h < c.count; ++h) {
-      n[h] = sum[h];
-      unit[h] = sum[h] >= least ? 1 / sum[h] : T(0);
-    }
-    for (int64_t a = 0; a < c.actions; ++a) {
-      T *z = c.first + a * c.next, *p = c.strategy + a * c.next;
-      for (int64_t h = 0; h < c.count; ++h) {
-        z[h] = sum[h] >= least ? above(p[h] * unit[h], lowest) : z[h];
-        const T own = above(z[h], T(0)), most = below(up[h] * unit[h], own);
-        p[h] = own + weight[h] * below(above(c.regret(a, h) * unit[h], -most), most);
-        total[h] += p[h];
-      }
-    }
-    std::copy_n(total, c.count, before);
-    c.normalise(total);
-  }
-
-  // How far the regret that came agrees with the one that the strategy predicted; and the sum of positive regrets.
-  INLINE void agree(const Cells<T>& c, T* __restrict up, T* __restrict agreed, const T* n, const T* before) const {
-    const T least = std::numeric_limits<T>::min();
-    T share[STRIP], unit[STRIP], product[STRIP], predicted[STRIP], came[STRIP];
-    for (int64_t h = 0; h < c.count; ++h) {
-      share[h] = 1 / (phi + more * above(agreed[h], T(0)));
-      unit[h] = n[h] >= least ? n[h] : T(1);
-      up[h] = product[h] = predicted[h] = came[h] = 0;
-    }
-    for (int64_t a = 0; a < c.actions; ++a) {
-      const T *z = c.first + a * c.next, *p = c.strategy + a * c.next;
-      for (int64_t h = 0; h < c.count; ++h) {
-        const T own = above(z[h], T(0)), x = c.regret(a, h);
-        const T v = (p[h] * before[h] - own) * share[h], e = below(above(x / unit[h], -own), own);
-        up[h] += above(x, T(0));
-        product[h] += v * e;
-        predicted[h] += v * v;
-        came[h] += e * e;
-      }
-    }
-    for (int64_t h = 0; h < c.count; ++h) {
-      const T ratio = 2 * product[h] / above(predicted[h] + came[h], faintest);
-      const bool counts = n[h] >= least && predicted[h] >= faintest;
-      agreed[h] = counts ? memory * agreed[h] + (1 - memory) * ratio : agreed[h];
-    }
-  }
-};
 
 // The tables of a player: for each number of actions the strategy and the rule's arrays; the average in a column.
 template <typename T>
@@ -157,12 +29,13 @@ struct Learn {
     const int64_t width = walk.width, next = b.height * width, here = b.row * width + cell;
     const int64_t column = (b.first - walk.roots) * width + cell;
     T* const* own = tables.arrays + b.table * tables.each;
-    const Cells<T> c{b.actions, next, count, values + b.first * width + cell, sum, tables.reach + column,
-                     own[0] + here, tables.excess + column, own[1] + here,
-                     tables.each > 2 ? own[2] + here : nullptr};
-    mean(c.actions, next, count, c.strategy, c.value, sum);
+    const Cells<T> c{b.actions, count, next, next, values + b.first * width + cell, sum, own[0] + here,
+                     own[1] + here, tables.each > 2 ? own[2] + here : nullptr};
+    mean(c.actions, count, c.strategy, next, c.value, next, sum);
+    const T* reach = tables.reach + column;
+    T* excess = tables.excess + column;
     for (int64_t a = 0; a < c.actions; ++a) {
-      for (int64_t h = 0; h < count; ++h) c.excess[a * next + h] -= tables.share * c.reach[a * next + h];
+      for (int64_t h = 0; h < count; ++h) excess[a * next + h] -= tables.share * reach[a * next + h];
     }
     rule(c);
   }
@@ -174,11 +47,9 @@ INLINE void go_up_by(const Walk<T>& walk, const Tables<T>& tables, const Rule& r
   walk.width == 1 ? go_up<T, 1>(walk, learn, values) : go_up<T, 0>(walk, learn, values);
 }
 
-// By the numbers of `cfr.rules.native`.
 template <typename T>
 INLINE void turn(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values) {
-  if (rule == 0) go_up_by(walk, tables, Discounted<T>{x[0], x[1], x[2], x[3], x[4]}, values);
-  else go_up_by(walk, tables, Normalised<T>{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}, values);
+  by_rule(rule, x, [&](const auto& by) INLINE_LAMBDA { go_up_by(walk, tables, by, values); });
 }
 
 FOR_EACH_PROCESSOR void learn(const Walk<float>& walk, const Tables<float>& tables, int64_t rule, const float* x,

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.padding import fill
+from ps_cfr_spiel.tree.prior import deal_weights
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
@@ -219,13 +220,3 @@ def check_two_players(tree: PublicTree, use: str) -> None:
 def is_zero_sum(leaves: Any) -> bool:
   """Whether an evaluator, or the one inside locks, pays one player what the other loses."""
   return not isinstance(getattr(leaves, "inner", leaves), GeneralSumLeaves)
-
-
-def deal_weights(form) -> np.ndarray:
-  """[H0, H1]: the joint prior of the types times Z; `form` is a `BayesianForm`."""
-  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
-
-
-def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
-  """bool[H0, H1]: do the hands [H0, 2] and [H1, 2] have a card in common?"""
-  return (cards0[:, None, :, None] == cards1[None, :, None, :]).any((2, 3))

@@ -5,6 +5,7 @@ from pathlib import Path
 from ps_cfr_spiel.native import Library
 
 LIBRARY = Library(
-  Path(__file__).with_name("_sweep.abi3.so"), ("Sweep", "WalkDown", "WalkUp", "Learn", "Play", "Rows")
+  Path(__file__).with_name("_sweep.abi3.so"),
+  ("Sweep", "WalkDown", "WalkUp", "Learn", "Play", "Rows", "Stream", "StreamWorth"),
 )
 why_unavailable = LIBRARY.why_unavailable

@@ -262,18 +262,45 @@ class LeafEvaluator(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
+class Boards:
+  """The boards of a game with public cards to come, on the host; they are numbered street by street.
+
+  Attributes:
+    above: for each street int[B], the number on the street before of the board that each continues; the first
+      street has one board, and nothing above it.
+    rows: for each player and block int[rows], the board of each row.
+    start, swap: int[boards + 1], int[M]: the boards that each stands for below the board above it, itself
+      included, as renamings (`Orbit.swap`).
+  """
+
+  above: tuple[np.ndarray, ...]
+  rows: tuple[tuple[np.ndarray, ...], ...]
+  start: np.ndarray
+  swap: np.ndarray
+
+  @property
+  def starts(self) -> np.ndarray:
+    """int[streets + 1]: the first board of each street, and the number of boards."""
+    return np.cumsum([0, *map(len, self.above)])
+
+
+@dataclasses.dataclass(frozen=True)
 class PublicTree:
   """A compiled game: arrays for the device, labels for reports.
 
   Attributes:
     players: each player's forest of decisions.
     leaves: the leaf evaluator that joins them.
-    labels: host-side names; dropped when the tree enters a jitted function.
+    labels: host-side names; dropped, as `boards` is, when the tree enters a jitted function.
+    boards: with public cards to come, the boards.
+    stream: the walk of the native library over all boards (`streaming`), in trees that a solver runs on.
   """
 
   players: tuple[PlayerTree, ...]
   leaves: LeafEvaluator
   labels: Labels | None = None
+  boards: Boards | None = None
+  stream: Any = None
 
   @property
   def names(self) -> Labels:
@@ -317,6 +344,6 @@ class PublicTree:
 
 jax.tree_util.register_pytree_node(
   PublicTree,
-  lambda tree: ((tree.players, tree.leaves), None),
-  lambda _, children: PublicTree(*children),
+  lambda tree: ((tree.players, tree.leaves, tree.stream), None),
+  lambda _, children: PublicTree(*children[:2], stream=children[2]),
 )

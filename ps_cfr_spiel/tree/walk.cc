@@ -34,13 +34,10 @@ struct Worth {
     const int64_t next = b.height * walk.width;
     const T* from = values + b.first * walk.width + cell;
     if (!walk.tables.empty()) {
-      mean(b.actions, next, count, walk.tables[b.table] + b.row * walk.width + cell, from, sum);
+      mean(b.actions, count, walk.tables[b.table] + b.row * walk.width + cell, next, from, next, sum);
       return;
     }
-    for (int64_t h = 0; h < count; ++h) sum[h] = from[h];
-    for (int64_t a = 1; a < b.actions; ++a) {
-      for (int64_t h = 0; h < count; ++h) sum[h] = std::max(sum[h], from[a * next + h]);
-    }
+    best(b.actions, count, from, next, sum);
   }
 };
 

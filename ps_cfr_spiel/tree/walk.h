@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "learn.h"
 #include "native.h"
 
 namespace {
-
-constexpr int64_t STRIP = 128;  // cells that are worked on at a time, so that all of theirs stays in the cache
 
 // The rows of a player that have equally many actions and stand on one level: a line of `blocks` in walk.py.
 struct Block {
@@ -113,15 +112,6 @@ INLINE void go_up(const Walk<T>& walk, const Row& row, T* values) {
       }
       for (int64_t k = 0; k < rows; ++k) push<T, W>(walk, item + r + k, sum + k * width, values);
     }
-  }
-}
-
-// What some cells of a row are worth under a strategy `chance`; actions are `next` apart.
-template <typename T>
-INLINE void mean(int64_t actions, int64_t next, int64_t count, const T* chance, const T* from, T* __restrict sum) {
-  for (int64_t h = 0; h < count; ++h) sum[h] = chance[h] * from[h];
-  for (int64_t a = 1; a < actions; ++a) {
-    for (int64_t h = 0; h < count; ++h) sum[h] += chance[a * next + h] * from[a * next + h];
   }
 }
 

@@ -7,31 +7,38 @@ reports over boards; `cheating` has a player's lies; `units` has
 all knowledge of single games' parameters.
 """
 
-from ps_cfr_spiel.policy import action_name, grouped
-from ps_cfr_spiel.views import charts, glasses, pursuit
-from ps_cfr_spiel.views.boards import average_row, board_row, boards_page, boards_text
-from ps_cfr_spiel.views.certificate import certificate, labels_of
-from ps_cfr_spiel.views.cheating import behaviour_text
-from ps_cfr_spiel.views.explore import explore_page, explore_script
-from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-from ps_cfr_spiel.views.spots import (
-  Spot,
-  SpotWorth,
-  chance_moves,
-  find_spot,
-  has_spots,
-  spot,
-  spot_after,
-  worth_at,
-)
-from ps_cfr_spiel.views.units import (
-  board_of,
-  game_text,
-  number_text,
-  pot_of,
-  seat_of,
-  title_of,
-  unit_of,
-  value_lines,
-  with_unit,
-)
+from typing import TYPE_CHECKING
+
+from ps_cfr_spiel.faces import on_first_use
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.policy import action_name, grouped
+  from ps_cfr_spiel.views import charts, glasses, pursuit
+  from ps_cfr_spiel.views.boards import average_row, board_row, boards_page, boards_text
+  from ps_cfr_spiel.views.certificate import certificate, labels_of
+  from ps_cfr_spiel.views.cheating import behaviour_text
+  from ps_cfr_spiel.views.explore import explore_page, explore_script
+  from ps_cfr_spiel.views.glasses import CHASER, evader_belief
+  from ps_cfr_spiel.views.spots import (
+    Spot,
+    SpotWorth,
+    chance_moves,
+    find_spot,
+    has_spots,
+    spot,
+    spot_after,
+    worth_at,
+  )
+  from ps_cfr_spiel.views.units import (
+    board_of,
+    game_text,
+    number_text,
+    pot_of,
+    seat_of,
+    title_of,
+    unit_of,
+    value_lines,
+    with_unit,
+  )
+else:
+  __getattr__ = on_first_use(__name__)

@@ -105,18 +105,19 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
 
 def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
   """The public states of the page, ascending; ValueError if they are too many."""
-  labels = policy.labels
-  if lines is not None:
-    shown: Sequence[int] = lines_states(policy.game, labels, lines)
-  elif "part" in policy.info:
-    shown = lines_states(policy.game, labels, [f"#{number}" for number in policy.info["part"]])
+  labels, part = policy.labels, policy.info.get("part")
+  if lines is None and part is None:
+    shown: Sequence[int] = range(len(labels.public_states))
+    numbers = 2 * sum(block.size for blocks in policy.strategies for block in blocks)
   else:
-    shown = range(len(labels.public_states))
-  few = shown[: MOST_STATES + 1]
-  decisions = [labels.decisions[n] for number in few for n in labels.public_states[number].decisions]
-  numbers = sum(2 * policy.table(decision).size for decision in decisions)
+    shown = lines_states(
+      policy.game, labels, [f"#{number}" for number in part or ()] if lines is None else lines
+    )
+    few = shown[: MOST_STATES + 1]
+    decisions = [labels.decisions[n] for number in few for n in labels.public_states[number].decisions]
+    numbers = sum(2 * policy.table(decision).size for decision in decisions)
   if numbers > MOST_NUMBERS or len(shown) > MOST_STATES:
-    if lines is None and "part" not in policy.info:
+    if lines is None and part is None:
       return street(policy, 0)
     raise ValueError(
       f"{len(shown):,} public states of {labels.game} with {numbers:,} numbers are too many for a page "

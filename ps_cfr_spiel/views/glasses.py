@@ -1,14 +1,18 @@
 """The evader's possible nodes in Glasses, by a policy or by a search's expectation; and a map."""
 
+from __future__ import annotations
+
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.solvers import ContinualResolving
+
+if TYPE_CHECKING:
+  from ps_cfr_spiel.solvers import ContinualResolving
 
 CHASER, EVADER = 0, 1
 

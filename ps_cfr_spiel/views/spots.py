@@ -139,9 +139,11 @@ class SpotWorth:
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
   """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
   value, best = np.full((2, len(here.ids), len(here.cells)), np.nan)
+  rows_here = {(d.block, d.row): d for d, _ in here.cells}
+  known = {place: (policy.worths.at(d), policy.reach(d).equity) for place, d in rows_here.items()}
   shares = []
   for column, (decision, h) in enumerate(here.cells):
-    worth, equity = policy.worths.at(decision), policy.reach(decision).equity
+    worth, equity = known[decision.block, decision.row]
     rows = [here.ids.index(action) for action in decision.legal_actions]
     value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
     shares.append(None if equity is None else equity[h])
@@ -207,9 +209,10 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   names = {a: name for pair in games_names for a, name in zip(*pair, strict=True)}
   ids = sorted(names)
   legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
+  tables = {(d.block, d.row): policy.table(d) for d in decisions}
   for column, (decision, h) in enumerate(cells):
     rows = [ids.index(action) for action in decision.legal_actions]
-    legal[rows, column], probability[rows, column] = True, policy.table(decision)[:, h]
+    legal[rows, column], probability[rows, column] = True, tables[decision.block, decision.row][:, h]
   reach = {d: policy.reach(d) for d in decisions}
   lines, board = getattr(labels.source, "lines", None), board_of(policy.game)
   own = np.array([reach[d].own[h] for d, h in cells])

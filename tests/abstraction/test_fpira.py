@@ -61,7 +61,7 @@ t "" 8 "" { 0 0 }
 
 
 @pytest.mark.parametrize(
-  ("game", "iterations"), [(KUHN, 40), (LEDUC, 8), (GOOFSPIEL_4, 25), (EXAMPLE, 20), (random_game(3), 15)]
+  ("game", "iterations"), [(KUHN, 15), (LEDUC, 5), (GOOFSPIEL_4, 10), (EXAMPLE, 10), (random_game(3), 10)]
 )
 def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
   plain = ps_cfr_spiel.FictitiousPlaySolver(game, public_states="none")
@@ -76,7 +76,7 @@ def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
     before = now
 
 
-@pytest.mark.parametrize(("game", "iterations"), [(PARAMETRIC, 20), (random_game(3), 15)])
+@pytest.mark.parametrize(("game", "iterations"), [(PARAMETRIC, 10), (random_game(3), 10)])
 def test_equal_to_fictitious_play_with_the_same_best_responses(game, iterations):
   """Theorem 1, which assumes that ties are broken alike: sums of reaches in the whole game, without sets.
 

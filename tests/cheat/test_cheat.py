@@ -430,7 +430,7 @@ def test_solved():
 
 
 def test_three_players_are_too_large_for_a_public_tree():
-  with pytest.raises(ValueError, match="more than 5,000,000 histories"):
+  with pytest.raises(ValueError, match=r"more than .* histories, by "):
     ps_cfr_spiel.build_tree(pyspiel.load_game("cheat(players=3,hand_size=2)"))
 
 

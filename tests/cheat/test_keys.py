@@ -9,6 +9,7 @@ import pyspiel
 import pytest
 from game_checks import all_histories, random_histories
 from ps_cfr_spiel.games.cheat import keys
+from ps_cfr_spiel.games.cheat.bots import Memory
 from ps_cfr_spiel.games.cheat.simulated import SimulatedCheat
 from test_arrays import begun, dealt
 
@@ -31,6 +32,15 @@ def key_of(state):
   return turned, state.hand_sizes()[1 - player], sum(state.pile), state.claim()
 
 
+def certain(state):
+  """The cards of the rank that the key "memory" adds, by the memories of two heuristic players."""
+  player, rank = state.current_player(), state.rank
+  own, other = Memory(state, player), Memory(state, 1 - player)
+  if state.discard:
+    return min(own.hands[1 - player][rank], 3), min(own.pile[rank], 2)
+  return min(own.hands[1 - player][rank], 2), min(other.hands[player][rank], 2)
+
+
 def turned_action(state, action):
   """What an action does, ranks turned."""
   game = state.get_game()
@@ -49,16 +59,21 @@ def check_cells(states, played):
     assert sorted(actions) == state.legal_actions()
     for cell, action in enumerate(actions, first):
       assert 0 <= cell < played.cells
-      what = key_of(state), turned_action(state, action)
+      memory = certain(state) if played.keys.memory else ()
+      what = key_of(state), memory, turned_action(state, action)
       assert meaning.setdefault(cell, what) == what
   assert len(set(meaning.values())) == len(meaning)
   return meaning
 
 
+@pytest.mark.parametrize("key", keys.KEYS)
 @pytest.mark.parametrize("game_string", GAMES)
-def test_cells_are_those_of_keys_and_moves(game_string):
+def test_cells_are_those_of_keys_and_moves(game_string, key):
   game = pyspiel.load_game(game_string)
-  check_cells((state for state, _ in random_histories(game, 40, seed=3)), SimulatedCheat(game.rules))
+  meaning = check_cells(
+    (state for state, _ in random_histories(game, 40, seed=3)), SimulatedCheat(game.rules, key)
+  )
+  assert len({memory for _, memory, _ in meaning.values()}) > (2 if key == keys.MEMORY else 0)
 
 
 def test_every_cell_is_reached():
@@ -131,6 +146,19 @@ def test_keys_that_two_games_share(names):
     if sum(key[0]) + key[1] + key[2] > forms[1].rules.hand_size * 2
   }
   assert not alone & pairs.keys()
+
+
+def test_keys_that_remember_share_those_that_do_not():
+  """Every move that random play meets has the place of the same move without memory; of one kind, its own."""
+  game = pyspiel.load_game("cheat(ranks=4,suits=3,hand_size=4)")
+  forms = [game.simulated_form(key) for key in keys.KEYS]
+  for source in forms:
+    mine, theirs, moves = forms[1].shared(source)
+    assert len(set(mine)) == len(mine) and moves.sum() == forms[1].cells
+    pairs = dict(zip(mine.tolist(), theirs.tolist(), strict=True))
+    for state, _ in random_histories(game, 40, seed=5):
+      if state.current_player() >= 0:
+        assert pairs[forms[1].locate(state)[0]] == source.locate(state)[0]
 
 
 @pytest.mark.parametrize("game_string", GAMES)

@@ -12,6 +12,7 @@ import pytest
 from game_checks import all_histories
 from open_spiel.python.algorithms import exploitability
 from ps_cfr_spiel.games.cheat import native
+from ps_cfr_spiel.games.cheat.keys import KEYS
 from test_arrays import dealt
 
 import ps_cfr_spiel
@@ -248,13 +249,14 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
   ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12), ("cheat", 4)]
 )
-def test_plays_of_larger_decks_are_the_python_games(game_string, games):
+def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
   """Where policies are pure along a random line of the Python game, the play is that line."""
   game, rng, ends = pyspiel.load_game(game_string), np.random.default_rng(8), []
-  played = game.simulated_form()
+  played = game.simulated_form(key)
   for number, state in enumerate(dealt(game, games, rng)):
     start, chosen, line = state.clone(), {}, []
     regrets, average, skipped, visits = np.zeros((4, played.cells + max(played.widths) - 1))

@@ -2,11 +2,9 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -14,6 +12,7 @@ import pytest
 
 from ps_cfr_spiel import load_solver
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.device import LOST
 
 GAME = "leduc_poker"
 ITERATIONS = 400
@@ -26,17 +25,21 @@ SOLVE = (
   "--noplot",
   "--json",
 )
+# XLA's own settings: the bits depend on them
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JAX_DISABLE_MOST_OPTIMIZATIONS"} | {
+  "JAX_PLATFORMS": "cpu"
+}
 
 
-def start(folder, processes, *more):
-  """The program in a process of its own, with XLA's own settings: the bits depend on them."""
-  environment = {
-    name: value for name, value in os.environ.items() if name != "JAX_DISABLE_MOST_OPTIMIZATIONS"
-  }
-  words = [*SOLVE, f"--iterations={ITERATIONS}", f"--output={folder}", f"--processes={processes}", *more]
-  command = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words]
+def command(*words):
+  return [sys.executable, "-m", "ps_cfr_spiel", "solve", *words]
+
+
+def start(folder, *more, **environment):
+  """The program in a process of its own."""
+  words = command(*SOLVE, f"--iterations={ITERATIONS}", f"--output={folder}", *more)
   pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-  return subprocess.Popen(command, env={**environment, "JAX_PLATFORMS": "cpu"}, **pipes)
+  return subprocess.Popen(words, env={**ENVIRONMENT, **environment}, **pipes)
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +49,29 @@ def saved(tmp_path_factory):
   return folder / "run.npz"
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the processes where Linux lists them")
-def test_a_killed_process_changes_nothing(tmp_path):
-  """One of two is killed after a checkpoint: all begin again, and end in the bits of one alone."""
-  file = tmp_path / "two" / "run.npz"
-  with start(tmp_path / "one", 1) as alone, start(file.parent, 2, "--checkpoint_seconds=0") as running:
-    while running.poll() is None and not file.exists():
-      time.sleep(0.02)
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
-    os.kill(int(children[1]), signal.SIGKILL)
-    told, complaints = running.communicate(timeout=500)
+def test_a_killed_task_changes_nothing(tmp_path):
+  """One of two tasks of Slurm is killed after a checkpoint: resumed, the run ends in the bits of one."""
+  file, seconds = tmp_path / "two" / "run.npz", "--checkpoint_seconds=0"
+  step = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost"}
+  tasks = [
+    {**step, "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(process), "SLURM_NTASKS": "2"}
+    for process in (0, 1)
+  ]
+  with start(tmp_path / "one") as alone:
+    with (
+      start(file.parent, seconds, **tasks[0]) as first,
+      start(file.parent, seconds, **tasks[1]) as second,
+    ):
+      while second.poll() is None and not file.exists():
+        time.sleep(0.02)
+      second.kill()
+      assert "process 1 is lost. Saved: iteration" in (complaint := first.communicate(timeout=500)[1])
+      assert f"Start all processes again with --resume={file}." in complaint and first.returncode == LOST
+      assert '"value"' not in second.communicate()[0]  # the first one speaks for all
+    left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
+    resume = [f"--resume={file}", left, "--processes=2", "--noplot", "--json"]
     assert alone.communicate(timeout=500) and alone.returncode == 0
-  assert running.returncode == 0, complaints
-  assert "process 1 was killed by SIGKILL; its output is in" in complaints
-  assert "All begin again after iteration" in complaints
+  told = subprocess.run(command(*resume), env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
   facts = json.loads(told.splitlines()[-1])
   assert facts["iterations"] == ITERATIONS
   one, two = (load_solver(tmp_path / name / "run.npz") for name in ("one", "two"))

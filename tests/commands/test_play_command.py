@@ -398,3 +398,5 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
   capsys.readouterr()
   _, text = run(monkeypatch, capsys, [name, "--move_seconds=0.01"], ["q"])
   assert "Opponent: runs/cheat/run.npz, which searches for 0.01 s a decision;" in text
+  _, text = run(monkeypatch, capsys, ["cheat(players=3)"], ["q"])
+  assert "Opponent: heuristic; --opponent= chooses another; agents of train play cheat for two alone." in text

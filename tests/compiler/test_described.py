@@ -11,7 +11,6 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from ps_cfr_spiel import (
   ContinualResolving,
   ExternalSamplingSolver,
-  OutcomeSamplingSolver,
   PSCFRSolver,
   VRMCCFRSolver,
   build_tree,
@@ -186,7 +185,6 @@ def test_openspiel_evaluates_a_policy_of_a_form(forms_first, name):
   ("kind", "options"),
   [
     (ExternalSamplingSolver, {}),
-    (OutcomeSamplingSolver, {}),
     (VRMCCFRSolver, {"trajectories": "public"}),
   ],
 )

@@ -277,7 +277,7 @@ def test_the_turn_lies_around_the_rust_solvers_value():
 
 
 def test_other_evaluators_need_the_walk():
-  with pytest.raises(ValueError, match="more than the limit of 5,000,000"):
+  with pytest.raises(ValueError, match="more than the limit of 200,000,000"):
     build_tree(pyspiel.load_game("holdem_subgame"), leaves="sparse")
 
 

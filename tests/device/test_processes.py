@@ -79,13 +79,10 @@ def test_a_silent_stranger_delays_no_process(monkeypatch):
   monkeypatch.setattr(processes, "HELLO_SECONDS", 0.2)
   address = free_address()
   host, port = address.split(":")
-  failed = []
+  come = []
 
   def meet():
-    try:
-      processes._receive(address, int(port), 2, 20)
-    except Exception as error:
-      failed.append(error)
+    come.extend(processes._receive(address, int(port), 2, 20).items())
 
   thread = threading.Thread(target=meet)
   thread.start()
@@ -97,9 +94,11 @@ def test_a_silent_stranger_delays_no_process(monkeypatch):
       time.sleep(0.05)
   with stranger:
     time.sleep(0.1)  # the stranger stands first in line
-    processes._report(address, (host, int(port)), 2, 1, 20)
-    thread.join()
-  assert not failed
+    with processes._report(address, (host, int(port)), 2, 1, 20):
+      thread.join()
+      ((process, connection),) = come
+      assert process == 1
+      connection.close()
 
 
 @pytest.mark.parametrize("address", ["localhost", "4321", "localhost:port", "localhost:99999"])

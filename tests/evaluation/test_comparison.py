@@ -88,8 +88,8 @@ def test_seeds_are_runs_of_their_own(kuhn):
   }
   runs = comparison.compare(kuhn, 0.02, solvers, progress=False, seeds=3)
   for name, run in runs.items():
-    curves = [[point.exploitability for point in points][:5] for points in run.by_seed]
-    assert len(curves) == 3 and (len(set(map(tuple, curves))) == 1) == (name == "CFR")
+    first = [points[0].exploitability for points in run.by_seed]  # on a busy machine there may be no more
+    assert len(first) == 3 and (len(set(first)) == 1) == (name == "CFR")
   for seed, points in enumerate(runs["MCCFR"].by_seed):
     alone = pyspiel.ExternalSamplingMCCFRSolver(kuhn, seed=seed)
     alone.run_iteration()

@@ -47,11 +47,6 @@ def uniform():
       "waiting",
       lambda: evaluation.sampling_runs(GAME, seeds=[0], iterations=2),
     ),
-    (
-      "evaluation.online_runs",
-      "waiting",
-      lambda: everywhere(lambda oos: evaluation.online_runs(oos, [0], [2])),
-    ),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
     (

@@ -77,7 +77,7 @@ def test_a_huge_game_is_refused_at_the_first_estimate(name, monkeypatch):
   look = limits.Watch.look
   monkeypatch.setattr(limits.Watch, "look", lambda *given: looks.append(given[1]) or look(*given))
   with pytest.raises(
-    TooLarge, match=r"more than 5,000,000 histories, the limit: .* random paths .*Choose smaller"
+    TooLarge, match=r"more than .* (histories|of memory), the limit: .* random paths .*Choose smaller"
   ):
     build_tree(pyspiel.load_game(name))
   assert looks == [0]
@@ -96,12 +96,32 @@ def test_the_bar_tells_the_size_once_it_is_estimated(monkeypatch):
   game = pyspiel.load_game("leduc_poker")
   size = estimate_size(game, 1e6)
   with limits.Watch(game, limits.Limits.create(), True, size=size) as watch:
-    assert watch.bar.desc == f"Walking about {limits.readable_count(size.count)} in 2 MB: "
+    assert watch.bar.desc == f"Walking about {limits.readable_count(size.count)} in 1 MB: "
   with limits.Watch(game, limits.Limits.create(), True) as watch:
     assert watch.bar.desc == "Walking"
     monkeypatch.setattr(limits, "PATIENCE", 0)
     Recorder(game).walk(Start(), watch)
     assert watch.bar.desc.startswith("Walking about")
+
+
+def test_patience_is_a_limit_of_walks_in_python(monkeypatch):
+  """After a second with one history, ten seconds are too few for 58, unless the user gives a limit."""
+  monkeypatch.setattr(limits, "PATIENCE_SECONDS", 10)
+  game = pyspiel.load_game("kuhn_poker")
+
+  def look(limit, processes):
+    recorder = Recorder(game)
+    recorder.walk(Start(), limits.Watch(game, limits.Limits.create(), False))
+    with limits.Watch(game, limits.Limits.create(limit), False, processes=processes) as watch:
+      watch.start -= 1
+      watch.look(1, recorder)
+
+  with pytest.raises(
+    TooLarge, match=r"takes more than 10 s to walk, the limit .* 5\d histories .*limit=\.\.\."
+  ):
+    look(limits.LIMIT, 1)
+  for given in ((10**6, 1), (limits.LIMIT, 0), (limits.LIMIT, 10)):
+    look(*given)
 
 
 def test_memory_is_a_limit():

@@ -97,6 +97,62 @@ def test_a_part_is_that_of_the_whole(name):
       assert [names[0][n] for n in of[0]] == [names[1][n] for n in of[1][begin:end]]
 
 
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize(
+  "name",
+  ["leduc_poker", "first_sealed_auction(max_value=3)", "goofspiel(num_cards=4,imp_info=True)", "kuhn_poker"],
+)
+def test_threads_walk_as_one(name, threads, monkeypatch):
+  """To the last bit, with chance, ends of different lengths, general sums, and pieces of one history."""
+  monkeypatch.setattr(native_walker, "ENOUGH", 1 if name == "kuhn_poker" else 4)
+  game = sequential(pyspiel.load_game(name))
+  with NativeWalk(game, (), 0, 1.0, threads=threads) as native:
+    shared = native.run(watch(game))
+    assert native.library.walk_pieces(native.walker) >= threads and native.share() == 1
+  assert_same_histories(shared, in_python(game))
+
+
+def test_threads_keep_to_the_limit():
+  game = pyspiel.load_game("leduc_poker")
+  with NativeWalk(game, (), 0, 1.0, threads=2) as native, pytest.raises(TooLarge, match="more than 9,456"):
+    native.run(watch(game, 9456))
+  with NativeWalk(game, (), 0, 1.0, threads=2) as native:
+    assert len(native.run(watch(game, 9457)).parent) == 9457
+
+
+def test_an_interrupt_ends_the_threads(monkeypatch):
+  game = pyspiel.load_game("liars_dice")
+
+  class Interrupted(Watch):
+    def look(self, *_):
+      raise KeyboardInterrupt
+
+  with NativeWalk(game, (), 0, 1.0, threads=2) as native, pytest.raises(KeyboardInterrupt):
+    native.run(Interrupted(game, Limits.create(), False))
+  assert native.threads == 2
+
+
+def test_the_first_fault_is_told_whichever_thread_finds_one(monkeypatch):
+  """The soccer game faults below each of its first histories; its first fault is that of one thread."""
+  game, found = pyspiel.load_game("markov_soccer(horizon=2)"), []
+  for threads in (1, 2, 4):
+    with NativeWalk(game, (), 0, 1.0, threads=threads) as native, pytest.raises(FaultAtError) as caught:
+      native.run(watch(game))
+    found.append(caught.value.path)
+  assert found[0] == found[1] == found[2]
+
+
+def test_names_that_are_not_kept_are_read_from_states():
+  game = pyspiel.load_game("leduc_poker")
+  with NativeWalk(game, (), 0, 1.0) as native:
+    histories = native.run(watch(game))
+  for names in histories.names:
+    some = list(range(0, len(names), 97))
+    kept = [names[n] for n in some]
+    names.places[:] = -1
+    assert [names[n] for n in some] == kept and len(set(kept)) == len(kept)
+
+
 @pytest.mark.parametrize("name", ["markov_soccer(horizon=2)", "oshi_zumo(coins=4,size=1,horizon=4)"])
 def test_a_fault_has_the_words_of_python(name):
   """Players who move at the same time: a fault of a sequential game, in the first one after a chance node."""
@@ -168,7 +224,7 @@ def test_a_library_that_does_not_fit_is_not_kept(monkeypatch, tmp_path):
       "for (double v : state->Returns()) returns.push_back(2 * v);",
       "does not fit",
     ),
-    ("return walker->more(stop);", "std::abort();", "SIGABRT"),
+    ("status = piece.more(*walk, before + count);", "std::abort();", "SIGABRT"),
   ):
     assert old in source
     (tmp_path / "walker.cc").write_text(source.replace(old, new))

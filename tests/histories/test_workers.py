@@ -35,8 +35,7 @@ def started(monkeypatch):
 @pytest.mark.parametrize(
   "name, processes",
   [
-    ("leduc_poker", 2),
-    ("leduc_poker", 4),
+    ("leduc_poker", 3),
     ("first_sealed_auction(max_value=3)", 2),
     ("leduc_poker(players=3,suit_isomorphism=True)", 2),
     ("python_kuhn_poker", 2),

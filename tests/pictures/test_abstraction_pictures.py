@@ -2,10 +2,13 @@ import itertools
 
 import pyspiel
 import pytest
+from benchmark_scripts import script
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from ps_cfr_spiel.pictures import abstraction_sizes, pursuit_position
+from ps_cfr_spiel.pictures import pursuit_position
 from ps_cfr_spiel.pictures.pursuit import ATTACKER
+
+abstraction_sizes = script("benchmarks.papers.abstraction_pictures").abstraction_sizes
 
 
 def test_sizes_have_a_panel_for_each_game():

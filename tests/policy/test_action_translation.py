@@ -4,6 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import expected_game_score, exploitability
+from open_spiel.python.bots.policy import PolicyBot
 from random_policies import random_policy
 
 import ps_cfr_spiel
@@ -53,6 +54,44 @@ def test_sizes_of_bets():
   assert bet_sizes(state) == {1: 0, 2: 0.5, 3: (200 - 20) / 40}
   state.apply_action(2)  # 20 into 40
   assert bet_sizes(state) == {1: 0, 2: 0.5, 3: (200 - 40) / 80}
+
+
+NO_LIMIT = (
+  "universal_poker(betting=nolimit,bettingAbstraction={},numPlayers=2,numRounds=2,blind=2 1,firstPlayer=2 1,"
+  "numSuits=2,numRanks=4,numHoleCards=1,numBoardCards=0 1,stack=12 12)"
+)
+
+
+def test_sizes_of_bets_in_universal_poker():
+  for abstraction, sizes in (
+    ("fcpa", {1: 0, 2: (6 - 2) / 4, 3: (12 - 2) / 4}),
+    ("fullgame", {1: 0, **{chips: (chips - 2) / 4 for chips in range(4, 13)}}),
+  ):
+    state = pyspiel.load_game(NO_LIMIT.format(abstraction)).new_initial_state()
+    for card in (0, 1):
+      state.apply_action(card)
+    assert bet_sizes(state) == sizes
+
+
+def test_a_dealt_blueprint_rounded_and_translated_plays_the_full_game():
+  solver = ps_cfr_spiel.HierarchicalMCCFRSolver(
+    pyspiel.load_game(NO_LIMIT.format("fcpa")), clusters=2, buckets=2, seed=1
+  )
+  solver.run(20)
+  full = pyspiel.load_game(NO_LIMIT.format("fullgame"))
+  policy = TranslatedPolicy(full, solver.average_policy().rounded("purify"))
+  bot = PolicyBot(0, np.random.RandomState(0), policy)
+  for hand in range(20):
+    state, draw = full.new_initial_state(), np.random.RandomState(hand)
+    while not state.is_terminal():
+      if state.is_chance_node():
+        state.apply_action(draw.choice([action for action, _ in state.chance_outcomes()]))
+        continue
+      found = policy.action_probabilities(state)
+      assert sum(found.values()) == pytest.approx(1) and set(found) == set(state.legal_actions())
+      # the opponent bets at will
+      state.apply_action(bot.step(state) if state.current_player() == 0 else draw.choice([*found]))
+    assert sum(state.returns()) == 0
 
 
 def test_a_game_is_translated_to_itself():

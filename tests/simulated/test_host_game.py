@@ -156,7 +156,9 @@ def test_a_game_that_cannot_be_walked_is_learned():
     ("kuhn_poker", {"key": 7}, "Unknown key 7"),
     ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),
     ("kuhn_poker", {"updates": "at_once"}, "its simulated form has no native code for that"),
-    ("cheat", {"cells": 10}, "has its own keys and cells; leave out key=None and cells=10"),
+    ("cheat", {"cells": 10}, "counts its own cells; leave out cells=10"),
+    ("cheat", {"key": "infostate"}, "Unknown key 'infostate'; choose one of 'observation', 'memory'"),
+    ("cheat", {"key": "memory", "updates": "together"}, "has the key 'memory' in native code alone"),
   ],
 )
 def test_wrong_input(name, options, message):

@@ -67,9 +67,9 @@ def test_states_of_any_game_have_the_posterior(name, player):
     assert there == pytest.approx(exact)
 
 
-@pytest.fixture(scope="module")
-def trained():
-  solver = SimulatedMCCFRSolver(pyspiel.load_game(CHEAT), batch=64, seed=1)
+@pytest.fixture(scope="module", params=["observation", "memory"])
+def trained(request):
+  solver = SimulatedMCCFRSolver(pyspiel.load_game(CHEAT), batch=64, seed=1, key=request.param)
   solver.run(20)
   return solver.average_policy()
 
@@ -157,7 +157,13 @@ def test_rollouts_of_cheat_are_those_of_its_states(trained):
       return state.player_return(player)
     return sum(p * value(state.child(a), player) for a, p in trained.action_probabilities(state).items() if p)
 
-  for setup in ((0, 0, 1, 1, 2), (1, 2, 2, 0, 1), (0, 0, 1, 1, 2, 3), (0, 0, 1, 1, 2, 3, 1, 3)):
+  for setup in (
+    (0, 0, 1, 1, 2),
+    (1, 2, 2, 0, 1),
+    (0, 0, 1, 1, 2, 3),
+    (0, 0, 1, 1, 2, 3, 1, 3),
+    (0, 0, 1, 1, 2, 3, 1),
+  ):
     state = trained.game.new_initial_state()
     for action in setup:
       state.apply_action(action)
@@ -193,7 +199,10 @@ def test_halving_finds_the_best():
     made.append(len(tried) * each)
     return truth[tried][:, None] + random.normal(size=(len(tried), each))
 
-  found = halving(values, 5, 60_000, None)
-  assert np.argmax(found) == 1 and found[1] == pytest.approx(0.5, abs=0.05) and found[3] == -np.inf
+  found, left = halving(values, 5, 60_000, None)
+  assert np.argmax(np.where(left, found, -1)) == 1 and found[1] == pytest.approx(0.5, abs=0.05)
+  assert left.sum() == 2 and not left[3]
   assert 50_000 < sum(made) <= 60_000
-  assert np.isfinite(halving(values, 1, None, 0.001)).all()
+  _, left = halving(values, 5, 60_000, None, np.array([0.0, 0.0, 0.0, 9.0, 8.0]))
+  assert left.tolist() == [False, False, False, True, True]
+  assert np.isfinite(halving(values, 1, None, 0.001)[0]).all()

@@ -72,15 +72,14 @@ def five_more(start, output, devices, processes=1):
 
 
 def test_any_number_of_devices_finds_the_same_bits(tmp_path):
-  """Three clusters on one device, and on two devices of each process."""
+  """Three clusters on one device, and on two devices of each of two processes."""
   start = tmp_path / "start.npz"
   solver = make()
   solver.run(5)
   solver.save(start)
   one = five_more(start, tmp_path / "one.npz", devices=1)
   assert one.iteration == 10
-  for processes in (1, 2):
-    same(five_more(start, tmp_path / f"{processes}.npz", devices=2, processes=processes), one)
+  same(five_more(start, tmp_path / "two.npz", devices=2, processes=2), one)
 
 
 def test_policies_are_of_the_whole_game(ten, tmp_path):

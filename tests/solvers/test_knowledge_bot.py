@@ -10,6 +10,7 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score
 
 from ps_cfr_spiel import KnowledgeBot
+from ps_cfr_spiel.histories import grow
 from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
@@ -171,6 +172,32 @@ def test_whole_games_are_played(name):
     found.append(state.history())
     assert bot.sizes
   assert found[0] == found[1]
+
+
+def test_a_history_that_left_the_way_ends_after_the_depth():
+  """Tries that the player did not make are followed for one move, not as far as the decision."""
+  game = pyspiel.load_game("phantom_ttt")
+  state, form = game.new_initial_state(), OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game))
+  for action in (0, 0, 4, 4):  # both players' second tries of a cell are in vain
+    state.apply_action(action)
+  player = state.current_player()
+  bot = KnowledgeBot(game, player, depth=1, histories=8, rollouts=1, iterations=1)
+  roots = bot.roots(state)
+  seen = form.seen(state, player)
+  way = [(at[1], did[1]) for at, did in zip(seen[1:-1:2], seen[2::2], strict=True)]
+  grown, ends, _ = grow(game, roots, player, way, 1)
+  kept = {path[:length] for path in roots for length in range(len(path) + 1)}
+  assert len(ends) > len(roots)
+  for end in ends:
+    path = tuple(grown.path(end))
+    now, done, beyond, inside = game.new_initial_state(), [], 0, False
+    for number, action in enumerate(path):
+      inside |= path[:number] in roots
+      beyond += inside and path[:number] not in kept and (done != way[: len(done)] or len(done) == len(way))
+      if now.current_player() == player and len(done) < len(way):
+        done.append((now.information_state_string(player), action))
+      now.apply_action(action)
+    assert beyond <= 1
 
 
 def test_strings_that_the_end_of_the_game_shows_early():

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
+from benchmark_scripts import script
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
 
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, load_policy, mccfr
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.evaluation import online_runs
 from ps_cfr_spiel.mccfr import LearnedBaseline, OracleBaseline, ZeroBaseline
 from ps_cfr_spiel.mccfr import aimed as aimed_runs
 from ps_cfr_spiel.mccfr import outcome as paths
@@ -21,6 +21,7 @@ from ps_cfr_spiel.mccfr.columns import regret_matching, uniform
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
 from ps_cfr_spiel.mccfr.targeting import aim
 
+online_runs = script("benchmarks.papers.online_sampling").online_runs
 DELTA, EXPLORATION = 0.9, 0.4
 PENNIES = "coordinated_mp"  # Schmid 2021, Fig. 19.1, but that player 1 wins by a mismatch on either side
 
@@ -342,18 +343,6 @@ def test_an_answer_is_a_copy():
   assert method.at(0, "0") == before
 
 
-def test_measured_runs_that_do_not_fit_are_refused():
-  method = OnlineOutcomeSampling(pyspiel.load_game("leduc_poker"), 5)
-  with pytest.raises(
-    ValueError, match=r"at 936 infostates and 600 marks needs about .* Fewer seeds or marks"
-  ):
-    online_runs(method, range(4000), range(1, 601))
-  with pytest.raises(ValueError, match="mark must be at most 2147483647"):
-    online_runs(method, [0], [2**31])
-  with pytest.raises(ValueError, match="method must be an OnlineOutcomeSampling, got None"):
-    online_runs(None, [0], [1])
-
-
 def test_bad_questions():
   method = OnlineOutcomeSampling(kuhn(), 5)
   state = kuhn().new_initial_state()
@@ -369,12 +358,3 @@ def test_bad_questions():
     method.action_probabilities(kuhn().new_initial_state())
   with pytest.raises(ValueError, match="Player 1 has no information state '0' in kuhn_poker"):
     method.single_run_policy(1, "0")
-  for seeds, marks, message in (
-    ((1, 1), (5,), "different seeds"),
-    ((), (5,), "different seeds"),
-    ((1,), (5, 3), "marks must ascend"),
-    ((1,), (), "marks must ascend"),
-    ((1,), (0,), "mark must be an integer of at least 1"),
-  ):
-    with pytest.raises(ValueError, match=message):
-      online_runs(method, seeds, marks)

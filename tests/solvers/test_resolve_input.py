@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.search.value_functions import FrozenValues
-from ps_cfr_spiel.subgames import cfr_d, unsafe
+from ps_cfr_spiel.subgames import GADGETS, cfr_d, unsafe
 from ps_cfr_spiel.values import CFRValues
 
 
@@ -111,15 +111,7 @@ def ones(player, shape):
   return np.ones(shape)
 
 
-@pytest.mark.parametrize(
-  "name, gadget",
-  [
-    ("kuhn_poker", "cfr-d"),
-    ("kuhn_poker", "max-margin"),
-    ("kuhn_poker", "unsafe"),
-    ("leduc_poker", "unsafe"),
-  ],
-)
+@pytest.mark.parametrize("gadget", GADGETS)
 @pytest.mark.parametrize(
   "make, message",
   [
@@ -132,12 +124,20 @@ def ones(player, shape):
     (lambda i, shape: np.full(shape, np.inf), "must be finite, got inf or nan"),
   ],
 )
-def test_bad_values(name, gadget, make, message):
+def test_bad_values(gadget, make, message):
   """Wrong in number or not numbers, whoever's they are and however they are used."""
-  options = {"gadget": gadget, "lookahead": 1}
-  assert ContinualResolving(load(name), 3, value_function=Given(ones), **options).tabularise()
   with pytest.raises(ValueError, match=message):
-    ContinualResolving(load(name), 3, value_function=Given(make), **options).tabularise()
+    resolve_with(Given(make), gadget)
+
+
+@pytest.mark.parametrize("gadget", GADGETS)
+def test_good_values(gadget):
+  assert resolve_with(Given(ones), gadget)
+
+
+def resolve_with(values, gadget):
+  made = ContinualResolving(load("kuhn_poker"), 3, gadget=gadget, lookahead=1, value_function=values)
+  return made.tabularise()
 
 
 def test_values_must_be_a_pytree():

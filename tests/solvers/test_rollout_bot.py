@@ -4,7 +4,9 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms.exploitability import exploitability
 
+import ps_cfr_spiel
 from ps_cfr_spiel import RolloutBot, SimulatedMCCFRSolver, matches
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -39,8 +41,61 @@ def test_a_seed_repeats_its_choices():
   for action in (1, 0):
     state.apply_action(action)
   bots = [RolloutBot(game, uniform, 0, rollouts=7, seed=seed) for seed in (5, 5, 6)]
-  values = [bot.step(state) and bot.values(state, state.legal_actions()).tolist() for bot in bots]
+  values = [bot.step(state) and bot.values(state, state.legal_actions())[0].tolist() for bot in bots]
   assert values[0] == values[1]
+
+
+def searched(game, policy, rollouts, **options):
+  """The policy that the bot plays, at all infostates."""
+  found = openspiel_policy.TabularPolicy(game)
+  for player in (0, 1):
+    bot = RolloutBot(game, policy, player, rollouts, tremble=1e-6, **options)
+    for state in (state for state in found.states if state.current_player() == player):
+      for action, share in bot.get_policy(state):
+        found.policy_for_key(state.information_state_string(player))[action] = share
+  return found
+
+
+def test_a_step_of_mirror_descent():
+  """A step is less exploitable than the policy, and than the best answer to it.
+
+  At an equilibrium all actions that are played are worth the same: a step stays there, the best answer by
+  estimates does not.
+  """
+  game = pyspiel.load_game("kuhn_poker")
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver.run(2000)
+  for policy, step, best in (
+    (openspiel_policy.UniformRandomPolicy(game), 0.28, 0.31),  # itself 0.46
+    (solver.average_policy(), 0.03, 0.1),
+  ):
+    assert exploitability(game, searched(game, policy, 4000, temperature=1)) < step
+    assert exploitability(game, searched(game, policy, 4000)) > best
+
+
+def test_the_strategy_is_the_policy_times_exponentials_of_values():
+  """The queen that hears a pass, against uniform play: 0 after a pass, 1 / 2 after a bet."""
+  game = pyspiel.load_game("kuhn_poker")
+  state, policy = game.new_initial_state(), openspiel_policy.TabularPolicy(game)
+  for action in (0, 1, 0):
+    state.apply_action(action)
+  policy.policy_for_key(state.information_state_string(1))[:] = 0.8, 0.2
+  bot = RolloutBot(game, policy, 1, 40_000, temperature=0.5)
+  first, second = (share for _, share in bot.get_policy(state))
+  assert second / first == pytest.approx(0.2 / 0.8 * np.exp(0.5 / 0.5), rel=0.1)
+
+
+@pytest.mark.parametrize("key", ["observation", "memory"])
+def test_the_searching_response_is_near_the_best(key):
+  """Never above the mean of both seats' best responses, by OpenSpiel, but for the noise of the games."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=3)")
+  solver = SimulatedMCCFRSolver(game, batch=16, seed=1, key=key)
+  solver.run(1)
+  policy = solver.average_policy()
+  best = exploitability(game, policy)
+  result = ps_cfr_spiel.search_response(game, policy, games=200, rollouts=100)
+  assert 0.75 * best - 3 * result.standard_error < result.mean < best + 3 * result.standard_error
+  assert best > 5 * result.standard_error
 
 
 def test_without_particles_it_says_so_and_plays_the_policy():
@@ -68,6 +123,7 @@ def test_without_particles_it_says_so_and_plays_the_policy():
     ({"tremble": 2}, "tremble must be a number from 0 to 1"),
     ({"seed": -1}, "seed must be an integer"),
     ({"player": 2}, "has seats 0 to 1"),
+    ({"temperature": -0.1}, "temperature must be a number"),
   ],
 )
 def test_wrong_arguments(options, message):

@@ -214,12 +214,11 @@ def one_decision(unit):
   return pyspiel.load_efg_game(head + heads + tails)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_any_unit_of_utility_or_none(dtype):
+def test_any_unit_of_utility_or_none():
   """What is played does not depend on the unit, down to 1e-30; what is beyond is refused."""
   found = []
   for unit in (1.0, 1e-25, 1e25):
-    solver = SimulatedMCCFRSolver(one_decision(unit), "corrected", batch=16, dtype=dtype)
+    solver = SimulatedMCCFRSolver(one_decision(unit), "corrected", batch=16, dtype="float32")
     solver.run(50)
     state = solver.game.new_initial_state().child(0)
     found.append(list(solver.average_policy().action_probabilities(state).values()))
@@ -229,7 +228,7 @@ def test_any_unit_of_utility_or_none(dtype):
     with pytest.raises(
       ValueError, match=r"cannot be played here: its largest utility.*expected 1e-30 to 1e\+30"
     ):
-      SimulatedMCCFRSolver(one_decision(unit), dtype=dtype)
+      SimulatedMCCFRSolver(one_decision(unit), dtype="float32")
 
 
 def test_what_does_not_fit_is_refused_at_once(monkeypatch):

@@ -1,6 +1,7 @@
 """PSCFRSolver against OpenSpiel's own solvers and tools, an LP, and itself (resumed, saved, interrupted)."""
 
 import contextlib
+import itertools
 import os
 import signal
 import threading
@@ -30,10 +31,9 @@ def reduced():
   return pyspiel.load_game(REDUCED)
 
 
-@pytest.mark.parametrize("leaves", ["dense", "showdown"])
 @pytest.mark.parametrize(
-  "rule, reference",
-  [(RM(), openspiel_cfr.CFRSolver), (RMPlus(), openspiel_cfr.CFRPlusSolver)],
+  "rule, reference, leaves",
+  [(RM(), openspiel_cfr.CFRSolver, "dense"), (RMPlus(), openspiel_cfr.CFRPlusSolver, "showdown")],
   ids=["CFR", "CFR+"],
 )
 def test_iterates_equal_openspiels(reduced, rule, reference, leaves):
@@ -91,8 +91,9 @@ def test_value_of_the_game_is_the_lps(reduced):
   assert low - 1e-9 <= value <= high + 1e-9  # best responses bracket the value
 
 
-@pytest.mark.parametrize("game", [TINY, REDUCED, "leduc_poker", GOOFSPIEL])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+  "name, game", [*itertools.product(RULES, [TINY, GOOFSPIEL]), ("nrm+", REDUCED), ("nrm+", "leduc_poker")]
+)
 def test_every_rule_converges(name, game):
   solver = PSCFRSolver(pyspiel.load_game(game), name)
   start = solver.exploitability()
@@ -265,3 +266,24 @@ def test_a_game_without_public_states_is_solved_at_once(tmp_path):
   assert type(solver).load(tmp_path / "run.npz").iteration == 30
   with pytest.raises(ValueError, match="has no public states"):
     ContinualResolving(game)
+
+
+@pytest.mark.parametrize("rule, last", [("hs-pcfr+", True), ("rm", False)])
+def test_the_better_of_average_and_last_strategies(rule, last, tmp_path):
+  """By OpenSpiel's own evaluation; a file keeps the choice."""
+  game = pyspiel.load_game("kuhn_poker")
+  solver, plain = (PSCFRSolver(game, rule, dtype="float64", better=better) for better in (True, False))
+  solver.run(20)
+  plain.run(20)
+  found = [
+    openspiel_exploitability.exploitability(game, policy)
+    for policy in (plain.average_policy(), plain.current_policy())
+  ]
+  assert (found[1] < found[0]) == last
+  assert solver.exploitability() == pytest.approx(min(found), abs=1e-12)
+  assert openspiel_exploitability.exploitability(game, solver.average_policy()) == pytest.approx(
+    min(found), abs=1e-12
+  )
+  solver.save(tmp_path / "run.npz")
+  assert PSCFRSolver.load(tmp_path / "run.npz").exploitability() == solver.exploitability()
+  assert "better of average and last" in solver.description != plain.description

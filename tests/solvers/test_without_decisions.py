@@ -5,7 +5,6 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel.abstractions import abstract
-from ps_cfr_spiel.evaluation import online_runs
 
 HEAD = 'EFG 2 R "any" { "A" "B" } ""\n'
 NOBODY = HEAD + 'c "" 1 "" { "x" 0.75 "y" 0.25 } 0\nt "" 1 "" { 4 -4 }\nt "" 2 "" { -8 8 }\n'
@@ -59,5 +58,3 @@ def test_online_sampling_and_abstractions():
     online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, public_states="none")
     assert ps_cfr_spiel.exploitability(game, online.tabularise()) == pytest.approx(0, abs=0.05)
     assert f"{count} sets of {count} infostates" in abstract(game, "initial").summary()
-  with pytest.raises(ValueError, match="has no decisions, so no infostates for the runs"):
-    online_runs(ps_cfr_spiel.OnlineOutcomeSampling(pyspiel.load_efg_game(NOBODY), 20), [0], [10])

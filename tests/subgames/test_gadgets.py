@@ -29,7 +29,7 @@ from ps_cfr_spiel.tree import record_of
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 DICE = "liars_dice(dice_sides=3)"
-GAMES = ["kuhn_poker", "leduc_poker", DICE, "glasses", CHASE, RIVER, TURN]
+GAMES = ["kuhn_poker", "leduc_poker", DICE, CHASE, RIVER, TURN]
 ROCK = "turn_based_simultaneous_game(game=matrix_rps())"
 SKEWED = "turn_based_simultaneous_game(game=matrix_brps())"  # biased rock, paper, scissors
 PENNIES = "coordinated_mp"

@@ -32,7 +32,7 @@ GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=Tr
 DICE = "liars_dice(dice_sides=3)"
 NAMES = ["kuhn_poker", "leduc_poker", GOOFSPIEL, DICE, "glasses", TINY, TURN]
 FORMS = [(name, "auto") for name in NAMES] + [
-  ("kuhn_poker", "sparse"), ("leduc_poker", "sparse"), (DICE, "sparse"),
+  ("kuhn_poker", "sparse"), (DICE, "sparse"),
   (TINY, "dense"), (TINY, "showdown"), (TINY, "sparse"), (TURN, "showdown"), (TURN, "sparse"),
 ]  # fmt: skip
 

@@ -1,0 +1,79 @@
+"""A policy kept with the values of its actions, to look at a solution without JAX, its tree, or all of it.
+
+`keep` writes the file beside a run, and `kept_beside` opens it: tables stay on disk, and each look reads its
+own rows. Only games that describe themselves have such files, because their labels need no walk.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.compiler import FormLabels, Lines, form_of
+from ps_cfr_spiel.policy.reach import Worths
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
+from ps_cfr_spiel.tree import Labels
+
+KEPT = "values.npz"  # beside a run
+MOST_CELLS = 12_000_000  # actions of infostates: 290 MB, and three times that while values are computed
+TABLES = ("strategy", "value", "best")
+
+
+def may_keep(labels: Labels, cells: int) -> bool:
+  """Whether a policy with this number of actions of infostates can be kept."""
+  return isinstance(labels, FormLabels) and cells <= MOST_CELLS
+
+
+def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
+  """Write the file beside a policy's run; None if the policy cannot be kept.
+
+  Raises:
+    OSError: it cannot be written.
+  """
+  labels = policy.labels
+  if not may_keep(labels, sum(block.size for blocks in policy.strategies for block in blocks)):
+    return None
+  assert isinstance(labels, FormLabels)
+  path = Path(run).with_name(KEPT)
+  tables = (policy.strategies, policy.worths.values, policy.worths.best)
+  arrays = {f"places{i}": np.asarray(places, np.int32) for i, places in enumerate(labels.places)}
+  for kind, both in zip(TABLES, tables, strict=True):
+    for i, blocks in enumerate(both):
+      arrays |= {f"{kind}{i}_{k}": np.asarray(block, np.float64) for k, block in enumerate(blocks)}
+  header = {**policy.info, "game": labels.game, "run": storage.read(run).fingerprint}
+  storage.write(path, "kept", header, arrays)
+  return path
+
+
+def kept_beside(run: str | os.PathLike) -> TreePolicy | None:
+  """The average policy of a run, from the file beside it; None without one of the very same run."""
+  path = Path(run).with_name(KEPT)
+  if not path.exists() or path == Path(run) or not Path(run).is_file():
+    return None
+  try:
+    file, origin = storage.read(path), storage.read(run)
+    if file.header["kind"] != "kept" or file.header["run"] != origin.fingerprint:
+      return None
+    return _opened(file)
+  except (OSError, ValueError, KeyError):  # the run itself has all that it holds
+    return None
+
+
+def _opened(file: storage.Stored) -> TreePolicy:
+  game, arrays = game_of(file), file.mapped()
+  places = [arrays[f"places{i}"] for i in (0, 1)]
+  form = form_of(game)
+  if form is None:
+    raise ValueError(f"{file.path} is damaged: {game} has no form.")
+  labels = FormLabels.create(str(game), Lines.of(form), places)
+  strategies, values, best = (
+    tuple(
+      tuple(np.asarray(array) for name, array in arrays.items() if name.startswith(f"{kind}{i}_"))
+      for i in (0, 1)
+    )
+    for kind in TABLES
+  )
+  policy = TreePolicy(game, labels, (), {k: v for k, v in file.header.items() if k not in storage.STAMP})
+  policy.strategies, policy.worths = strategies, Worths(values, best, policy.reach)
+  return policy

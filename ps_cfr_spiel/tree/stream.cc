@@ -1,0 +1,628 @@
+// Card games with public cards to come, board by board, a custom call of XLA; streaming.py says what goes in and out.
+//
+// A *unit* is a board with the rows and leaves that are dealt there: the trunk, each board of the next street,
+// each board below. A walk opens a unit, where both players' reach comes down its rows, then all units below it,
+// and closes it: its leaves pay, and values go up through its rows and into those of the units above. So
+// reach and values exist for one board of each street at a time, in a stack, and stay in the cache; tables are
+// read and written once. Boards of the street after the trunk are shared out over threads. Each adds to a trunk of
+// its own; these are summed in the order of boards, so that numbers do not depend on the number of threads.
+//
+// An all-in with cards to come is a showdown on each last board below; a row without a table passes its reach on.
+
+#include <atomic>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include "learn.h"
+#include "sweep.h"
+
+namespace {
+
+struct Unit {
+  int32_t street, board, rows[2], showdowns, folds;  // the first of each; the next unit's are the ends
+};
+struct Row {
+  int32_t table, row, above, first;  // addresses in the stack, of the sequence above and of the first action
+};
+struct Bucket {
+  int32_t actions, height, column;  // its first sequence in the average's column
+};
+static_assert(sizeof(Unit) == 24 && sizeof(Row) == 16 && sizeof(Bucket) == 12, "lines of int32 arrays");
+
+// A player's rows, leaves and tables. Items are all rows, then all leaves.
+template <typename T>
+struct Seat {
+  int64_t width, trunk, stack, count, actions;  // of the addresses the trunk's, and all; rows; most actions
+  const Bucket* buckets;
+  const Row* rows;
+  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in `walk.Members`
+  const T* utility;
+  std::vector<View<T>> streets;  // of the first board; others follow
+  void* const* tables;           // of each bucket `each`, the strategy first
+  int64_t each;
+  T *average, *excess;           // no average: the excess alone
+
+  View<T> view(const Unit& unit) const {
+    View<T> v = streets[unit.street];
+    const int64_t b = unit.board, G = v.opponents, H = v.hands;
+    return {G, H, v.cards, v.weight + b * G, v.scale + b * H, v.opponent_hand + b * 3 * G, v.opponent_card + b * 3 * G,
+            v.hand + b * 6 * H, v.card + b * 6 * H, v.weaker + b * 6 * H, v.not_stronger + b * 6 * H, v.same + b * 6 * H};
+  }
+};
+
+// Some cells of a row in the tables; actions are `next` apart.
+struct Place {
+  int64_t table, actions, at, next, column, count;
+};
+
+// A strategy at some cells; actions are `next` apart.
+template <typename T>
+struct Chance {
+  const T* p;
+  int64_t next;
+};
+
+// Tables as they are computed with.
+template <typename T>
+struct Whole {
+  const Seat<T>& seat;
+
+  INLINE T* array(const Place& at, int k) const { return static_cast<T*>(seat.tables[at.table * seat.each + k]) + at.at; }
+  INLINE Chance<T> chance(const Place& at, T*) const { return {array(at, 0), at.next}; }
+  INLINE void open(Cells<T>& c, const Place& at, T*) const {
+    c.next = at.next;
+    c.strategy = array(at, 0);
+    c.first = array(at, 1);
+    c.second = seat.each > 2 ? array(at, 2) : nullptr;
+  }
+  INLINE void close(const Cells<T>&, const Place&) const {}
+};
+
+// Tables in 16 bits, of `NRMPlus`; cfr/sixteen_bits.py is the reference.
+struct Sixteen {
+  const Seat<float>& seat;
+
+  template <typename Kept>
+  INLINE Kept* array(const Place& at, int k) const {
+    return static_cast<Kept*>(seat.tables[at.table * seat.each + k]) + at.at;
+  }
+  INLINE static float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }  // to even, up to 2^22
+  INLINE static int16_t signed_of(float x) {
+    return static_cast<int16_t>(static_cast<int32_t>(rounded(above(below(x, 1.0f), -1.0f) * 32767.0f)));
+  }
+
+  INLINE Chance<float> chance(const Place& at, float* to) const {
+    const uint16_t* from = array<uint16_t>(at, 0);
+    for (int64_t a = 0; a < at.actions; ++a) {
+      for (int64_t h = 0; h < at.count; ++h) to[a * STRIP + h] = from[a * at.next + h] * (1.0f / 65535);
+    }
+    return {to, STRIP};
+  }
+  INLINE void open(Cells<float>& c, const Place& at, float* to) const {
+    c.next = STRIP;
+    c.strategy = to;
+    c.first = to + at.actions * STRIP;
+    c.second = c.first + at.actions * STRIP;
+    chance(at, c.strategy);
+    const int16_t *z = array<int16_t>(at, 1), *others = array<int16_t>(at, 3);
+    for (int64_t a = 0; a < at.actions; ++a) {
+      for (int64_t h = 0; h < at.count; ++h) c.first[a * STRIP + h] = z[a * at.next + h] * (1.0f / 32767);
+    }
+    std::copy_n(array<float>(at, 2), at.count, c.second);
+    for (int64_t h = 0; h < at.count; ++h) {
+      c.second[STRIP + h] = others[h] * (1.0f / 32767) + 1;
+      c.second[2 * STRIP + h] = others[at.next + h] * (1.0f / 32767);
+    }
+  }
+  INLINE void close(const Cells<float>& c, const Place& at) const {
+    uint16_t* strategy = array<uint16_t>(at, 0);
+    int16_t *z = array<int16_t>(at, 1), *others = array<int16_t>(at, 3);
+    float sum[STRIP], edge[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) sum[h] = edge[h] = 0;
+    for (int64_t a = 0; a < at.actions; ++a) {
+      const float* p = c.strategy + a * STRIP;
+      uint16_t* part = strategy + a * at.next;
+      for (int64_t h = 0; h < at.count; ++h) {
+        sum[h] = a == at.actions - 1 ? 1.0f : sum[h] + p[h];
+        const float end = rounded(sum[h] * 65535.0f);
+        part[h] = static_cast<uint16_t>(static_cast<int32_t>(above(end - edge[h], 0.0f)));
+        edge[h] = end;
+      }
+    }
+    for (int64_t a = 0; a < at.actions; ++a) {
+      for (int64_t h = 0; h < at.count; ++h) z[a * at.next + h] = signed_of(c.first[a * STRIP + h]);
+    }
+    std::copy_n(c.second, at.count, array<float>(at, 2));
+    for (int64_t h = 0; h < at.count; ++h) {
+      others[h] = signed_of(c.second[STRIP + h] - 1);
+      others[at.next + h] = signed_of(c.second[2 * STRIP + h]);
+    }
+  }
+};
+
+// The average strategy of a run.
+template <typename T>
+struct Averages {
+  const Seat<T>& seat;
+
+  INLINE Chance<T> chance(const Place& at, T* to) const {
+    T total[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
+    for (int64_t a = 0; a < at.actions; ++a) {
+      const T *excess = seat.excess + at.column + a * at.next, *average = seat.average + at.column + a * at.next;
+      for (int64_t h = 0; h < at.count; ++h) {
+        const T x = seat.average ? average[h] - excess[h] : -excess[h];
+        to[a * STRIP + h] = x;
+        total[h] += x;
+      }
+    }
+    const Cells<T> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
+    c.normalise(total);
+    return {to, STRIP};
+  }
+};
+
+// What a closing row is worth, in `sum`: after it has learned, by the numbers of an iteration.
+template <typename T, typename Rule>
+struct Learning {
+  bool folds;  // whether the excess goes into the average first, both times `scale`: `averages.fold`
+  T scale, share;
+  const Rule& rule;
+
+  template <typename Kept>
+  INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T* reach, T* sum,
+                         T* memory) const {
+    Cells<T> c{at.actions, at.count, 0, seat.width, values, sum, nullptr, nullptr, nullptr};
+    kept.open(c, at, memory);
+    mean(at.actions, at.count, c.strategy, c.next, values, seat.width, sum);
+    for (int64_t a = 0; a < at.actions; ++a) {
+      T* excess = seat.excess + at.column + a * at.next;
+      const T* own = reach + a * seat.width;
+      if (folds && seat.average) fold(seat.average + at.column + a * at.next, excess, at.count);
+      else if (folds) for (int64_t h = 0; h < at.count; ++h) excess[h] *= scale;
+      for (int64_t h = 0; h < at.count; ++h) excess[h] -= share * own[h];
+    }
+    rule(c);
+    kept.close(c, at);
+  }
+  INLINE void fold(T* average, T* excess, int64_t count) const {
+    for (int64_t h = 0; h < count; ++h) {
+      const T total = average[h] - excess[h], other = average[h] - total;
+      const T lost = (average[h] - (total + other)) - (excess[h] - other);
+      average[h] = total * scale;
+      excess[h] = -lost * scale;
+    }
+  }
+};
+
+// To its strategy, or to a best response.
+template <typename T>
+struct Worth {
+  bool responds;
+
+  template <typename Kept>
+  INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T*, T* sum,
+                         T* memory) const {
+    if (responds) return best(at.actions, at.count, values, seat.width, sum);
+    const Chance<T> chance = kept.chance(at, memory);
+    mean(at.actions, at.count, chance.p, chance.next, values, seat.width, sum);
+  }
+};
+
+// Reach and values of one board of each street: the trunk's, which boards share, and those below it.
+template <typename T>
+struct Stack {
+  T *reach_in[2][2], *values_in[2][2];  // [player][trunk, below], so that addresses count from both
+  int64_t trunk[2], width[2];
+  T *cells, *rows;  // room for a strip of a row's tables; for the values of some leaves
+
+  INLINE T* reach(int i, int64_t at) const { return reach_in[i][at >= trunk[i]] + at * width[i]; }
+  INLINE T* values(int i, int64_t at) const { return values_in[i][at >= trunk[i]] + at * width[i]; }
+};
+
+template <typename T, typename Kept>
+struct Game {
+  const Unit* units;
+  const Seat<T>* seats;
+  Kept kept[2];
+};
+
+INLINE Place place(const Row& r, const Bucket& b, int64_t width, int64_t cell) {
+  const int64_t at = r.row * width + cell;
+  return {r.table, b.actions, at, b.height * width, b.column * width + at, std::min(STRIP, width - cell)};
+}
+
+// Apart from what walks, or each kind of game would have its own.
+FOR_EACH_PROCESSOR void pay(const View<float>& view, bool showdown, int64_t count, const float* utility,
+                            const float* const* reach, float* values) {
+  evaluate(view, showdown, count, utility, reach, values);
+}
+
+FOR_EACH_PROCESSOR void pay(const View<double>& view, bool showdown, int64_t count, const double* utility,
+                            const double* const* reach, double* values) {
+  evaluate(view, showdown, count, utility, reach, values);
+}
+
+template <typename T, typename Kept>
+INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& stack) {
+  for (int i : {0, 1}) {
+    const Seat<T>& own = game.seats[i];
+    const int64_t width = own.width;
+    for (const Row* r = own.rows + unit->rows[i]; r < own.rows + unit[1].rows[i]; ++r) {
+      const T* from = stack.reach(i, r->above);
+      T *to = stack.reach(i, r->first), *values = stack.values(i, r->first);
+      if (r->table < 0) {
+        std::copy_n(from, width, to);
+        std::fill_n(values, width, T(0));
+        continue;
+      }
+      const Bucket& b = own.buckets[r->table];
+      std::fill_n(values, b.actions * width, T(0));
+      for (int64_t cell = 0; cell < width; cell += STRIP) {
+        const Place at = place(*r, b, width, cell);
+        const Chance<T> chance = game.kept[i].chance(at, stack.cells);
+        for (int64_t a = 0; a < at.actions; ++a) {
+          const T *p = chance.p + a * chance.next, *above = from + cell;
+          T* __restrict below = to + a * width + cell;
+          for (int64_t h = 0; h < at.count; ++h) below[h] = above[h] * p[h];
+        }
+      }
+    }
+  }
+}
+
+// Adds an item's values to the sequences above it and above those that it stands for, in their columns.
+template <typename T>
+INLINE void push(const Seat<T>& own, const Stack<T>& stack, int i, int64_t item, int64_t above, const T* from) {
+  const int64_t width = own.width;
+  const int64_t first = own.start ? own.start[item] : 0, last = own.start ? own.start[item + 1] : 1;
+  for (int64_t m = first; m < last; ++m) {
+    T* __restrict to = stack.values(i, own.start ? own.parent[m] : above);
+    if (own.start && own.swap[m]) {
+      const int32_t* column = own.columns + own.swap[m] * width;
+      for (int64_t h = 0; h < width; ++h) to[h] += from[column[h]];
+    } else {
+      for (int64_t h = 0; h < width; ++h) to[h] += from[h];
+    }
+  }
+}
+
+template <typename T, typename Kept, typename Job>
+INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& stack, const Job& job, int i) {
+  const Seat<T>&own = game.seats[i], &other = game.seats[1 - i];
+  const int64_t width = own.width, end = unit[1].showdowns;
+  T* const sum = stack.rows;
+  const View<T> view = own.view(*unit);
+  for (int64_t leaf = unit->showdowns; leaf < end;) {
+    constexpr int64_t n = Lanes<T>::count;
+    const bool showdown = leaf < unit->folds;
+    const int64_t count = std::min(n, (showdown ? unit->folds : end) - leaf);
+    const T* reach[n];
+    for (int64_t k = 0; k < count; ++k) reach[k] = stack.reach(1 - i, other.leaves[leaf + k]);
+    pay(view, showdown, count, own.utility + leaf, reach, sum);
+    for (int64_t k = 0; k < count; ++k, ++leaf) {
+      push(own, stack, i, own.count + leaf, own.leaves[leaf], sum + k * width);
+    }
+  }
+  for (int64_t k = unit[1].rows[i]; k-- > unit->rows[i];) {
+    const Row& r = own.rows[k];
+    const T *values = stack.values(i, r.first), *reach = stack.reach(i, r.first);
+    if (r.table < 0) {
+      push(own, stack, i, k, r.above, values);
+      continue;
+    }
+    for (int64_t cell = 0; cell < width; cell += STRIP) {
+      const Place at = place(r, own.buckets[r.table], width, cell);
+      job(own, game.kept[i], at, values + cell, reach + cell, sum + cell, stack.cells);
+    }
+    push(own, stack, i, k, r.above, sum);
+  }
+}
+
+// The players who learn, or are valued, in a walk: both where both answer the same strategies.
+struct Who {
+  int first, last;
+};
+
+// Opens and closes units of one board after the trunk; or of the trunk, in two steps.
+enum class Step { open, close, both };
+
+template <typename T, typename Kept, typename Job>
+INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack, const Job& job,
+                 Who who, Step step) {
+  const Unit* path[8];
+  int depth = 0;
+  if (step == Step::close) {
+    path[depth++] = unit;
+    unit = end;
+  }
+  for (;; path[depth++] = unit++) {
+    while (depth && (unit < end ? path[depth - 1]->street >= unit->street : step != Step::open)) {
+      const Unit* closing = path[--depth];
+      for (int i = who.first; i <= who.last; ++i) close(game, closing, stack, job, i);
+    }
+    if (unit == end) return;
+    open(game, unit, stack);
+  }
+}
+
+// What closing rows do, for all games of a type: learn by a rule, or only tell their worth.
+template <typename T>
+struct Turn {
+  int64_t rule;
+  const T* numbers;  // folds, scale, share; the rule's
+};
+
+template <typename T, typename Kept>
+INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack,
+                    const Turn<T>& turn, Who who, Step step) {
+  const T* x = turn.numbers;
+  if constexpr (std::is_same_v<Kept, Sixteen>) {  // of one rule alone
+    return walk(game, unit, end, stack, Learning<T, Normalised<T>>{x[0] != 0, x[1], x[2], Normalised<T>::of(x + 3)}, who, step);
+  }
+  by_rule(turn.rule, x + 3, [&](const auto& rule) INLINE_LAMBDA {
+    walk(game, unit, end, stack, Learning<T, std::decay_t<decltype(rule)>>{x[0] != 0, x[1], x[2], rule}, who, step);
+  });
+}
+
+#define WALK(T, Kept, Job, how)                                                                                     \
+  FOR_EACH_PROCESSOR void go(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack, \
+                             const Job& job, Who who, Step step) {                                                \
+    how(game, unit, end, stack, job, who, step);                                                                  \
+  }
+WALK(float, Whole<float>, Turn<float>, walk_by)
+WALK(double, Whole<double>, Turn<double>, walk_by)
+WALK(float, Sixteen, Turn<float>, walk_by)
+WALK(float, Averages<float>, Worth<float>, walk)
+WALK(double, Averages<double>, Worth<double>, walk)
+
+int64_t cores() {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(getpid(), sizeof set, &set) == 0) return CPU_COUNT(&set);  // of the main thread
+#endif
+  return std::thread::hardware_concurrency();
+}
+
+// Walks over all boards, by as many threads as there are cores.
+template <typename T>
+struct Streaming {
+  const Unit *units, *end;
+  const Seat<T>* seats;
+  std::vector<const Unit*> boards;  // after the trunk
+  std::vector<std::vector<T>> memory;
+  std::vector<Stack<T>> stacks;  // of each thread
+  std::vector<T> trunks[2];      // values: the sum, and each board's
+
+  Streaming(const Unit* units, int64_t count, const Seat<T>* seats) : units(units), end(units + count), seats(seats) {
+    for (const Unit* u = units; u < end; ++u) {
+      if (u->street == 1) boards.push_back(u);
+    }
+    const int64_t threads = std::max<int64_t>(1, std::min<int64_t>(cores(), boards.size()));
+    Stack<T> stack{};
+    for (int i : {0, 1}) {
+      stack.trunk[i] = seats[i].trunk;
+      stack.width[i] = seats[i].width;
+      trunks[i].resize((1 + boards.size()) * size(i));
+      stack.reach_in[i][0] = take(size(i));
+    }
+    const int64_t widest = std::max(seats[0].width, seats[1].width), actions = std::max(seats[0].actions, seats[1].actions);
+    for (int64_t k = 0; k < threads; ++k) {
+      for (int i : {0, 1}) {
+        const int64_t rest = (seats[i].stack - seats[i].trunk) * seats[i].width;
+        stack.reach_in[i][1] = take(rest) - size(i);
+        stack.values_in[i][1] = take(rest) - size(i);
+      }
+      stack.cells = take((2 * actions + 3) * STRIP);
+      stack.rows = take(Lanes<T>::count * widest);
+      stacks.push_back(stack);
+    }
+  }
+  int64_t size(int i) const { return seats[i].trunk * seats[i].width; }
+  T* take(int64_t count) { return memory.emplace_back(count).data(); }
+  void on_trunk(Stack<T>& stack, int64_t number) {
+    for (int i : {0, 1}) stack.values_in[i][0] = trunks[i].data() + number * size(i);
+  }
+
+  template <typename Kept, typename Job>
+  void operator()(const Game<T, Kept>& game, const Job& job, Who who) {
+    on_trunk(stacks[0], 0);
+    for (int i : {0, 1}) std::fill_n(stacks[0].reach(i, 0), seats[i].width, T(1));  // the root
+    for (int i : {0, 1}) std::fill_n(stacks[0].values(i, 0), seats[i].width, T(0));
+    go(game, units, units + 1, stacks[0], job, who, Step::open);
+    std::atomic<size_t> next{0};
+    const auto work = [&](Stack<T>& stack) {
+      for (size_t k; (k = next++) < boards.size();) {
+        on_trunk(stack, 1 + k);
+        for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
+        go(game, boards[k], k + 1 < boards.size() ? boards[k + 1] : end, stack, job, who, Step::both);
+      }
+    };
+    std::vector<std::thread> others;
+    for (size_t k = 1; k < stacks.size(); ++k) others.emplace_back(work, std::ref(stacks[k]));
+    work(stacks[0]);
+    for (auto& thread : others) thread.join();
+    on_trunk(stacks[0], 0);
+    for (int i = who.first; i <= who.last; ++i) {
+      T* __restrict sum = trunks[i].data();
+      for (size_t k = 1; k <= boards.size(); ++k) {
+        const T* board = trunks[i].data() + k * size(i);
+        for (int64_t cell = 0; cell < size(i); ++cell) sum[cell] += board[cell];
+      }
+    }
+    go(game, units, units + 1, stacks[0], job, who, Step::close);
+  }
+  T root(int i) const {
+    double sum = 0;
+    for (int64_t h = 0; h < seats[i].width; ++h) sum += trunks[i][h];
+    return sum;
+  }
+};
+
+// The arrays of a call, one after the other.
+struct Given {
+  ffi::RemainingArgs& arrays;
+  size_t next = 0;
+
+  ffi::AnyBuffer buffer() { return *arrays.get<ffi::AnyBuffer>(next++); }
+  template <typename U>
+  U* of() {
+    return static_cast<U*>(buffer().untyped_data());
+  }
+};
+
+// Large tables on large pages: a walk goes through all of them, and a miss in the table of pages costs more than one
+// in the cache. Pages that are there already are collapsed.
+void on_large_pages(void* data, size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr uintptr_t page = uintptr_t(1) << 21;
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
+  if (last < first + 4 * page) return;
+  void* from = reinterpret_cast<void*>(first);
+  if (madvise(from, last - first, MADV_HUGEPAGE) == 0) madvise(from, last - first, 25);  // MADV_COLLAPSE
+#endif
+}
+
+// Given: units, the rows, leaves and utilities of each player, the evaluators' tables of each street, and what `rest`
+// takes: tables.
+template <typename T>
+struct Board {
+  const Unit* units;
+  int64_t count;
+  Seat<T> seats[2];
+  std::vector<void*> tables[2];
+
+  Board(Given& given, const int64_t (&trunk)[2], const int64_t (&stack)[2], int64_t streets, int64_t cards) {
+    auto all = given.buffer();
+    units = static_cast<const Unit*>(all.untyped_data());
+    count = all.dimensions()[0] - 1;
+    for (int i : {0, 1}) {
+      Seat<T>& own = seats[i];
+      own.trunk = trunk[i];
+      own.stack = stack[i];
+      auto buckets = given.buffer();
+      own.buckets = static_cast<const Bucket*>(buckets.untyped_data());
+      own.actions = 1;
+      for (int64_t k = 0; k < buckets.dimensions()[0]; ++k) {
+        own.actions = std::max<int64_t>(own.actions, own.buckets[k].actions);
+      }
+      auto rows = given.buffer();
+      own.rows = static_cast<const Row*>(rows.untyped_data());
+      own.count = rows.dimensions()[0];
+      own.leaves = given.of<int32_t>();
+      own.utility = given.of<T>();
+      auto start = given.buffer();
+      own.start = start.dimensions()[0] ? static_cast<const int32_t*>(start.untyped_data()) : nullptr;
+      own.parent = given.of<int32_t>();
+      own.swap = given.of<int32_t>();
+      own.columns = given.of<int32_t>();
+      for (int64_t s = 0; s < streets; ++s) {
+        auto weight = given.buffer(), scale = given.buffer();
+        const int64_t G = weight.dimensions()[1], H = scale.dimensions()[1];
+        const int32_t *theirs = given.of<int32_t>(), *mine = given.of<int32_t>();
+        own.width = H;
+        own.streets.push_back({G, H, cards, static_cast<const T*>(weight.untyped_data()),
+                               static_cast<const T*>(scale.untyped_data()), theirs, theirs + G, mine, mine + H,
+                               mine + 3 * H, mine + 4 * H, mine + 5 * H});
+      }
+    }
+  }
+};
+
+template <ffi::DataType type>
+ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_t trunk0, int64_t trunk1,
+                  int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t first, int64_t each,
+                  int64_t pair, int64_t rule, int64_t alternating) {
+  using T = ffi::NativeType<type>;
+  Given given{arrays};
+  Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
+  const int32_t iterations = *given.of<int32_t>();
+  auto rows = given.buffer();
+  const T* numbers = static_cast<const T*>(rows.untyped_data());
+  const int64_t all = returned.size(), width = rows.dimensions()[1], starts[] = {0, first, all};
+  bool narrow = false;
+  for (int i : {0, 1}) {
+    for (int64_t k = starts[i]; k < starts[i + 1]; ++k) {
+      auto before = given.buffer();
+      ffi::Result<ffi::AnyBuffer> after = *returned.get<ffi::AnyBuffer>(k);
+      void* to = after->untyped_data();
+      if (before.untyped_data() != to) std::memcpy(to, before.untyped_data(), before.size_bytes());
+      on_large_pages(to, before.size_bytes());
+      narrow |= before.element_type() != type;
+      board.tables[i].push_back(to);
+    }
+    Seat<T>& own = board.seats[i];
+    own.excess = static_cast<T*>(board.tables[i].back());
+    own.average = pair ? static_cast<T*>(board.tables[i][board.tables[i].size() - 2]) : nullptr;
+    own.tables = board.tables[i].data();
+    own.each = each;
+  }
+  const Seat<T>* seats = board.seats;
+  Streaming<T> walk(board.units, board.count, seats);
+  const auto iterate = [&](const auto& game) {
+    for (const T* end = numbers + iterations * width; numbers < end; numbers += width) {
+      const Turn<T> turn{rule, numbers};
+      if (alternating) for (int i : {0, 1}) walk(game, turn, {i, i});
+      else walk(game, turn, {0, 1});
+    }
+  };
+  if constexpr (type == ffi::F32) {
+    if (narrow) iterate(Game<T, Sixteen>{board.units, seats, {{seats[0]}, {seats[1]}}});
+    else iterate(Game<T, Whole<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
+  } else {
+    iterate(Game<T, Whole<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
+  }
+  return ffi::Error::Success();
+}
+
+// Both players' best responses to the averages, and their value to player 0: [3].
+template <ffi::DataType type>
+ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64_t trunk0, int64_t trunk1,
+                 int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t pair) {
+  using T = ffi::NativeType<type>;
+  Given given{arrays};
+  Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
+  for (Seat<T>& own : board.seats) {
+    own.average = pair ? given.of<T>() : nullptr;
+    own.excess = given.of<T>();
+  }
+  const Seat<T>* seats = board.seats;
+  Streaming<T> walk(board.units, board.count, seats);
+  const Game<T, Averages<T>> game{board.units, seats, {{seats[0]}, {seats[1]}}};
+  walk(game, Worth<T>{true}, {0, 1});
+  for (int i : {0, 1}) found->typed_data()[i] = walk.root(i);
+  walk(game, Worth<T>{false}, {0, 0});
+  found->typed_data()[2] = walk.root(0);
+  return ffi::Error::Success();
+}
+
+template <typename Binding>
+auto with_sizes(Binding binding) {
+  return std::move(binding).template Attr<int64_t>("trunk0").template Attr<int64_t>("trunk1")
+      .template Attr<int64_t>("stack0").template Attr<int64_t>("stack1").template Attr<int64_t>("streets")
+      .template Attr<int64_t>("cards");
+}
+
+auto bind_stream() {
+  return with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()).template Attr<int64_t>("first")
+      .template Attr<int64_t>("each").template Attr<int64_t>("pair").template Attr<int64_t>("rule")
+      .template Attr<int64_t>("alternating");
+}
+
+template <ffi::DataType type>
+auto bind_worth() {
+  return with_sizes(ffi::Ffi::Bind().RemainingArgs().template Ret<ffi::Buffer<type>>()).template Attr<int64_t>("pair");
+}
+
+}  // namespace
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Stream32, stream<ffi::F32>, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Stream64, stream<ffi::F64>, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamWorth64, worth<ffi::F64>, bind_worth<ffi::F64>());

@@ -1,0 +1,358 @@
+"""Games with public cards to come, solved board by board in the native library (`stream.cc`).
+
+A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
+than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
+iteration goes through the tables once for each player. `Boards` tells the board of each row, and how boards
+follow each other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence;
+then come those of the rows before the first card (the *trunk*), of one board of the next street, and so on.
+
+An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
+a *pass*, leads there on each street between, so that renamed suits are added up street by street.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel.native import handler
+from ps_cfr_spiel.tree.boards import BoardLeaves
+from ps_cfr_spiel.tree.native import NativeLeaves
+from ps_cfr_spiel.tree.public_tree import Array, Boards, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.sequences import sequence_starts
+
+
+class _Course(NamedTuple):
+  """A player's rows and leaves, in the order of units; items are all rows, and then all leaves.
+
+  Attributes:
+    buckets: int32[K, 3], of each bucket the actions, the rows, and its first sequence in a column.
+    rows: int32[R, 4], table (-1: a pass), row in it, address of the sequence above, of the first action.
+    leaves: int32[L], the address of each leaf's sequence.
+    utility: [L], the stake of a showdown, or what a fold pays.
+    start, parent, swap, columns: as in `walk.Members`, with addresses for sequences.
+  """
+
+  buckets: Array
+  rows: Array
+  leaves: Array
+  utility: Array
+  start: Array
+  parent: Array
+  swap: Array
+  columns: Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Stream:
+  """The walk over all boards of a tree; the tree's own leaves have the evaluators' tables.
+
+  Attributes:
+    units: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
+      there, and its first rows of both players, showdown and fold; the last line ends them.
+    courses: of the players.
+    trunk, stack: the addresses of each player's trunk, and of the whole stack.
+    cards: the number of different cards of hands.
+  """
+
+  units: Array
+  courses: tuple[_Course, _Course]
+  trunk: tuple[int, int] = dataclasses.field(metadata={"static": True})
+  stack: tuple[int, int] = dataclasses.field(metadata={"static": True})
+  cards: int = dataclasses.field(metadata={"static": True})
+
+  @classmethod
+  def of(cls, tree: PublicTree) -> "Stream | None":
+    """The walk over a tree on the host; None if its leaves are not on boards and native."""
+    boards, leaves = tree.boards, tree.leaves
+    if boards is None or not isinstance(leaves, BoardLeaves):
+      return None
+    inner = [getattr(street, "folds", street) for street in leaves.streets]
+    if not all(isinstance(street, NativeLeaves) for street in inner):
+      return None
+    units, unit = _units(boards)
+    ends = _Ends.of(leaves, boards, unit)
+    made = [_course(player, boards, i, unit, ends) for i, player in enumerate(tree.players)]
+    first, second = ((course, sizes) for course, _, sizes in made)
+    lines = [np.searchsorted(at, np.arange(len(units) + 1)) for _, at, _ in made]
+    shown = np.searchsorted(ends.unit, np.arange(len(units) + 1))
+    folds = np.searchsorted(ends.unit + ends.fold / 2, np.arange(len(units) + 1) + 0.5)
+    known = np.concatenate([units, [[0, 0]]])
+    table = np.stack([*known.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
+    cards = 1 + max(int(view.own[:, 1:3].max()) for street in inner for view in street.views)
+    return cls(
+      table.astype(np.int32),
+      (first[0], second[0]),
+      (first[1][0], second[1][0]),
+      (first[1][1], second[1][1]),
+      cards,
+    )
+
+  def play(
+    self,
+    leaves: Any,
+    tables: tuple[Sequence[Array], Sequence[Array]],
+    pair: bool,
+    each: int,
+    count: Array,
+    rule: int,
+    numbers: Array,
+    alternating: bool,
+  ) -> tuple[list[Array], list[Array]]:
+    """Iterations of both players.
+
+    Args:
+      leaves: the tree's.
+      tables: of each player for each bucket the strategy and the rule's arrays, then the average, if `pair`,
+        and its excess, in columns (`averages.Sum`); the first possibly as `sixteen_bits` keeps them.
+      pair: whether there are averages beside the excess.
+      each: arrays of each bucket.
+      count: int32[], number of iterations, at most N.
+      rule: its number in `learn.h`.
+      numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the
+        average, and the rule's numbers.
+      alternating: whether player 1 answers player 0's new strategy.
+
+    Returns:
+      Each player's tables after the last iteration, in the places of those before if XLA allows.
+    """
+    first, changed = len(tables[0]), (*tables[0], *tables[1])
+    given = *self._arrays(leaves, numbers.dtype), count, numbers
+    call = jax.ffi.ffi_call(
+      handler("Stream", numbers.dtype),
+      [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in changed],
+      vmap_method="sequential",
+      input_output_aliases={len(given) + k: k for k in range(len(changed))},
+    )
+    sizes = {"first": first, "each": each, "pair": pair, "rule": rule, "alternating": alternating}
+    found = list(call(*given, *changed, **self._sizes(leaves, sizes)))
+    return found[:first], found[first:]
+
+  def worth(self, leaves: Any, averages: Sequence[tuple[Array | None, Array]]) -> Array:
+    """[3]: the worth of each player's best response to the averages, and their value to player 0.
+
+    Args:
+      leaves: the tree's.
+      averages: of each player, `averages.Sum`.
+    """
+    dtype = averages[0][1].dtype
+    given = *self._arrays(leaves, dtype), *(x for own in averages for x in own if x is not None)
+    found = jax.ShapeDtypeStruct((1, 3), dtype)
+    call = jax.ffi.ffi_call(handler("StreamWorth", dtype), found, vmap_method="sequential")
+    return call(*given, **self._sizes(leaves, {"pair": averages[0][0] is not None}))[0]
+
+  def _arrays(self, leaves: Any, dtype: Any) -> list[Array]:
+    """The game as the library's calls take it."""
+    found = [self.units]
+    for i, course in enumerate(self.courses):
+      found += [*course]
+      for street in leaves.streets:
+        view = getattr(street, "folds", street).views[i]
+        found += [view.weight, view.scale, view.opponent, view.own]
+    return found
+
+  def _sizes(self, leaves: Any, more: dict[str, int]) -> dict[str, np.int64]:
+    sizes = {"streets": len(leaves.streets), "cards": self.cards, **more}
+    for i in (0, 1):
+      sizes |= {f"trunk{i}": self.trunk[i], f"stack{i}": self.stack[i]}
+    return {name: np.int64(size) for name, size in sizes.items()}
+
+
+def streamed(tree: PublicTree) -> PublicTree:
+  """The tree with its `Stream`, if it has one."""
+  return dataclasses.replace(tree, stream=Stream.of(tree))
+
+
+def _units(boards: Boards) -> tuple[np.ndarray, np.ndarray]:
+  """For each unit (street, number of the board), int[U, 2]; and the unit of each board, int[U]."""
+  starts, below = boards.starts, [[] for _ in range(boards.starts[-1])]
+  for street, above in enumerate(boards.above[1:], start=1):
+    for b, up in enumerate(above.tolist()):
+      below[starts[street - 1] + up].append(starts[street] + b)
+  order, waiting = [], [0]
+  while waiting:
+    board = waiting.pop()
+    order.append(board)
+    waiting += below[board][::-1]
+  street = np.searchsorted(starts, order, side="right") - 1
+  unit = np.empty(len(order), int)
+  unit[order] = np.arange(len(order))
+  return np.stack([street, np.array(order) - np.array(starts)[street]], 1), unit
+
+
+class _Ends(NamedTuple):
+  """The passes of all-ins, P, and the leaves, L, in the order of units, showdowns before folds.
+
+  Attributes:
+    passes: int[P, 3], unit, all-in (its number among leaves, -1 if the pass above leads to it), board.
+    above: int[P], the pass above; -1 for none.
+    unit: int[L], of each leaf.
+    fold: bool[L].
+    leaf: int[L], its number among the tree's leaves; -1 below a pass.
+    below: int[L], the pass above; -1 for none.
+    board: int[L], counted through all streets.
+    utility: float[L], to player 0 for a fold.
+  """
+
+  passes: np.ndarray
+  above: np.ndarray
+  unit: np.ndarray
+  fold: np.ndarray
+  leaf: np.ndarray
+  below: np.ndarray
+  board: np.ndarray
+  utility: np.ndarray
+
+  @classmethod
+  def of(cls, leaves: BoardLeaves, boards: Boards, unit: np.ndarray) -> "_Ends":
+    """All passes and leaves of a tree; `unit` of each board."""
+    starts, last, first = boards.starts, len(leaves.boards) - 1, 0
+    passes, above, found = [], [], []
+    open_, stakes = (
+      np.zeros((1, 0), int),
+      np.zeros(0),
+    )  # the passes of each board, and their stakes
+    nothing = np.zeros(0, int)
+    for s, (street, count, (shown, folds)) in enumerate(
+      zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
+    ):
+      here = np.arange(count)
+      coming = open_[boards.above[s]] if s else open_
+      if s < last:
+        # All-ins of earlier streets, and then those of this one.
+        own = first + np.arange(count * shown).reshape(count, shown)
+        leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
+        up = np.concatenate([coming, np.full(own.shape, -1)], 1)
+        board = np.broadcast_to(starts[s] + here[:, None], leaf.shape)
+        open_ = len(np.concatenate([nothing, *above])) + np.arange(leaf.size).reshape(leaf.shape)
+        passes.append(np.stack([unit[board.ravel()], leaf.ravel(), board.ravel()], 1))
+        above.append(up.ravel())
+        stakes = np.concatenate([stakes, np.asarray(street.stake)[0][:shown] if shown else nothing])
+      else:
+        own = first + np.arange(count * shown).reshape(count, shown)
+        leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
+        up = np.concatenate([coming, np.full(own.shape, -1)], 1)
+        pays = np.broadcast_to(np.concatenate([stakes, np.asarray(street.stake)[0][:shown]]), leaf.shape)
+        found.append((leaf, up, pays, here, s, False))
+      first += count * shown
+      constant = np.asarray(getattr(street, "folds", street).constant)[:, :folds]
+      leaf = first + np.arange(count * folds).reshape(count, folds)
+      found.append((leaf, np.full(leaf.shape, -1), constant, here, s, True))
+      first += count * folds
+    columns = [[], [], [], [], []]
+    for leaf, up, pays, here, s, fold in found:
+      board = np.broadcast_to(starts[s] + here[:, None], leaf.shape)
+      for column, x in zip(columns, (board, np.full(leaf.shape, fold), leaf, up, pays), strict=True):
+        column.append(np.ravel(x))
+    board, fold, leaf, up, pays = map(np.concatenate, columns)
+    order = np.lexsort((fold, unit[board]))
+    taken = [x[order] for x in (unit[board], fold, leaf, up, board, pays)]
+    lines = np.concatenate(passes) if passes else np.zeros((0, 3), int)
+    return cls(lines, np.concatenate([nothing, *above]), *taken)
+
+
+def _course(
+  player: PlayerTree, boards: Boards, number: int, unit: np.ndarray, ends: _Ends
+) -> tuple[_Course, np.ndarray, tuple[int, int]]:
+  """A player's course, the unit of each of its rows, and the sizes of the trunk and of the stack."""
+  shapes, tables = player.block_shapes, player.bucket_shapes
+  count, passes = sum(rows for _, rows, _ in shapes), len(ends.passes)
+  of_block = np.repeat(np.arange(len(shapes)), [rows for _, rows, _ in shapes])
+  in_block = np.concatenate([np.zeros(0, int), *(np.arange(rows) for _, rows, _ in shapes)])
+  actions = np.append(np.array([a for a, _, _ in shapes], int)[of_block], np.ones(passes, int))
+  at = np.append(unit[np.concatenate([np.zeros(0, int), *boards.rows[number]])], ends.passes[:, 0])
+  order = np.argsort(at, kind="stable")  # a unit's rows stay in the order of levels; passes come last
+  place = np.empty(len(order), int)
+  place[order] = np.arange(len(order))
+
+  # Addresses: within the unit, and behind the largest of each street above.
+  ahead = np.cumsum(actions[order]) - actions[order]
+  units, first = np.unique(at[order], return_index=True)
+  within = ahead - ahead[first][np.searchsorted(units, at[order])]
+  street = np.empty(len(unit), int)
+  street[unit] = np.repeat(np.arange(len(boards.above)), np.diff(boards.starts))
+  sizes = np.zeros(len(boards.above), int)
+  np.maximum.at(sizes, street[at[order]], within + actions[order])
+  bases = 1 + np.cumsum([0, *sizes])
+  address = np.empty(len(order), int)  # of each row's first action
+  address[order] = within + bases[street[at[order]]]
+
+  # The address of every sequence, numbered block by block.
+  sequences, row = [np.zeros(1, int)], 0
+  for a, rows, _ in shapes:
+    sequences.append((address[row : row + rows] + np.arange(a)[:, None]).ravel())
+    row += rows
+  sequence = np.concatenate(sequences)
+  own = np.concatenate([np.zeros(0, int), *player.above()])
+  passing = np.where(
+    ends.above >= 0, address[count + ends.above], sequence[player.leaf.index[ends.passes[:, 1]]]
+  )
+  leaves = np.where(ends.below >= 0, address[count + ends.below], sequence[player.leaf.index[ends.leaf]])
+  places = np.array([(b, r) for b, r in player.places], int).reshape(-1, 2)
+  lines = np.concatenate(
+    [
+      np.stack([places[of_block, 0], places[of_block, 1] + in_block, sequence[own], address[:count]], 1),
+      np.stack([np.full(passes, -1), np.zeros(passes, int), passing, address[count:]], 1),
+    ]
+  )
+  above = np.concatenate([lines[order, 2], leaves])
+  members = _members(player, boards, ends, sequence, order, above)
+  starts = sequence_starts(tables, roots=0)[:-1]
+  buckets = np.array([(a, rows, start) for (a, rows, _), start in zip(tables, starts, strict=True)])
+  sign = np.where(ends.fold, 1 - 2 * number, 1)
+  table, ordered, at_leaves = (x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves))
+  course = _Course(table, ordered, at_leaves, sign * ends.utility, *members)
+  return course, at[order], (int(bases[1]), int(bases[-1]))
+
+
+def _members(
+  player: PlayerTree,
+  boards: Boards,
+  ends: _Ends,
+  sequence: np.ndarray,
+  order: np.ndarray,
+  above: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+  """The last four fields of `_Course`; `order` of the rows, and what is above each item."""
+  links, count = [*(level.link for level in player.levels), player.leaf], len(order)
+  folded = [link.orbit for link in links if link.orbit is not None]
+  if not folded:
+    nothing = np.zeros(0, np.int32)
+    return nothing, nothing, nothing, np.zeros((0, player.types), np.int32)
+  # The members of rows and of the tree's leaves, as the links have them, and those of boards for passes.
+  starts, ends_, parents, swaps, begin = [], [], [], [], 0
+  for link, base in zip(links, (*player.link_starts, 0), strict=True):
+    m = len(link.index)
+    orbit = link.orbit
+    source = np.arange(m) if orbit is None else np.asarray(orbit.source)
+    parents.append(sequence[base + (link.index if orbit is None else np.asarray(orbit.parent))])
+    swaps.append(np.zeros(m, int) if orbit is None else np.asarray(orbit.swap))
+    starts.append(begin + np.searchsorted(source, np.arange(m)))
+    ends_.append(begin + np.searchsorted(source, np.arange(m), side="right"))
+    begin += len(source)
+  rows = sum(len(x) for x in starts[:-1])
+  first, last = np.concatenate(starts), np.concatenate(ends_)
+  parent, swap = np.concatenate(parents), np.concatenate(swaps)
+  where = np.concatenate(
+    [
+      np.append(np.arange(rows), np.where(ends.above >= 0, -1, rows + ends.passes[:, 1]))[order],
+      np.where(ends.below >= 0, -1, rows + ends.leaf),
+    ]
+  )
+  board = np.concatenate([np.append(np.zeros(rows, int), ends.passes[:, 2])[order], ends.board])
+  linked = where >= 0
+  lengths = np.where(linked, (last - first)[where], np.diff(boards.start)[board])
+  origin = np.where(linked, first[where], boards.start[board])
+  start = np.cumsum([0, *lengths])
+  item = np.repeat(np.arange(len(lengths)), lengths)
+  at = origin[item] + np.arange(start[-1]) - start[item]
+  by_link = linked[item]
+  found_parent, found_swap = above[item].copy(), np.zeros(len(item), int)
+  found_parent[by_link], found_swap[by_link] = parent[at[by_link]], swap[at[by_link]]
+  found_swap[~by_link] = boards.swap[at[~by_link]]
+  assert count + len(ends.leaf) == len(lengths)
+  first, second, third = (x.astype(np.int32) for x in (start, found_parent, found_swap))
+  return first, second, third, np.asarray(folded[0].columns, np.int32)

@@ -1,0 +1,144 @@
+"""Games with public cards to come, board by board (`stream.cc`), against the walk over all boards at once."""
+
+import dataclasses
+import os
+import sys
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
+from ps_cfr_spiel.cfr import averages, sixteen_bits
+from ps_cfr_spiel.compiler import build_tree, fold_suits
+from ps_cfr_spiel.device import precision, to_device
+
+pytestmark = pytest.mark.skipif(bool(tree.why_unavailable()), reason="no native library")
+# All hands of small decks, with and without suits that are alike, and with all-ins on every street.
+GAMES = {
+  "turn": ("holdem_subgame(deck=4x3,board=2c3c4c5d,stack=300,bets=1 a)", False),
+  "flop": ("holdem_subgame(deck=4x3,board=2c3c4d,stack=300,bets=1 a)", False),
+  "folded flop": ("holdem_subgame(deck=4x4,board=2c3c4c,stack=300,bets=1 a)", True),
+  "folded turn": ("holdem_subgame(deck=4x4,board=2c3c4c5c,stack=300,bets=1 a)", True),
+}
+FLOP = "holdem_subgame(deck=4x4,board=2c3c4c,stack=300,bets=1 a)"
+
+
+def both(game, folded):
+  """The game's tree, and the same with its walk board by board; on the host."""
+  made = build_tree(pyspiel.load_game(game), leaves="native")
+  plain = fold_suits(made).tree if folded else dataclasses.replace(made, labels=None)
+  rows = [sum(n for _, n, _ in own.block_shapes) for own in (made.players[0], plain.players[0])]
+  assert (rows[1] < rows[0]) == folded
+  return plain, tree.streamed(plain)
+
+
+def in_the_middle(start, generator):
+  """A state whose regrets are far from zero: a rule that divides by rounding errors plays anything."""
+
+  def positive(x):
+    return generator.uniform(0.1, 1, x.shape).astype(x.dtype)
+
+  players = [
+    own._replace(
+      strategy=tuple(cfr.normalise(positive(p)) for p in own.strategy),
+      average=jax.tree.map(lambda x: -positive(x), own.average)._replace(
+        average=None if own.average.average is None else positive(own.average.average)
+      ),
+      rule=jax.tree.map(positive, own.rule),
+    )
+    for own in start.players
+  ]
+  return start._replace(players=tuple(players), iteration=np.int32(31))  # a block of averages begins
+
+
+def apart(ours, theirs):
+  for x, y in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+    yield np.asarray(x), np.asarray(y)
+
+
+@pytest.mark.parametrize(("game", "folded"), GAMES.values(), ids=GAMES)
+def test_board_by_board_is_all_at_once(game, folded):
+  """Rows of folded suits stay as renamings leave them, so there a run begins at its first iteration."""
+  with precision("float64"):
+    plain, streamed = to_device(both(game, folded), "float64")
+    for name, alternating in (("nrm+", True), ("dcfr", False)):
+      rule = cfr.make_rule(name)
+      state = jax.tree.map(np.asarray, cfr.init(plain, rule, "float64"))
+      state = to_device(state if folded else in_the_middle(state, np.random.default_rng(0)), "float64")
+      found = [cfr.run(made, state, 1, rule=rule, alternating=alternating) for made in (streamed, plain)]
+      for ours, theirs in apart(*found):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.abs(theirs).max(initial=0))
+      values = [cfr.evaluate_average(made, found[0]) for made in (streamed, plain)]
+      np.testing.assert_allclose(*map(jax.tree.leaves, values), rtol=1e-10)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+def test_tables_in_16_bits_are_xlas(alternating):
+  """A rounding error of float32 may move a number by a step of 16 bits, where it is at the edge of two."""
+  rule = cfr.make_rule("nrm+")
+  with precision("float32"):
+    plain, streamed = to_device(both(*GAMES["flop"]), "float32")
+    start = jax.tree.map(np.asarray, cfr.init(plain, rule, "float32", compensated=False))
+    state = in_the_middle(start, np.random.default_rng(3))
+    state = state._replace(players=tuple(sixteen_bits.narrow(own, rule) for own in state.players))
+    for ours, theirs in apart(
+      *(cfr.run(made, state, 1, rule=rule, alternating=alternating) for made in (streamed, plain))
+    ):
+      assert ours.dtype == theirs.dtype
+      if ours.dtype in (np.int16, np.uint16):
+        steps = np.abs(ours.astype(int) - theirs)
+        assert steps.max(initial=0) <= 2 and np.mean(steps > 0) < 0.05
+      else:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5 * np.abs(theirs).max(initial=0))
+
+
+def test_many_iterations_are_those_of_all_boards_at_once():
+  """Over the ends of three blocks; simultaneously, since with many ties rounding decides between actions."""
+  with precision("float64"):
+    plain, streamed = to_device(both(FLOP, True), "float64")
+    rule = cfr.make_rule("dcfr")
+    start = cfr.init(plain, rule, "float64")
+    found = [cfr.run(made, start, 40, 3, rule=rule, alternating=False) for made in (streamed, plain)]
+    for ours, theirs in apart(*found):
+      np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="threads are counted by cores")
+def test_any_number_of_threads_finds_the_same_bits():
+  cores = os.sched_getaffinity(0)
+  found = []
+  try:
+    for allowed in ({min(cores)}, cores):
+      os.sched_setaffinity(os.getpid(), allowed)
+      solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
+      assert solver._tree.stream is not None
+      solver.run(20, progress=False)
+      found.append((solver._state, solver.evaluation()))
+  finally:
+    os.sched_setaffinity(os.getpid(), cores)
+  for ours, theirs in apart(*found):
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_tables_that_change_in_place_are_the_same_and_leave_no_state_to_go_back_to(monkeypatch, tmp_path):
+  game, path = pyspiel.load_game(FLOP), tmp_path / "run.npz"
+  kept = PSCFRSolver(game, leaves="native")
+  kept.run(12, progress=False)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  solver = PSCFRSolver(game, leaves="native")
+  solver.run(5, progress=False, checkpoint=path)
+  solver.run(7, progress=False)
+  for ours, theirs in apart(solver._state, kept._state):
+    np.testing.assert_array_equal(ours, theirs)
+  own = solver._state.players[0]
+  broken = own._replace(average=averages.Sum(own.average.average, own.average.excess * np.nan))
+  solver._state = solver._state._replace(players=(broken, solver._state.players[1]))
+  with pytest.raises(FloatingPointError, match="go on from the last checkpoint"):
+    solver.run(3, progress=False)
+  later = load_solver(path)
+  assert later.iteration == 5
+  later.run(7, progress=False)
+  for ours, theirs in apart(later._state, kept._state):
+    np.testing.assert_array_equal(ours, theirs)

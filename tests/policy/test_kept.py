@@ -1,0 +1,81 @@
+"""A policy kept beside its run: the same rows as computed, of that run alone, and looked at without JAX."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.policy import KEPT, keep, kept_beside
+
+TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=8,bets=1 a)"
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+  """A solver, its policy, and its run."""
+  solver = ps.PSCFRSolver(pyspiel.load_game(TURN))
+  solver.run(30)
+  run = tmp_path_factory.mktemp("kept") / "run.npz"
+  solver.save(run)
+  policy = solver.average_policy()
+  assert keep(policy, run) == run.with_name(KEPT)
+  return solver, policy, run
+
+
+def test_it_has_the_computed_rows(solved):
+  _, policy, run = solved
+  kept = kept_beside(run)
+  assert isinstance(kept, ps.TreePolicy) and "worths" in vars(kept) and kept.info == policy.info | kept.info
+  for found, row in zip(kept.to_rows(), policy.to_rows(), strict=True):
+    for column, value in row.items():
+      assert found[column] == (value if not isinstance(value, float) else pytest.approx(value, 1e-12))
+
+
+def test_it_is_of_one_run_alone(solved, tmp_path):
+  """A run that went on, another file, and a damaged one have none."""
+  solver, _, run = solved
+  moved = tmp_path / "run.npz"
+  moved.write_bytes(run.read_bytes())
+  assert kept_beside(moved) is None
+  moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes())
+  assert kept_beside(moved) is not None
+  moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes()[:-2000])
+  assert kept_beside(moved) is None
+  moved.with_name(KEPT).write_bytes(run.read_bytes())
+  assert kept_beside(moved) is None
+  moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes())
+  other = ps.PSCFRSolver(solver.game)
+  other.run(31)
+  other.save(moved)
+  assert kept_beside(moved) is None
+  with pytest.raises(ValueError, match="holds a policy with its values"):
+    ps.load_policy(run.with_name(KEPT))
+
+
+def test_its_tables_stay_on_disk(solved):
+  kept = kept_beside(solved[2])
+  assert kept is not None
+  tables = [block for both in (kept.strategies, kept.worths.values) for blocks in both for block in blocks]
+  assert all(isinstance(block.base, np.memmap) for block in tables)
+
+
+def test_games_to_walk_have_none(tmp_path):
+  solver = ps.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  solver.save(tmp_path / "run.npz")
+  assert keep(solver.average_policy(), tmp_path / "run.npz") is None
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "--at=x, x"], ["show", "--csv=CSV"], ["explore"]])
+def test_a_look_needs_no_jax(words, solved, tmp_path):
+  words = [word.replace("CSV", str(tmp_path / "t.csv")) for word in words]
+  words = [words[0], str(solved[2]), *words[1:]]
+  code = (
+    "import atexit, sys; from ps_cfr_spiel.commands.program import main\n"
+    "atexit.register(lambda: print('jax' in sys.modules, file=sys.stderr)); main()"
+  )
+  done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
+  assert done.returncode == 0 and done.stdout
+  assert done.stderr.splitlines()[-1] == "False"
