@@ -12,7 +12,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,36 @@ def in_process(module: str, *words: str, timeout: float | None = None, **environ
     command, check=True, capture_output=True, text=True, timeout=timeout, env={**os.environ, **environment}
   )
   return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def peer_lines(command: str, spot: Mapping[str, Any], *words: str) -> list[str]:
+  """The lines that a peer, another solver behind a program of one's own, prints of a hold'em spot.
+
+  The command is given --board, --pot, --stack (behind), --oop and --ip (ranges with commas, or all),
+  --flop-bets, --turn-bets and --river-bets ("50%,a;45%": bets, raises), as postflop-solver takes them.
+
+  Args:
+    command: the program with its own options, split at blanks.
+    spot: parameters of `holdem_subgame`; the same bets for both players.
+    *words: further arguments of the program.
+  """
+  ranges = "all;all" if spot.get("ranges", "uniform") == "uniform" else spot["ranges"]
+  oop, ip = (",".join(side.split()) for side in ranges.split(";"))
+  streets = [_percent(street) for street in spot.get("bets", "fcpa").replace("fcpa", "1 a").split("/")]
+  streets = [streets[0]] * (len(("flop", "turn", "river")) - len(streets)) + streets
+  behind = spot.get("stack", 20000) - spot["pot"] // 2
+  given = {"board": spot["board"], "pot": spot["pot"], "stack": behind, "oop": oop, "ip": ip}
+  given |= {f"{name}-bets": bets for name, bets in zip(("flop", "turn", "river"), streets, strict=True)}
+  flags = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+  done = subprocess.run([*command.split(), *flags, *words], check=True, capture_output=True, text=True)
+  return done.stdout.splitlines()
+
+
+def _percent(street: str) -> str:
+  """Bets of a street in percent: "0.5 1 a;0.45a" as "50%,100%,a;45%"."""
+  sizes = [[size if size == "a" else f"{100 * float(size.rstrip('a')):g}%" for size in group.split()]
+           for group in street.split(";")]  # fmt: skip
+  return ";".join(map(",".join, sizes))
 
 
 def flags(doc: str, **defaults: Any) -> argparse.Namespace:

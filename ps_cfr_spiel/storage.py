@@ -166,7 +166,7 @@ class Stored:
   def content(self) -> str:
     """The kind of its content for messages, such as "a policy", "values" or "a PSCFRSolver"."""
     kind = self.header["solver"] if self.header["kind"] == "solver" else self.header["kind"]
-    kind = {"kept": "policy with its values"}.get(kind, kind)
+    kind = "policy with its values" if kind == "kept" else kind
     return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
 
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:

@@ -7,8 +7,7 @@
 The rivers are those of `RandomRivers`: all 1,081 hands for both players, pot and all-in, ten pots behind. A
 figure is iterations of all rivers over the seconds of a call of `solve_batch` that finds values, tables
 included, compilation not; the best of several, in turns with `PSCFRSolver.run` on a game that is built and
-compiled already. postflop-solver, in Rust, does about 3,150 a second on one core, one river at a time
-(docs/measurements.md). Memory is the largest resident set.
+compiled already. Memory is the largest resident set.
 """
 
 import argparse
@@ -22,7 +21,6 @@ from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.batches import RandomRivers, solve_batch
 from ps_cfr_spiel.runtime import use_cores
 
-PEER = 3150.0  # iterations a second, postflop-solver on one core
 RATIO = 10.0
 
 
@@ -67,7 +65,7 @@ def compare(options: argparse.Namespace) -> None:
   for n, order, leaves in cases:
     batch(n, 1, order, leaves)  # compiles
   print(f"{jax.local_device_count()} device(s); iterations a second, also as multiples")
-  print("rivers  order  leaves     batch    to one solver    to the peer    MB")
+  print("rivers  order  leaves     batch    to one solver    MB")
   for n, order, leaves in cases:
     rates = [
       (n * options.iterations / batch(n, options.iterations, order, leaves), alone())
@@ -75,7 +73,7 @@ def compare(options: argparse.Namespace) -> None:
     ]
     best, ones = max(rate for rate, _ in rates), max(one for _, one in rates)
     print(
-      f"{n:6} {order:>6} {leaves:>7} {best:9,.0f} {best / ones:16.2f} {best / PEER:14.2f} {resident():6,.0f}",
+      f"{n:6} {order:>6} {leaves:>7} {best:9,.0f} {best / ones:16.2f} {resident():6,.0f}",
       flush=True,
     )
 

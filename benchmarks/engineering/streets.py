@@ -9,10 +9,8 @@
 The turn is 9s7c5s4h, pot 200, stack 1,000, fcpa, all hands; "wide" stands for 241 hands of each player on
 9s7c5s, "preset" for a whole flop of postflop-solver's tests (`PRESET`), whose first player gets 105.11 of 180
 chips there, as PioSOLVER says too. The estimate of memory is the one with which trees that do not fit are
-refused. postflop-solver, a program in Rust that pip does not install, took 102 ms an iteration on one core of
-another machine (`PEER`), 0.36% of the pot after 92 of them and 0.089% after 209; the turn's value to player 0
-was -10.044 chips. Times are medians; the matrix product of `machine.py`, timed in the same run, is what they
-can be compared by. Memory is the largest resident set.
+refused. Memory is the largest resident set. `--peer PROGRAM` runs another solver on the same spot afterwards
+(`machine.peer_lines`).
 """
 
 import resource
@@ -20,13 +18,12 @@ import time
 
 import pyspiel
 
-from benchmarks.machine import anchor, describe, flags
+from benchmarks.machine import anchor, describe, flags, peer_lines
 from ps_cfr_spiel import PSCFRSolver, cfr
 from ps_cfr_spiel.compiler.memory import memory_needs
 from ps_cfr_spiel.views import pot_of
 
 WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"
-PEER = {"iteration": 102.0, "value": -10.044}  # ms, chips
 PRESET = {  # sizes beyond the stack are all-in
   "board": "QsJh2h",
   "pot": 180,
@@ -47,7 +44,7 @@ def resident() -> float:
 def main() -> None:
   options = flags(
     __doc__, board="9s7c5s4h", stack=1000, ranges="uniform", rule="nrm+", leaves="auto", lock=None,
-    abstraction=None, target=0.3, most=1000, every=10, bits=32,
+    abstraction=None, target=0.3, most=1000, every=10, bits=32, peer=None,
   )  # fmt: skip
   print(describe())
   anchor()  # starts JAX
@@ -90,9 +87,10 @@ def main() -> None:
     )
   median = sorted(times)[len(times) // 2]
   print(f"an iteration takes {median:.1f} ms, the matrix product {anchor():.2f} ms")
-  if options.board == "9s7c5s4h":
-    print(f"postflop-solver, on its machine: {PEER['iteration']:.0f} ms; value {PEER['value']}")
   print(f"{resident() - bare:,.0f} MB over the runtime")
+  if options.peer:
+    words = ("--target", str(options.target), "--every", str(options.every), "--bits", str(options.bits))
+    print("peer:", *peer_lines(options.peer, game.get_parameters(), *words)[-6:], sep="\n  ")
 
 
 if __name__ == "__main__":

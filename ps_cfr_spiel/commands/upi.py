@@ -164,7 +164,7 @@ class _Session:
 
   def do_build_tree(self):
     ranges = self.ranges * ~np.isin(cards.ALL_HANDS, cards.parse_cards(self.board)).any(1)
-    texts = tuple(range_text(np.where(r < cards.MIN_WEIGHT * r.max(), 0, r)) for r in ranges)
+    first, second = (range_text(np.where(r < cards.MIN_WEIGHT * r.max(), 0, r)) for r in ranges)
     pot, stack, bets = int(self.pot), int(self.stack), self.bets
     if pot != self.pot or stack != self.stack:
       raise ValueError(f"pot {self.pot:g} and stack {self.stack:g} must be whole chips")
@@ -172,7 +172,7 @@ class _Session:
       unit = 10 if pot % 2 else 1  # half of an odd pot has a decimal
       amounts = ([str(unit * int(word)) for word in line.split()] for line in self.lines)
       bets = f"{betting.LINES} {';'.join(map(' '.join, amounts))}"
-    self._use(ps.PSCFRSolver(ps.holdem(self.board, pot, stack, bets, texts)))
+    self._use(ps.PSCFRSolver(ps.holdem(self.board, pot, stack, bets, (first, second))))
 
   def _use(self, solver: ps.PSCFRSolver):
     self._wait(True)
