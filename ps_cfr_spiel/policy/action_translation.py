@@ -20,7 +20,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_option, is_number
 from ps_cfr_spiel.histories import check_is_game
-from ps_cfr_spiel.poker.betting import CALL, FOLD
+from ps_cfr_spiel.poker import betting
 from ps_cfr_spiel.policy.tree_policy import acting_player
 
 
@@ -96,9 +96,9 @@ def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
   called, whole = max(before), state.get_game().get_parameters().get("bettingAbstraction") == "fullgame"
   sizes = {}
   for action in state.legal_actions():
-    if action == CALL:
+    if action == betting.CALL:
       sizes[action] = 0.0
-    elif action != FOLD:  # in the full game a bet's number is the chips that the bettor has spent then
+    elif action != betting.FOLD:  # in the full game a bet's number is the chips that the bettor has spent then
       after = action if whole else max(_spent(state.child(action)) or before)
       sizes[action] = (after - called) / (2 * called)
   return sizes
