@@ -98,7 +98,9 @@ def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
   for action in state.legal_actions():
     if action == betting.CALL:
       sizes[action] = 0.0
-    elif action != betting.FOLD:  # in the full game a bet's number is the chips that the bettor has spent then
+    elif (
+      action != betting.FOLD
+    ):  # in the full game a bet's number is the chips that the bettor has spent then
       after = action if whole else max(_spent(state.child(action)) or before)
       sizes[action] = (after - called) / (2 * called)
   return sizes
