@@ -48,8 +48,10 @@ def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
 
 def kept_beside(run: str | os.PathLike) -> TreePolicy | None:
   """The average policy of a run, from the file beside it; None without one of the very same run."""
+  if not Path(run).is_file():
+    return None
   path = Path(run).with_name(KEPT)
-  if not path.exists() or path == Path(run) or not Path(run).is_file():
+  if not path.exists() or path == Path(run):
     return None
   try:
     file, origin = storage.read(path), storage.read(run)
