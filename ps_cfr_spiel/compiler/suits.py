@@ -26,6 +26,8 @@ from ps_cfr_spiel.tree import (
   sequence_numbers,
 )
 
+ROUNDING = 1e-6  # by which locked probabilities of hands alike may differ: those of a solved strategy do
+
 
 class OrbitMap(NamedTuple):
   """The row that stands for each of n rows.
@@ -136,7 +138,8 @@ def _symmetries(
       start += lines.boards[street]
       locked = tables[block[0]][:, rows]
       for s in np.flatnonzero(same) if not np.isnan(locked).all() else ():
-        same[s] = np.array_equal(locked[:, images[street][s]], locked[:, :, permuted[s]], equal_nan=True)
+        there, here = locked[:, images[street][s]], locked[:, :, permuted[s]]
+        same[s] = np.allclose(there, here, rtol=0, atol=ROUNDING, equal_nan=True)
   return swaps[same]
 
 
