@@ -1,6 +1,6 @@
 """Faces of rooms that are read, not run: a name is imported with its file when it is first used (PEP 562).
 
-JAX takes most of a second to import, and a look at a solved game needs none of it.
+JAX takes most of a second to import, and a look at a solved game does without it.
 """
 
 import ast

@@ -154,7 +154,7 @@ class Stored:
         with archive.open(info) as member:
           _array_header(member)
           before = member.tell()
-        # A member lies in the archive as it is, after a header of 30 bytes, its name and an extra field.
+        # A member lies unchanged in the archive, after a header of 30 bytes, its name and an extra field.
         lengths = struct.unpack("<HH", os.pread(descriptor, 4, info.header_offset + 26))
         starts[name] = info.header_offset + 30 + sum(lengths) + before
     with open(descriptor, "rb", closefd=False) as file:

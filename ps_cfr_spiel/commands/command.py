@@ -52,7 +52,7 @@ class Flag:
 
   @property
   def form(self) -> str:
-    """The flag as it is typed, such as --rows=N, after its letter if it has one."""
+    """The flag as typed, such as --rows=N, after its letter if it has one."""
     letter = f"-{SHORT[self.name]}, " if self.name in SHORT else ""
     if self.type is bool:
       return f"{letter}--[no]{self.name}"

@@ -84,7 +84,7 @@ def shared(alone: str = "") -> tuple[Flag, ...]:
   return group("Several processes",
     Flag("coordinator", None,
       "Share the work with other processes: address and port of process 0, such as localhost:4321. Give all "
-      "of them the same flags and a folder that all can reach. Within srun and mpirun none of these flags is "
+      "of them the same flags and a folder that all can reach. Within srun and mpirun no flag is "
       "needed; auto lets JAX find the others, as on a TPU pod.", value="HOST:PORT|auto"),
     Flag("processes", None, f"With --coordinator: number of processes.{alone}", kind=int, least=1),
     Flag("process", None, "With --coordinator: number of this process, from 0.", kind=int, least=0),

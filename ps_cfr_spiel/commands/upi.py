@@ -554,7 +554,7 @@ COMMAND = Command(
   name="upi",
   arguments="",
   summary="Answer tools made for PioSOLVER",
-  text="Speaks PioSOLVER's text interface (UPI) by stdin and stdout: start it in place of PioSOLVER's "
+  text="Answers PioSOLVER's text interface (UPI) by stdin and stdout: start it in place of PioSOLVER's "
   "program. A command of its own, set_bets, takes sizes as --bets does; trees are saved as runs.",
   examples=("upi", "upi < script.txt"),
   own=(),

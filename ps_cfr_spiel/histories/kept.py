@@ -108,7 +108,7 @@ def keep_walk(
   histories: Histories,
   partition: PublicPartition | None,
 ) -> None:
-  """Keep a game's histories, as they were walked, and its public states in a folder of walks.
+  """Keep a game's walked histories and its public states in a folder of walks.
 
   Raises:
     OSError: the folder cannot be written, or the disk is full.

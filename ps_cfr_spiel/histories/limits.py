@@ -144,7 +144,7 @@ class Watch:
     return min(count + self.every, self.limits.histories)
 
   def _announce(self, count: int) -> None:
-    """Tell the size of what is walked, once there is an estimate, and the time after `count` histories."""
+    """Report the size of the walked game, once there is an estimate, and the time after `count` histories."""
     if self.size is not None and self.size.probes and not self.bar.disable:
       expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * BYTES)}"
       if count:

@@ -244,7 +244,7 @@ class NativeWalk:
     return self._histories()
 
   def _split(self) -> bool:
-    """Walk the crown of the least length with enough pieces; False, at the start, if there is none."""
+    """Walk the crown of the least length with enough pieces; False, at the start, if no length has."""
     for length in range(len(self.path) + 1, len(self.path) + LONGEST):
       self.library.walk_end(self.walker)
       self.walker = ctypes.c_void_p()

@@ -21,7 +21,7 @@ from ps_cfr_spiel.histories.recorder import OnFault, Recorder, Start
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 from ps_cfr_spiel.histories.workers import NoWorkersError, answer_tasks, pieces, subtrees
 
-SOME = 10_000  # histories that tell how fast a walk is
+SOME = 10_000  # histories that show the pace of a walk
 IN_CPP = 3  # times as fast as in Python, about
 LONG = 10  # seconds left of a walk that are worth a compilation, and the start of workers
 

@@ -2,7 +2,7 @@
 
 A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
 than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
-iteration goes through the tables once for each player. `Boards` tells the board of each row, and how boards
+iteration goes through the tables once for each player. `Boards` has the board of each row, and how boards
 follow each other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence;
 then come those of the rows before the first card (the *trunk*), of one board of the next street, and so on.
 
