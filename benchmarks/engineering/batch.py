@@ -7,11 +7,13 @@
 The rivers are those of `RandomRivers`: all 1,081 hands for both players, pot and all-in, ten pots behind. A
 figure is iterations of all rivers over the seconds of a call of `solve_batch` that finds values, tables
 included, compilation not; the best of several, in turns with `PSCFRSolver.run` on a game that is built and
-compiled already. Memory is the largest resident set.
+compiled already. Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwards, with
+--batch, --most, --pot and --stack (behind), on its own random rivers of the same depth.
 """
 
 import argparse
 import resource
+import subprocess
 import time
 
 import jax
@@ -21,7 +23,7 @@ from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.batches import RandomRivers, solve_batch
 from ps_cfr_spiel.runtime import use_cores
 
-RATIO = 10.0
+RATIO, POT = 10.0, 200
 
 
 def rivers(count: int) -> RandomRivers:
@@ -76,11 +78,23 @@ def compare(options: argparse.Namespace) -> None:
       f"{n:6} {order:>6} {leaves:>7} {best:9,.0f} {best / ones:16.2f} {resident():6,.0f}",
       flush=True,
     )
+    if options.peer:
+      words = {"batch": n, "most": options.iterations, "pot": POT, "stack": int(RATIO * POT)}
+      given = [word for name, value in words.items() for word in (f"--{name}", str(value))]
+      done = subprocess.run([*options.peer.split(), *given], check=True, capture_output=True, text=True)
+      print(f"peer: {done.stdout.splitlines()[-1]}", flush=True)
 
 
 def main() -> None:
   options = flags(
-    __doc__, sizes=[1, 4, 16, 64], iterations=200, orders=["map"], leaves=["auto"], repeats=3, cores=int
+    __doc__,
+    sizes=[1, 4, 16, 64],
+    iterations=200,
+    orders=["map"],
+    leaves=["auto"],
+    repeats=3,
+    cores=int,
+    peer=None,
   )
   if options.cores:
     use_cores(options.cores)

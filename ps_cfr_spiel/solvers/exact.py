@@ -121,7 +121,11 @@ class TreeSolver(ExactSolver[TreePolicy]):
 
   def _evaluate(self, progress):
     with precision(self.dtype), waiting("Evaluating", progress):
-      return jax.tree.map(float, evaluate(self._tree, self._strategies(average=True)))
+      return jax.tree.map(float, self._evaluated())
+
+  def _evaluated(self) -> Evaluation:
+    """The evaluation of the average strategies on the solver's own tree, on the device."""
+    return evaluate(self._tree, self._strategies(average=True))
 
   def _policy(self, average):
     with precision(self.dtype):

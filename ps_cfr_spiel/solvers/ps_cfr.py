@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import pyspiel
 
@@ -14,9 +13,8 @@ from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, is_streamed
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
-from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import PublicTree, Variant, evaluate, lock_rows, pad_types, streamed
+from ps_cfr_spiel.tree import Evaluation, PublicTree, Variant, evaluate, lock_rows, pad_types, streamed
 
 IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
 
@@ -119,21 +117,22 @@ class PSCFRSolver(TreeSolver):
       self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
     )
 
-  def _evaluate(self, progress):
+  def _evaluated(self):
     if self.better:
-      return super()._evaluate(progress)
-    with precision(self.dtype), waiting("Evaluating", progress):
-      return jax.tree.map(float, cfr.evaluate_average(self._tree, self._state, self._sets))
+      return self._better()[0]
+    return cfr.evaluate_average(self._tree, self._state, self._sets)
 
   def _strategies(self, average):
-    last = cfr.current_strategy(self._tree, self._state, self._sets) if self.better or not average else []
-    if not average:
-      return last
-    found = cfr.average_strategy(self._tree, self._state, self._sets)
-    if not self.better:
-      return found
-    least = [evaluate(self._tree, strategies).exploitability for strategies in (found, last)]
-    return last if least[1] < least[0] else found
+    if average and self.better:
+      return self._better()[1]
+    read = cfr.average_strategy if average else cfr.current_strategy
+    return read(self._tree, self._state, self._sets)
+
+  def _better(self) -> tuple[Evaluation, Any]:
+    """The evaluation and the strategies of the average, or of the last ones where these are closer."""
+    reads = cfr.average_strategy, cfr.current_strategy
+    found = [read(self._tree, self._state, self._sets) for read in reads]
+    return min(((evaluate(self._tree, x), x) for x in found), key=lambda pair: float(pair[0].exploitability))
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])

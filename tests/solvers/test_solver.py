@@ -16,7 +16,7 @@ from reference import policy_table, sequence_form_value
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.rules import RM, RULES, RMPlus
-from ps_cfr_spiel.solvers import exact, ps_cfr
+from ps_cfr_spiel.solvers import exact
 from ps_cfr_spiel.solvers import solver as base
 
 # A dozen combos a side, uneven weights, shared and distinct hands; shallow stacks keep OpenSpiel quick.
@@ -241,7 +241,7 @@ def test_who_waits_is_told_once_for_what(monkeypatch):
     said.append((what, progress))
     yield
 
-  for module in (exact, base, ps_cfr):
+  for module in (exact, base):
     monkeypatch.setattr(module, "waiting", waiting)
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   for _ in range(2):
