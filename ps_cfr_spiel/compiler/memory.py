@@ -18,7 +18,10 @@ from ps_cfr_spiel.tree import TERMINAL, why_unavailable
 
 HOST = 8  # bytes of a number on the host
 # Fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
-COMPILING = 170 * 2**20  # of the compilation of any tree with the native walk
+COMPILING = 150 * 2**20  # of the compilation of any tree with the native walk
+STREAMING = 90 * 2**20  # the same board by board, which is one call
+PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
+ROW = 150  # bytes of a row or a leaf while the walk over all boards is made
 MORE_CODE = 90 * 2**20  # in addition where XLA walks, or with code for sets or gadgets
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
 COMPILED = 1.3  # in addition, as a multiple of a solver's tables
@@ -59,9 +62,9 @@ def check_memory(
   Raises:
     ValueError: more memory is needed, or `memory` is not a number or too small.
   """
-  Limits.create(memory=memory)
   form = form_of(game)
   if form is None:
+    Limits.create(memory=memory)
     return
   _check_size(game, form, memory)
   needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
@@ -70,6 +73,7 @@ def check_memory(
 
 def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
   """Refuse a form whose arrays, which a described one makes when they are asked for, would not fit."""
+  Limits.create(memory=memory)
   needs = {"for the public tree": LINE * getattr(form, "size", 0)}
   check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
 
@@ -143,8 +147,8 @@ def memory_needs(
   evaluators = _leaf_tables(lines, leaves_of(lines, leaves), itemsize)
   if streamed:  # tables change in place, and reach and values are those of one board
     return {
-      "for strategies, averages and regrets": int(kept),
-      "for compiling and iterating": COMPILING,
+      "for strategies, averages and regrets": int(PAIRS * kept),
+      "for compiling and iterating": STREAMING + ROW * int(sizes.sum()),
       "for the leaves": evaluators,
       "for all-ins before the last card": matrices * LEAD,
     }

@@ -9,7 +9,7 @@ from dealt_games import poker
 
 from ps_cfr_spiel import HierarchicalMCCFRSolver
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
-from ps_cfr_spiel.compiler import memory
+from ps_cfr_spiel.compiler import COMPILING, MORE_CODE, memory
 from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame, make_abstraction
 from ps_cfr_spiel.hierarchical.memory import board_needs
 from ps_cfr_spiel.histories import TooLarge
@@ -125,6 +125,6 @@ def test_tables_that_would_not_fit_are_refused(free):
   game = pyspiel.load_game("leduc_poker")
   free(1e9)
   HierarchicalMCCFRSolver(game, 2, "lossless")
-  free(2.7e8)  # as much as compiling takes
+  free(COMPILING + MORE_CODE)  # as much as compiling takes
   with pytest.raises(TooLarge, match=r"for regrets and averages.*Fewer clusters or buckets"):
     HierarchicalMCCFRSolver(game, 2, "lossless")
