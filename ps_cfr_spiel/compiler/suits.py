@@ -26,8 +26,6 @@ from ps_cfr_spiel.tree import (
   sequence_numbers,
 )
 
-ROUNDING = 1e-6  # by which locked probabilities of hands alike may differ: those of a solved strategy do
-
 
 class OrbitMap(NamedTuple):
   """The row that stands for each of n rows.
@@ -138,8 +136,7 @@ def _symmetries(
       start += lines.boards[street]
       locked = tables[block[0]][:, rows]
       for s in np.flatnonzero(same) if not np.isnan(locked).all() else ():
-        there, here = locked[:, images[street][s]], locked[:, :, permuted[s]]
-        same[s] = np.allclose(there, here, rtol=0, atol=ROUNDING, equal_nan=True)
+        same[s] = np.array_equal(locked[:, images[street][s]], locked[:, :, permuted[s]], equal_nan=True)
   return swaps[same]
 
 
@@ -176,9 +173,7 @@ def _boards(boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[
   for up, orbit in zip(boards.above, orbits, strict=True):
     kept = orbit.kept
     above.append(np.zeros(1, int) if before is None else before.number[up[kept]])
-    below = (
-      np.ones(1, bool) if before is None else before.kept[up]
-    )  # the boards that continue one that is kept
+    below = np.ones(1, bool) if before is None else before.kept[up]  # boards that continue one that is kept
     order = np.flatnonzero(below)[np.argsort(orbit.number[below], kind="stable")]
     lengths.append(np.bincount(orbit.number[below], minlength=int(kept.sum())))
     swaps.append(orbit.swap[order])
