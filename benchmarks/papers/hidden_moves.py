@@ -80,7 +80,7 @@ class Result:
     return " / ".join(str((np.sign(self.worth) == sign).sum()) for sign in (1, 0, -1))
 
   def mean(self) -> str:
-    """With its 95% interval."""
+    """The result with its 95% interval."""
     return f"{self.worth.mean():.3f} ± {1.96 * self.worth.std(ddof=1) / len(self.worth) ** 0.5:.3f}"
 
 

@@ -110,14 +110,9 @@ class Stream:
         and its excess, in columns (`averages.Sum`); the first possibly as `sixteen_bits` keeps them.
       pair: whether there are averages beside the excess.
       each: arrays of each bucket.
-      count: int32[], number of iterations, at most N.
-      rule: its number in `learn.h`.
       numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the
         average, and the rule's numbers.
-      alternating: whether player 1 answers player 0's new strategy.
-
-    Returns:
-      Each player's tables after the last iteration, in the places of those before if XLA allows.
+      count, rule, alternating: as of `walk.play`; so is the result, in the places of `tables` if XLA allows.
     """
     first, changed = len(tables[0]), (*tables[0], *tables[1])
     given = *self._arrays(leaves, numbers.dtype), count, numbers

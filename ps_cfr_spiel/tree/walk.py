@@ -122,7 +122,7 @@ class Walk:
       reach: the player's own, in a column.
       leaf_values: the leaf evaluator's parts.
       share: [], the weight of this iteration in the average.
-      rule: its number in `learn.cc`.
+      rule: its number in `learn.h`.
       numbers: [K], the rule's.
 
     Returns:
@@ -170,7 +170,7 @@ def play(
       the probability of chance.
     tables: of each player, as `Walk.learn` takes them.
     count: int32[], number of iterations, at most N.
-    rule: its number in `learn.cc`.
+    rule: its number in `learn.h`.
     numbers: [N, 1 + K], for each iteration its weight in the average and the rule's numbers.
     alternating: whether player 1 answers player 0's new strategy.
 
