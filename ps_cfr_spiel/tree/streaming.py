@@ -110,9 +110,11 @@ class Stream:
         and its excess, in columns (`averages.Sum`); the first possibly as `sixteen_bits` keeps them.
       pair: whether there are averages beside the excess.
       each: arrays of each bucket.
+      count: see `walk.play`, as for the result, which is in the places of `tables` if XLA allows.
+      rule: likewise.
       numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the
         average, and the rule's numbers.
-      count, rule, alternating: as of `walk.play`; so is the result, in the places of `tables` if XLA allows.
+      alternating: see `walk.play`.
     """
     first, changed = len(tables[0]), (*tables[0], *tables[1])
     given = *self._arrays(leaves, numbers.dtype), count, numbers
