@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SLOW = 1.0  # seconds
+SLOW = 0.7  # seconds
 LONG = 20  # seconds: two workers share the rest evenly if they start with these
 
 
