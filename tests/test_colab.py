@@ -21,7 +21,8 @@ NAMES = (
   "learned_values",
 )
 SHORTER = {  # long runs of cells in the tests: what a cell does is the same
-  "cheat": {"games=500": "games=20", "curve(solver, 500)": "curve(solver, 50)"},
+  "cheat": {"games=500": "games=20", "curve(solver, 500)": "curve(solver, 50)", "run(400": "run(40"},
+  "compare_with_openspiel": {"seconds=1)": "seconds=0.1)"},
   "learned_values": {
     "draws=300": "draws=20",
     "steps=1500": "steps=50",

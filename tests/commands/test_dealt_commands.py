@@ -50,7 +50,7 @@ def saved(tmp_path_factory):
 
 
 def test_a_killed_task_changes_nothing(tmp_path):
-  """One of two tasks of Slurm is killed after a checkpoint: resumed, the run ends in the bits of one."""
+  """One of two tasks of Slurm is killed after a checkpoint: resumed by one, the run ends in the same bits."""
   file, seconds = tmp_path / "two" / "run.npz", "--checkpoint_seconds=0"
   step = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost"}
   tasks = [
@@ -69,7 +69,7 @@ def test_a_killed_task_changes_nothing(tmp_path):
       assert f"Start all processes again with --resume={file}." in complaint and first.returncode == LOST
       assert '"value"' not in second.communicate()[0]  # the first one speaks for all
     left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
-    resume = [f"--resume={file}", left, "--processes=2", "--noplot", "--json"]
+    resume = [f"--resume={file}", left, "--noplot", "--json"]
     assert alone.communicate(timeout=500) and alone.returncode == 0
   told = subprocess.run(command(*resume), env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
   facts = json.loads(told.splitlines()[-1])
@@ -77,7 +77,7 @@ def test_a_killed_task_changes_nothing(tmp_path):
   one, two = (load_solver(tmp_path / name / "run.npz") for name in ("one", "two"))
   for x, y in zip(*(jax.tree.leaves((run._kept(), run._here())) for run in (one, two)), strict=True):
     np.testing.assert_array_equal(x, y)
-  assert facts["exploitability"] == pytest.approx(one.exploitability())  # though each evaluated a half
+  assert facts["exploitability"] == pytest.approx(one.exploitability())
 
 
 def test_a_run_is_told_and_resumed(saved, capsys):

@@ -4,6 +4,7 @@ Users wrap our functions in `jax.jit` of their own, which has XLA's defaults.
 """
 
 import functools
+import itertools
 import re
 from pathlib import Path
 
@@ -42,15 +43,21 @@ def solve(tree, state, rule):
   return cfr.iterate(tree, state, 2, rule=rule)
 
 
-def check(function, *arguments):
-  """A function gives the same by steps, compiled by XLA's defaults, and compiled by our options."""
+def check(function, *arguments, constants=False):
+  """A function gives the same by steps, compiled by XLA's defaults, and compiled by our options.
+
+  With constants also where the function that is compiled closes over all arguments but the last.
+  """
   with jax.disable_jit():
     expected = jax.tree.leaves(function(*arguments))
   assert any(np.abs(np.asarray(x, float)).max(initial=0) > 0 for x in expected)
-  for chosen in (None, compilation.compiler_options()):
-    found = jax.tree.leaves(jax.jit(function, compiler_options=chosen)(*arguments))
+  forms = [(function, arguments)]
+  if constants:
+    forms += [(functools.partial(function, *arguments[:-1]), arguments[-1:])]
+  for chosen, (form, given) in itertools.product((None, compilation.compiler_options()), forms):
+    found = jax.tree.leaves(jax.jit(form, compiler_options=chosen)(*given))
     for a, b in zip(expected, found, strict=True):
-      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{chosen}")
+      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{chosen} {len(given)}")
 
 
 @pytest.mark.parametrize(
@@ -64,34 +71,18 @@ def check(function, *arguments):
   ids=["learned", "oracle", "external", "public"],
 )
 def test_samplers(sampler, game):
+  """Also where tables are constants of a user's function and the root decides: its column is one, too."""
   loaded, source = load(game), "closure" if game == RIVER else "none"
   host = sampler.sampling_tree(loaded, build_tree(loaded, public_states=source))
   assert any(depth.outcomes for depth in host.depths[1:]) or game == RIVER
-  tree, rng = to_device(host, "float64"), np.random.default_rng(0)
-  regrets = rng.normal(0.3, 1, (tree.actions, tree.cells))
-  regrets *= np.arange(tree.actions)[:, None] < np.asarray(tree.legal)
-  learned, uniforms = rng.normal(size=sampler.entries(tree)), rng.random((sampler.draws(tree), 37))
-  check(sampler, tree, *map(jnp.asarray, (regrets, learned)), jnp.int32(1), jnp.asarray(uniforms))
-
-
-@pytest.mark.parametrize(
-  "sampler",
-  [OutcomeSampling(LearnedBaseline()), ExternalSampling(), PublicSampling(LearnedBaseline())],
-  ids=["outcome", "external", "public"],
-)
-def test_samplers_that_close_over_their_tables(sampler):
-  """As a user's function may, in a game whose root decides: its column is a constant of the trace."""
-  public = isinstance(sampler, PublicSampling)
-  game = load(RIVER if public else LATE)
-  host = sampler.sampling_tree(game, build_tree(game, public_states="closure" if public else "none"))
   player = int(host.actor[0])
   assert player in (0, 1)
   tree, rng = to_device(host, "float64"), np.random.default_rng(0)
   regrets = rng.normal(0.3, 1, (tree.actions, tree.cells))
   regrets *= np.arange(tree.actions)[:, None] < np.asarray(tree.legal)
   tables = [jnp.asarray(x) for x in (regrets, rng.normal(size=sampler.entries(tree)))]
-  uniforms = jnp.asarray(rng.random((sampler.draws(tree), 64)))
-  check(functools.partial(sampler, tree, *tables, jnp.int32(player)), uniforms)
+  uniforms = jnp.asarray(rng.random((sampler.draws(tree), 37)))
+  check(sampler, tree, *tables, jnp.int32(player), uniforms, constants=True)
 
 
 RIGHT = (0, 9)  # the first JAX whose XLA compiles what follows as it should
