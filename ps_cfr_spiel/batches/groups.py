@@ -124,7 +124,7 @@ def _rivers(
   alike: dict[Any, list[_River]] = defaultdict(list)
   for k, river in items:
     if hands == "all":
-      live = np.flatnonzero(~np.isin(cards.ALL_HANDS, river.board).any(1))
+      live = np.flatnonzero(cards.unblocked(river.board))
       held = (live, live)
     else:
       held = (river.ranges[0].nonzero()[0], river.ranges[1].nonzero()[0])
