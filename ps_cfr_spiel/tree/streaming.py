@@ -23,6 +23,8 @@ from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.public_tree import Array, Boards, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_starts
 
+CARDS = 64  # more than a deck has
+
 
 class _Course(NamedTuple):
   """A player's rows and leaves, in the order of units; items are all rows, and then all leaves.
@@ -55,7 +57,7 @@ class Stream:
       there, and its first rows of both players, showdown and fold; the last line ends them.
     courses: of the players.
     trunk, stack: the addresses of each player's trunk, and of the whole stack.
-    cards: the number of different cards of hands.
+    cards: the number of different cards of hands, rounded up, so that ranges share compiled code.
   """
 
   units: Array
@@ -83,6 +85,7 @@ class Stream:
     known = np.concatenate([units, [[0, 0]]])
     table = np.stack([*known.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
     cards = 1 + max(int(view.own[:, 1:3].max()) for street in inner for view in street.views)
+    cards = -(-cards // CARDS) * CARDS
     return cls(
       table.astype(np.int32),
       (first[0], second[0]),
@@ -159,7 +162,13 @@ class Stream:
 
 
 def streamed(tree: PublicTree) -> PublicTree:
-  """The tree with its `Stream`, if it has one."""
+  """The tree with its `Stream`, if it has one; without cards to come it is then on a single board, a trunk."""
+  if isinstance(tree.leaves, NativeLeaves):
+    shown, folds = tree.players[0].leaf.children
+    rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
+    alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
+    leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
+    tree = dataclasses.replace(tree, leaves=leaves, boards=alone)
   return dataclasses.replace(tree, stream=Stream.of(tree))
 
 
