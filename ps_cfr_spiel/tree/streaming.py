@@ -162,7 +162,7 @@ class Stream:
 
 
 def streamed(tree: PublicTree) -> PublicTree:
-  """The tree with its `Stream`, if it has one; without cards to come it is then on a single board, a trunk."""
+  """The tree with its `Stream`, if it has one; without cards to come a tree gets a single board, a trunk."""
   if isinstance(tree.leaves, NativeLeaves):
     shown, folds = tree.players[0].leaf.children
     rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
