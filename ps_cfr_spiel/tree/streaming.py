@@ -1,11 +1,11 @@
-"""Card games, with and without public cards to come, solved board by board in the native library (`stream.cc`).
+"""Card games, with or without public cards to come, board by board in the native library (`stream.cc`).
 
 A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
 than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
 iteration goes through the tables once for each player. `Boards` has the board of each row, and how boards
 follow each other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence;
-then come those of the rows before the first card (the *trunk*, a whole river), of one board of the next street,
-and so on.
+then come those of the rows before the first card (the *trunk*; all of a river), of one board of the next
+street, and so on.
 
 An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
 a *pass*, leads there on each street between, so that renamed suits are added up street by street.
