@@ -8,13 +8,11 @@ postflop-solver, in Rust, which pip does not install. Our seconds are iterations
 compilation is left out, and is nothing for a second river with the same bets. Looks do not count in either.
 """
 
-import jax
 import pyspiel
 
 import ps_cfr_spiel
 from benchmarks.engineering.general_convergence import LEVELS, SUBGAMES, first_below, marks
 from benchmarks.machine import describe, flags, median_seconds, peer_lines
-from ps_cfr_spiel import cfr
 
 RULES = {"NRM+": "nrm+", "DCFR": "dcfr", "CFR+": "rm+"}
 WIDE = SUBGAMES["paired: SPR 1, half pot and pot, wide"].replace("stack=300", "stack={}")
@@ -33,19 +31,15 @@ RIVERS = {
 
 def measure(game: pyspiel.Game, rule: str, cap: int) -> tuple[float, list[tuple[int, float]]]:
   """Milliseconds an iteration, and exploitability in % of the pot at each mark."""
-  solver = ps_cfr_spiel.PSCFRSolver(game, rule)
-  solver.compile()
-  start = solver._state
-  step = lambda count: jax.block_until_ready(cfr.run(solver._tree, start, count, rule=solver.rule))  # noqa: E731
-  count = max(4, min(100, int(0.2 / (median_seconds(lambda: step(4), 1) / 4))))
-  milliseconds = 1e3 * median_seconds(lambda: step(count), 7) / count
-  curve = []
+  solver, curve = ps_cfr_spiel.PSCFRSolver(game, rule), []
   for mark in marks(cap):
     solver._advance(mark - solver.iteration)
     curve.append((mark, 100 * solver.exploitability() / game.get_parameters()["pot"]))
     if curve[-1][1] <= LEVELS[-1]:
       break
-  return milliseconds, curve
+  step = lambda count: solver.run(count, progress=False)  # noqa: E731
+  count = max(4, min(100, int(0.2 / (median_seconds(lambda: step(4), 1) / 4))))
+  return 1e3 * median_seconds(lambda: step(count), 7) / count, curve
 
 
 def main() -> None:

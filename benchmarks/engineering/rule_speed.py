@@ -2,20 +2,18 @@
 
   taskset -c 0 python -m benchmarks.engineering.rule_speed
 
-Microseconds an iteration of both players, the median of several runs, compilation left out; float32, leaves
-as `auto` chooses them. The last column is the distance from the hardware: the time that NumPy takes to copy
-as many bytes as the last rule's tables have, each of which an iteration reads and writes. Run it on two
-versions of the package, in turn, to compare them.
+Microseconds an iteration of both players, the median of several calls of `run`, compilation left out;
+float32, leaves as `auto` chooses them. The last column is the distance from the hardware: the time that NumPy
+takes to copy as many bytes as the last rule's tables have, each of which an iteration reads and writes. Run
+it on two versions of the package, in turn, to compare them.
 """
 
 import jax
 import numpy as np
 import pyspiel
 
-import ps_cfr_spiel
 from benchmarks.machine import describe, flags, median_seconds
-from ps_cfr_spiel import cfr
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.rules import RULES
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
@@ -31,19 +29,16 @@ GAMES = {  # game: iterations of a run
 }
 
 
-def iteration(tree, rule, iterations: int, repetitions: int) -> float:
+def iteration(solver: PSCFRSolver, iterations: int, repetitions: int) -> float:
   """Seconds an iteration."""
-  with precision("float32"):
-    tree = to_device(tree, "float32")
-    start = cfr.run(tree, cfr.init(tree, rule, "float32"), 1, rule=rule)
-    step = lambda: jax.block_until_ready(cfr.run(tree, start, iterations, rule=rule))  # noqa: E731
-    return median_seconds(step, repetitions) / iterations
+  step = lambda: solver.run(iterations, progress=False)  # noqa: E731
+  step()  # compiles, and finds its pace
+  return median_seconds(step, repetitions) / iterations
 
 
-def copying(tree, rule, repetitions: int) -> float:
+def copying(solver: PSCFRSolver, repetitions: int) -> float:
   """Seconds to copy a run's tables once."""
-  with precision("float32"):
-    size = sum(np.asarray(x).nbytes for x in jax.tree.leaves(cfr.init(tree, rule, "float32")))
+  size = sum(np.asarray(x).nbytes for x in jax.tree.leaves(solver._state))
   tables, copy = np.ones(size, np.uint8), np.zeros(size, np.uint8)
   times = max(1, 10**7 // size)
   return median_seconds(lambda: [np.copyto(copy, tables) for _ in range(times)], repetitions) / times
@@ -56,9 +51,9 @@ def main() -> None:
   print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in (*options.rules, "a copy")))
   for name in options.games:
     game, iterations = GAMES[name]
-    tree = ps_cfr_spiel.build_tree(pyspiel.load_game(game))
-    row = [iteration(tree, RULES[rule](), iterations, options.repetitions) for rule in options.rules]
-    row.append(copying(tree, RULES[options.rules[-1]](), options.repetitions))
+    solvers = [PSCFRSolver(pyspiel.load_game(game), rule, dtype="float32") for rule in options.rules]
+    row = [iteration(solver, iterations, options.repetitions) for solver in solvers]
+    row.append(copying(solvers[-1], options.repetitions))
     print(f"{name:16}" + "".join(f"{1e6 * seconds:9.1f}" for seconds in row), flush=True)
 
 

@@ -2,9 +2,10 @@
 
   taskset -c 0 python -m benchmarks.engineering.second_time
 
-The program is `ps-cfr-spiel solve`, the first thing that the README shows, from the command to its pictures,
-with a cache of compiled code of its own; the first process fills it. Then some rivers with the same bets and
-ranges on other boards, in one process without a cache: each is loaded, built and solved to 0.1% of the pot.
+The program is `ps-cfr-spiel solve GAME`, from the command to its pictures, with a cache of compiled code of
+its own for each game; the first process fills it. The floor is a process that only imports JAX, pyspiel and
+matplotlib. Then some rivers with the same bets and ranges on other boards, in one process without a cache:
+each is loaded, built and solved to 0.1% of the pot.
 """
 
 import os
@@ -16,7 +17,7 @@ import time
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import describe, flags
+from benchmarks.machine import describe, flags, median_seconds
 
 RANGES = "22+ A2s+ K9s+ QTs+ JTs ATo+ KJo+;22+ A5s+ K7s+ Q9s+ J9s+ T9s A9o+ KTo+"
 RIVER = f"river_subgame(board={{}},pot=200,stack=700,bets=0.5 1 a,ranges={RANGES})"
@@ -24,19 +25,26 @@ BOARDS = ("AhJh6h9c2d", "Ks9d4c7h3s", "QcTd7h3s2c", "6c7d8hKsKc")
 TARGET, EVERY = 0.001, 10  # of the pot; iterations between two looks
 
 
-def processes(repeats: int) -> None:
+def floor() -> None:
+  """Prints the seconds of a process that makes an array and has what draws."""
+  code = "import jax, pyspiel, matplotlib.figure; jax.numpy.zeros(3).block_until_ready()"
+  seconds = median_seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True), 3)
+  print(f"imports alone{seconds:7.2f} s", flush=True)
+
+
+def processes(game: str, repeats: int) -> None:
   """Prints wall and processor seconds of the program, in one process after the other."""
   with tempfile.TemporaryDirectory() as folder:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_COMPILATION", "JAX_PERS"))}
     environment |= {"PS_CFR_SPIEL_CACHE": f"{folder}/cache", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "ps_cfr_spiel", "solve", f"--output={folder}/run"]
+    command = [sys.executable, "-m", "ps_cfr_spiel", "solve", game, f"--output={folder}/run"]
     for number in range(1, repeats + 1):
       before, start = os.times(), time.perf_counter()
       subprocess.run(command, check=True, env=environment, capture_output=True)
       wall, after = time.perf_counter() - start, os.times()
       processor = sum(after[2:4]) - sum(before[2:4])
-      print(f"process {number:2}{wall:10.2f} s{processor:10.2f} s of processor", flush=True)
+      print(f"{game}, process {number:2}{wall:10.2f} s{processor:10.2f} s of processor", flush=True)
     pictures = [name for name in os.listdir(f"{folder}/run") if name.endswith(".png")]
     print(f"in its folder: {', '.join(sorted(pictures))}")
 
@@ -63,9 +71,11 @@ def rivers() -> None:
 
 def main() -> None:
   """Prints both."""
-  options = flags(__doc__, repeats=5)
+  options = flags(__doc__, repeats=5, games=["river_subgame", "kuhn_poker", "leduc_poker"])
   print(describe())
-  processes(options.repeats)
+  floor()
+  for game in options.games:
+    processes(game, options.repeats)
   rivers()
 
 

@@ -124,7 +124,7 @@ def _rivers(
   alike: dict[Any, list[_River]] = defaultdict(list)
   for k, river in items:
     if hands == "all":
-      live = np.flatnonzero(~np.isin(cards.ALL_HANDS, river.board).any(1))
+      live = np.flatnonzero(cards.unblocked(river.board))
       held = (live, live)
     else:
       held = (river.ranges[0].nonzero()[0], river.ranges[1].nonzero()[0])
@@ -163,10 +163,16 @@ def _stack_rivers(
     if leaves == "dense" or (leaves == "auto" and few):
       # On the host the matrices would take longer than the solution.
       evaluator: Any = _dense(*to_device((form, stake, constant), dtype))
-    else:
-      evaluator = to_device(NativeLeaves.create(form, stake, constant, 1.0), dtype)
-    for i, own in enumerate(to_device([own[:, None] for own in ranges], dtype)):
-      evaluator = RangedLeaves(evaluator, (own, own), i)
+      for i, own in enumerate(to_device([own[:, None] for own in ranges], dtype)):
+        evaluator = RangedLeaves(evaluator, (own, own), i)
+    else:  # its weights of the opponent's hands are apart from those of the own
+      native = NativeLeaves.create(form, stake, constant, 1.0)
+      first, second = native.views
+      views = (
+        dataclasses.replace(first, weight=first.weight * ranges[1]),
+        dataclasses.replace(second, weight=second.weight * ranges[0]),
+      )
+      evaluator = to_device(dataclasses.replace(native, views=views), dtype)
   return Group(
     [river.place for river in rivers],
     _decisions(rivers[0].situation, types),

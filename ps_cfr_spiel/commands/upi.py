@@ -163,7 +163,7 @@ class _Session:
     self.lines = []
 
   def do_build_tree(self):
-    ranges = self.ranges * ~np.isin(cards.ALL_HANDS, cards.parse_cards(self.board)).any(1)
+    ranges = self.ranges * cards.unblocked(cards.parse_cards(self.board))
     first, second = (range_text(np.where(r < cards.MIN_WEIGHT * r.max(), 0, r)) for r in ranges)
     pot, stack, bets = int(self.pot), int(self.stack), self.bets
     if pot != self.pot or stack != self.stack:

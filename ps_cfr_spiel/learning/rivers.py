@@ -149,7 +149,7 @@ def hand_places(boards: np.ndarray) -> np.ndarray:
   """float32[n, 1326]: the place of each hand on boards [n, 5], 0 to 1, and -1 of blocked hands."""
   found = np.full((len(boards), len(cards.ALL_HANDS)), -1, np.float32)
   for row, board in zip(found, boards, strict=True):
-    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
+    live = np.flatnonzero(cards.unblocked(board))
     strength = strengths(np.asarray(board, int), cards.ALL_HANDS[live])
     ascending = np.sort(strength)
     both = [np.searchsorted(ascending, strength, side) for side in ("left", "right")]

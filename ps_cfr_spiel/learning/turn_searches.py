@@ -91,7 +91,7 @@ def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
 def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pyspiel.Game:
   """A turn with a random board, and ranges that earlier betting leaves."""
   board = tuple(random.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE - 1, replace=False).tolist())
-  live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
+  live = np.flatnonzero(cards.unblocked(board))
   ranges = np.zeros((2, len(cards.ALL_HANDS)))
   for weights in ranges:
     weights[live] = left_by_betting(random, live, board)
@@ -115,7 +115,7 @@ def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int
       both, own, form.weights, ranges[random.integers(OVERHEARD)], strict=True
     ):
       weights[held] = weight * asked[row][: len(held)]
-    both[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
+    both[:, ~cards.unblocked(board)] = 0
     if both.any(1).all():  # questions include lines that a player never plays; these are worth nothing
       found.append(Situation(board, 2 * spent, stack, bets, both / both.sum(1, keepdims=True)))
   return found

@@ -15,7 +15,7 @@ def deals_on(board: cards.Board, ranges: str) -> float:
   Raises:
     ValueError: `cards.parse_range` rejects a range.
   """
-  first, second = _weights(ranges) * ~np.isin(cards.ALL_HANDS, board).any(1)
+  first, second = _weights(ranges) * cards.unblocked(board)
   return float((first * compatible(second)).sum())
 
 

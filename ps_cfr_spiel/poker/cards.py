@@ -76,6 +76,13 @@ def hand_numbers(hands: np.ndarray) -> np.ndarray:
   return high * (high - 1) // 2 + low
 
 
+def unblocked(board: Iterable[int]) -> np.ndarray:
+  """bool[1326]: the hands of `ALL_HANDS` that hold no card of a board."""
+  free = np.ones(len(WHOLE_DECK), bool)
+  free[list(board)] = False
+  return free[ALL_HANDS[:, 0]] & free[ALL_HANDS[:, 1]]
+
+
 def parse_cards(text: str) -> Board:
   """Cards written as `card_names` writes them; ValueError for anything else."""
   names = [text[start : start + 2] for start in range(0, len(text), 2)]

@@ -107,7 +107,7 @@ def libratus(
   hands += len(cards.SUITS) - 1 - 2 * (hands % len(cards.SUITS))
   ranges = np.zeros_like(weights)
   ranges[:, cards.hand_numbers(-np.sort(-hands))] = weights
-  ranges[:, np.isin(cards.ALL_HANDS, cards.parse_cards(board)).any(1)] = 0
+  ranges[:, ~cards.unblocked(cards.parse_cards(board))] = 0
   ranges[ranges < cards.MIN_WEIGHT * ranges.max(1, keepdims=True)] = 0
   return holdem(board, pot, 20000 - pot // 2, bets, (range_text(ranges[0]), range_text(ranges[1])))
 

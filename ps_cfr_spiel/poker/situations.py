@@ -129,7 +129,7 @@ def _weights(ranges: Any, board: cards.Board) -> np.ndarray:
   weights = weights.astype(float)
   if not ((weights >= 0) & (weights <= MOST_WEIGHT)).all():
     raise ValueError(f"ranges: weights must be finite, not negative and at most {MOST_WEIGHT:g}")
-  weights[:, _HOLDS[:, board].any(1)] = 0
+  weights[:, ~cards.unblocked(board)] = 0
   weights *= compatible(weights[::-1] > 0) > 0  # hands without any compatible hand of the other player go
   if not weights.any(1).all():
     raise ValueError("ranges: no two hands of theirs can be dealt on this board")
@@ -177,15 +177,24 @@ def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndar
 
 def halves(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
   """A range; arguments as for `KINDS`."""
-  first, size, mass = np.zeros(1, int), np.array([len(order)]), np.ones(1)
+  mass = np.ones(1)
+  for divided, held in _halvings(len(order)):
+    part = mass * rng.random(len(mass)) * divided
+    mass = np.stack([part, mass - part], 1).ravel()[held]
+  return mass
+
+
+@functools.lru_cache(maxsize=64)  # the same for all ranges of a size
+def _halvings(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+  """For each halving: bool[n], parts of more than one hand; int[m], those of the 2n halves with a hand."""
+  size, found = np.array([count]), []
   while size.max() > 1:
     half = size // 2  # 0 of a single hand, which keeps all
-    part = mass * rng.random(len(mass)) * (half > 0)
-    first = np.stack([first, first + half], 1).ravel()
-    mass = np.stack([part, mass - part], 1).ravel()
-    size = np.stack([half, size - half], 1).ravel()
-    first, mass, size = (x[size > 0] for x in (first, mass, size))
-  return mass
+    halves = np.stack([half, size - half], 1).ravel()
+    held = np.flatnonzero(halves)
+    found.append((half > 0, held))
+    size = halves[held]
+  return found
 
 
 def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Board) -> np.ndarray:
@@ -303,7 +312,7 @@ class RandomRivers(Sequence):
     rng = np.random.default_rng((self.seed, whole("number", number)))
     board = tuple(rng.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE, replace=False).tolist())
     ratio = self.ratios[rng.integers(len(self.ratios))]
-    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
+    live = np.flatnonzero(cards.unblocked(board))
     order = live[np.argsort(strengths(np.array(board), cards.ALL_HANDS[live]), kind="stable")]
     ranges = np.zeros((2, len(cards.ALL_HANDS)))
     for weights in ranges:

@@ -89,9 +89,9 @@ class PSCFRSolver(TreeSolver):
         check_memory(game, memory, kept, itemsize, False, True, leaves)
     variant = variant.then(pad_types(variant.tree))
     sets = sets_of(self.tree, self._start, variant)
-    tree = streamed(variant.tree) if streams else variant.tree
+    tree = streamed(variant.tree) if whole and cfr.knows(self.rule) else variant.tree
     numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
-    self._in_place = streams and kept * itemsize * numbers > IN_PLACE
+    self._in_place = tree.stream is not None and kept * itemsize * numbers > IN_PLACE
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
       self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not streams)

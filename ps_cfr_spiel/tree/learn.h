@@ -110,7 +110,7 @@ struct Normalised {
         total[h] += p[h];
       }
     }
-    std::copy_n(total, c.count, before);
+    for (int64_t h = 0; h < c.count; ++h) before[h] = total[h];
     c.normalise(total);
   }
 

@@ -41,30 +41,30 @@ class _View:
   own: Array
 
   @classmethod
-  def create(cls, form, player: int, total: float) -> "_View":
-    """Tables for `player`; `total` is Z, the sum of w0 w1 over compatible pairs."""
+  def pair(cls, form, total: float) -> tuple["_View", "_View"]:
+    """Tables for both players; `total` is Z, the sum of w0 w1 over compatible pairs."""
     order = [np.argsort(strength, axis=-1, kind="stable") for strength in form.strength]
     strength = [np.take_along_axis(s, o, -1) for s, o in zip(form.strength, order, strict=True)]
     distinct = np.unique(np.concatenate([cards.ravel() for cards in form.cards]))
-    # [..., 2, H]: the numbers of both cards, hands in order.
-    cards = [
-      np.searchsorted(distinct, np.take_along_axis(c.swapaxes(-1, -2), o[..., None, :], -1))
-      for c, o in zip(form.cards, order, strict=True)
-    ]
-    own, other = player, 1 - player
-    counts = [search_rows(strength[other], strength[own], side) for side in ("left", "right")]
-    same = np.take_along_axis(same_hand(form.cards[own], form.cards[other]), order[own], -1)
+    numbered = [np.searchsorted(distinct, cards) for cards in form.cards]
+    hands = []  # int32[..., 3, H]: the hands in order, and the numbers of their cards
+    for cards, places in zip(numbered, order, strict=True):
+      place = places[..., None, :]
+      held = np.take_along_axis(cards.swapaxes(-1, -2), place, -1)
+      hands.append(np.concatenate([place, held], -2, dtype=np.int32))
 
-    def table(player: int, *more: np.ndarray) -> np.ndarray:
-      rows = [order[player][..., None, :], cards[player], *(x[..., None, :] for x in more)]
-      return np.concatenate(rows, -2).astype(np.int32)
+    def view(own: int, other: int) -> "_View":
+      counts = [search_rows(strength[other], strength[own], side) for side in ("left", "right")]
+      same = np.take_along_axis(same_hand(form.cards[own], form.cards[other]), order[own], -1)
+      more = [x[..., None, :] for x in (*counts, same)]
+      return cls(
+        scale=form.weights[own] / total,
+        weight=form.weights[other],
+        opponent=hands[other],
+        own=np.concatenate([hands[own], *more], -2, dtype=np.int32),
+      )
 
-    return cls(
-      scale=form.weights[own] / total,
-      weight=form.weights[other],
-      opponent=table(other),
-      own=table(own, *counts, same),
-    )
+    return view(0, 1), view(1, 0)
 
   def widen(self, hands: int, opponents: int) -> "_View":
     """The view with dead hands: behind all others, of the first card, with weight and scale 0."""
@@ -113,7 +113,7 @@ class NativeLeaves:
         "and then this package again (docs/leaf_evaluators.md)."
       )
     total = compatible_weight(form) if total is None else total
-    return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
+    return cls(_View.pair(form, total), stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """See `tree.LeafEvaluator`."""

@@ -14,8 +14,9 @@ import numpy as np
 from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.variants import Variant
 
-# Half steps between powers of two, and sizes for all hands of a river (1,081) and before any card (1,326).
-SIZES = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1088, 1344)
+# Half steps between powers of two, and sizes for all hands of a river (1,081), a turn (1,128) and a flop
+# (1,176), and before any card (1,326).
+SIZES = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1088, 1136, 1184, 1344)
 STEP = 512  # beyond them
 
 

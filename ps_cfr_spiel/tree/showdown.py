@@ -217,7 +217,10 @@ def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
 
 def same_hand(own: np.ndarray, opponent: np.ndarray) -> np.ndarray:
   """int32[..., H]: index of the same hand [..., H, 2] among the opponent's [..., G, 2], G if absent."""
-  codes = [np.sort(cards, -1) @ (1 << 16, 1) for cards in (own, opponent)]
+  codes = []
+  for cards in (own, opponent):
+    first, second = np.moveaxis(cards.astype(np.int64), -1, 0)
+    codes.append(np.minimum(first, second) << 16 | np.maximum(first, second))
   order = np.argsort(codes[1], -1)
   place = search_rows(np.take_along_axis(codes[1], order, -1), codes[0], "left")
   hands = opponent.shape[-2]

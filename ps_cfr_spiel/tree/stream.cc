@@ -1,4 +1,4 @@
-// Card games with public cards to come, board by board, a custom call of XLA; streaming.py says what goes in and out.
+// Card games board by board, a custom call of XLA; streaming.py says what goes in and out.
 //
 // A *unit* is a board with the rows and leaves that are dealt there: the trunk, each board of the next street,
 // each board below. A walk opens a unit, where both players' reach comes down its rows, then all units below it,

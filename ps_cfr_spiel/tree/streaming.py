@@ -1,10 +1,11 @@
-"""Games with public cards to come, solved board by board in the native library (`stream.cc`).
+"""Card games, with or without public cards to come, board by board in the native library (`stream.cc`).
 
 A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
 than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
 iteration goes through the tables once for each player. `Boards` has the board of each row, and how boards
 follow each other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence;
-then come those of the rows before the first card (the *trunk*), of one board of the next street, and so on.
+then come those of the rows before the first card (the *trunk*; all of a river), of one board of the next
+street, and so on.
 
 An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
 a *pass*, leads there on each street between, so that renamed suits are added up street by street.
@@ -22,6 +23,8 @@ from ps_cfr_spiel.tree.boards import BoardLeaves
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.public_tree import Array, Boards, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_starts
+
+CARDS = 64  # more than a deck has
 
 
 class _Course(NamedTuple):
@@ -55,7 +58,7 @@ class Stream:
       there, and its first rows of both players, showdown and fold; the last line ends them.
     courses: of the players.
     trunk, stack: the addresses of each player's trunk, and of the whole stack.
-    cards: the number of different cards of hands.
+    cards: the number of different cards of hands, rounded up, so that ranges share compiled code.
   """
 
   units: Array
@@ -83,6 +86,7 @@ class Stream:
     known = np.concatenate([units, [[0, 0]]])
     table = np.stack([*known.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
     cards = 1 + max(int(view.own[:, 1:3].max()) for street in inner for view in street.views)
+    cards = -(-cards // CARDS) * CARDS
     return cls(
       table.astype(np.int32),
       (first[0], second[0]),
@@ -159,7 +163,13 @@ class Stream:
 
 
 def streamed(tree: PublicTree) -> PublicTree:
-  """The tree with its `Stream`, if it has one."""
+  """The tree with its `Stream`, if it has one; without cards to come a tree gets a single board, a trunk."""
+  if isinstance(tree.leaves, NativeLeaves):
+    shown, folds = tree.players[0].leaf.children
+    rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
+    alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
+    leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
+    tree = dataclasses.replace(tree, leaves=leaves, boards=alone)
   return dataclasses.replace(tree, stream=Stream.of(tree))
 
 

@@ -24,14 +24,23 @@ INLINE void part(const View<T>& view, const Leaves<T>& leaves, bool showdown) {
   }
 }
 
-FOR_EACH_PROCESSOR void both(const View<float>& view, const Leaves<float>& show, const Leaves<float>& fold) {
+// The view without its number of cards, which is found here: this too takes half as long on a newer processor.
+template <typename T>
+INLINE void parts(View<T> view, const Leaves<T>& show, const Leaves<T>& fold) {
+  int32_t last = 0;
+  for (int64_t k = 0; k < 2 * view.opponents; ++k) last = std::max(last, view.opponent_card[k]);
+  for (int64_t k = 0; k < 2 * view.hands; ++k) last = std::max(last, view.card[k]);
+  view.cards = last + 1;
   part(view, show, true);
   part(view, fold, false);
 }
 
+FOR_EACH_PROCESSOR void both(const View<float>& view, const Leaves<float>& show, const Leaves<float>& fold) {
+  parts(view, show, fold);
+}
+
 FOR_EACH_PROCESSOR void both(const View<double>& view, const Leaves<double>& show, const Leaves<double>& fold) {
-  part(view, show, true);
-  part(view, fold, false);
+  parts(view, show, fold);
 }
 
 template <ffi::DataType type, typename T>
@@ -47,10 +56,7 @@ ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type>
   for (int64_t point = 0; point < batch.points; ++point) {
     const int32_t* theirs = batch.at(opponent, point);
     const int32_t* mine = batch.at(own, point);
-    int32_t last = 0;
-    for (int64_t k = G; k < 3 * G; ++k) last = std::max(last, theirs[k]);
-    for (int64_t k = H; k < 3 * H; ++k) last = std::max(last, mine[k]);
-    const View<T> view{G, H, last + 1, batch.at(weight, point), batch.at(scale, point),
+    const View<T> view{G, H, 0, batch.at(weight, point), batch.at(scale, point),
                        theirs, theirs + G, mine, mine + H, mine + 3 * H, mine + 4 * H, mine + 5 * H};
     both(view,
          Leaves<T>{L0, batch.at(show, point), batch.at(stake, point), batch.at(*show_values, point)},

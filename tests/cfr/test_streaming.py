@@ -17,6 +17,7 @@ from ps_cfr_spiel.device import precision, to_device
 pytestmark = pytest.mark.skipif(bool(tree.why_unavailable()), reason="no native library")
 # All hands of small decks, with and without suits that are alike, and with all-ins on every street.
 GAMES = {
+  "river": ("river_subgame(stack=300,bets=1 a,ranges=AA KK AKs T9s;QQ JJ AQs 98s)", False),
   "turn": ("holdem_subgame(deck=4x3,board=2c3c4c5d,stack=300,bets=1 a)", False),
   "flop": ("holdem_subgame(deck=4x3,board=2c3c4d,stack=300,bets=1 a)", False),
   "folded flop": ("holdem_subgame(deck=4x4,board=2c3c4c,stack=300,bets=1 a)", True),

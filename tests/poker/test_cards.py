@@ -208,3 +208,8 @@ def test_other_than_two_ranges(text):
 def test_ranges_that_cannot_both_be_dealt():
   with pytest.raises(ValueError, match="ranges='AsKd AsQd;AsJd': cannot both be dealt"):
     cards.parse_ranges("AsKd AsQd;AsJd", BOARD)
+
+
+def test_unblocked_hands_hold_no_card_of_the_board():
+  named = {k for k, hand in enumerate(cards.ALL_HANDS.tolist()) if not {*hand} & {*BOARD}}
+  assert set(np.flatnonzero(cards.unblocked(BOARD)).tolist()) == named
