@@ -4,9 +4,10 @@
     [--plot docs/adversarial_rules.png]
 
 A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
-population of them evolves by random changes for --seconds; what is sought is high exploitability of the
-average policy after --iterations. The worst are followed to the multiples --follow of these. Exploitability
-is exact, in float64, as a share of the span of the game's payoffs. --save keeps the worst games, as arrays.
+population of them evolves by random changes for --seconds of processor time, towards high exploitability of
+the average policy after --iterations. The worst are followed to the multiples --follow of these.
+Exploitability is exact, in float64, as a share of the span of the game's payoffs. --save keeps the worst
+games, as arrays.
 """
 
 import argparse
@@ -116,12 +117,13 @@ def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def search(course, leaves: int, iterations: int, seconds: float, rng, population: int = 64):
   """Evolves games for some time: payoffs [population, L], the worst first, and how many generations.
 
-  A child replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
+  The seconds are of the processor, so that other work on the machine does not shorten the search. A child
+  replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
   """
   parents = first_games(rng, population, leaves)
   scores = course(parents, [iterations])[-1]
-  generations, began = 0, time.perf_counter()
-  while time.perf_counter() - began < seconds:
+  generations, began = 0, time.process_time()
+  while time.process_time() - began < seconds:
     tried = children(parents, rng)
     found = course(tried, [iterations])[-1]
     better = found > scores

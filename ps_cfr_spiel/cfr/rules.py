@@ -27,8 +27,8 @@ from ps_cfr_spiel.tree import Array, sum_actions
 
 # fmt: off
 __all__ = [  # ps_cfr_spiel.rules offers the same
-  "DCFR", "HSDCFR", "LCFR", "RM", "RULES", "VADCFR", "HSPCFRPlus", "NRMPlus", "PCFRPlus", "PDCFRPlus",
-  "RMPlus", "Rule", "SAPCFRPlus", "make_rule",
+  "DCFR", "HSDCFR", "LCFR", "RM", "RULES", "VADCFR", "APCFRPlus", "HSPCFRPlus", "NRMPlus", "PCFRPlus",
+  "PDCFRPlus", "RMPlus", "Rule", "SAPCFRPlus", "make_rule",
 ]
 # fmt: on
 
@@ -84,6 +84,47 @@ class VADCFR:
     weights = positive_part(faded(total) + new * (1 - v / 2) / (1 + (time - 1) / 100))
     largest = weights.max(0, keepdims=True)  # powers of numbers up to 1: no small regret is lost
     return (total, e), normalise((weights / jnp.where(largest > 0, largest, 1)) ** 1.5)
+
+
+def _length(x: Array) -> Array:
+  """Euclidean norm over actions, [1, rows, H]; no square leaves float32's range."""
+  largest = jnp.abs(x).max(0, keepdims=True)
+  return largest * jnp.sqrt(sum_actions((x / jnp.where(largest > 0, largest, 1)) ** 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class APCFRPlus:
+  """Asymmetric predictive CFR+ (Meng et al. 2026, arXiv 2503.12770v2, Section 4.1 and Equation 3).
+
+  PCFR+ that trusts predictions the less, the more they missed so far. For each infostate, with sums over all
+  iterations and a regret of zero before the first,
+    R <- max(R + x, 0)
+    a = min(sqrt(sum |x - last x|^2 / sum |R - last R|^2), most)
+    strategy proportional to max(R + x / (1 + a), 0)
+
+  Attributes:
+    most: the largest a. With 0 the rule is PCFR+.
+  """
+
+  most: float = 5.0
+  gamma: float = 2.0
+
+  def __post_init__(self):
+    check_numbers(self, most=(0, 1e6), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: (R, last x, roots of the two sums [2, rows, H])."""
+    return np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros((2, *shape[1:]), dtype)
+
+  def update(self, state, strategy, regret, t):
+    """One step; see the class."""
+    total, last, roots = state
+    now = positive_part(total + regret)
+    missed = jnp.hypot(roots[:1], _length(regret - last))
+    moved = jnp.hypot(roots[1:], _length(now - total))
+    a = jnp.where(missed < self.most * moved, missed / jnp.where(moved > 0, moved, 1), self.most)
+    weights = positive_part(now + regret / (1 + a))
+    return (now, regret, jnp.concatenate([missed, moved])), normalise(weights)
 
 
 LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity could never come back
@@ -191,7 +232,8 @@ class NRMPlus:
 
 RULES: dict[str, type] = {
   "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus,
-  "sapcfr+": SAPCFRPlus, "hs-dcfr": HSDCFR, "hs-pcfr+": HSPCFRPlus, "vad-cfr": VADCFR, "nrm+": NRMPlus,
+  "apcfr+": APCFRPlus, "sapcfr+": SAPCFRPlus, "hs-dcfr": HSDCFR, "hs-pcfr+": HSPCFRPlus, "vad-cfr": VADCFR,
+  "nrm+": NRMPlus,
 }  # fmt: skip
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
 
