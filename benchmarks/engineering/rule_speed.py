@@ -2,11 +2,13 @@
 
   taskset -c 0 python -m benchmarks.engineering.rule_speed
 
-Microseconds an iteration of both players, the median of several runs, compilation left out; float32, leaves
-as `auto` chooses them. The last column is the distance from the hardware: the time that NumPy takes to copy
-as many bytes as the last rule's tables have, each of which an iteration reads and writes. Run it on two
-versions of the package, in turn, to compare them.
+Microseconds an iteration of both players, the median of several runs, and in brackets the seconds that
+compiling the loop takes; float32, leaves as `auto` chooses them. The last column is the distance from the
+hardware: the time that NumPy takes to copy as many bytes as the last rule's tables have, each of which an
+iteration reads and writes. Run it on two versions of the package, in turn, to compare them.
 """
+
+import time
 
 import jax
 import numpy as np
@@ -31,13 +33,15 @@ GAMES = {  # game: iterations of a run
 }
 
 
-def iteration(tree, rule, iterations: int, repetitions: int) -> float:
-  """Seconds an iteration."""
+def iteration(tree, rule, iterations: int, repetitions: int) -> tuple[float, float]:
+  """Seconds an iteration, and seconds of processor time to compile it."""
   with precision("float32"):
     tree = to_device(tree, "float32")
-    start = cfr.run(tree, cfr.init(tree, rule, "float32"), 1, rule=rule)
+    began, first = time.process_time(), cfr.init(tree, rule, "float32")
+    start = jax.block_until_ready(cfr.run(tree, first, 1, rule=rule))
+    compiling = time.process_time() - began
     step = lambda: jax.block_until_ready(cfr.run(tree, start, iterations, rule=rule))  # noqa: E731
-    return median_seconds(step, repetitions) / iterations
+    return median_seconds(step, repetitions) / iterations, compiling
 
 
 def copying(tree, rule, repetitions: int) -> float:
@@ -52,14 +56,16 @@ def copying(tree, rule, repetitions: int) -> float:
 def main() -> None:
   """Prints a line for each game."""
   options = flags(__doc__, games=list(GAMES), rules=list(RULES), repetitions=7)
+  jax.config.update("jax_enable_compilation_cache", False)
   print(describe())
-  print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in (*options.rules, "a copy")))
+  print(f"{'us an iteration':16}" + "".join(f"{name:>17}" for name in (*options.rules, "a copy")))
   for name in options.games:
     game, iterations = GAMES[name]
     tree = ps_cfr_spiel.build_tree(pyspiel.load_game(game))
     row = [iteration(tree, RULES[rule](), iterations, options.repetitions) for rule in options.rules]
-    row.append(copying(tree, RULES[options.rules[-1]](), options.repetitions))
-    print(f"{name:16}" + "".join(f"{1e6 * seconds:9.1f}" for seconds in row), flush=True)
+    cells = [f"{1e6 * seconds:9.1f} ({compiling:.2f})" for seconds, compiling in row]
+    copied = 1e6 * copying(tree, RULES[options.rules[-1]](), options.repetitions)
+    print(f"{name:16}" + "".join(f"{cell:>17}" for cell in (*cells, f"{copied:.1f}")), flush=True)
 
 
 if __name__ == "__main__":

@@ -236,6 +236,7 @@ RULES: dict[str, type] = {
   "nrm+": NRMPlus,
 }  # fmt: skip
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
+TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95}  # of NRM+ if both players are updated at once
 
 
 def knows(rule: Rule) -> bool:
@@ -251,14 +252,17 @@ def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
   return int(isinstance(rule, NRMPlus)), jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])
 
 
-def make_rule(rule: Any, iterations: int | None = None) -> Rule:
+def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True) -> Rule:
   """A rule from itself, from its name in `RULES` or `ALIASES` or its class's name, or from a `rule_header`.
 
-  The planned `iterations` of a run, if given, are the n of rules that have one, unless `rule` says it.
+  None is the default, "nrm+". The planned `iterations` of a run, if given, are the n of rules that have one,
+  unless `rule` says it. If updates are not `alternating`, "nrm+" has the parameters `TOGETHER`, unless `rule`
+  has some of its own.
 
   Raises:
     ValueError: no rule has this name, or not these parameters.
   """
+  rule = "nrm+" if rule is None else rule
   if isinstance(rule, str):
     rule = {"name": rule}
   if isinstance(rule, dict):
@@ -272,7 +276,9 @@ def make_rule(rule: Any, iterations: int | None = None) -> Rule:
     fields = [field.name for field in dataclasses.fields(kind)]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
-    planned = {"n": iterations} if iterations and "n" in fields else {}
+    planned: dict[str, Any] = {"n": iterations} if iterations and "n" in fields else {}
+    if kind is NRMPlus and not (alternating or parameters):
+      planned = TOGETHER
     return kind(**{**planned, **parameters})
   if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
     raise ValueError(f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}.")

@@ -11,6 +11,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import NRMPlus, RMPlus
@@ -153,6 +154,7 @@ def regrets_against(rng, strategy, shape):
 
 RULES_WITH_THE_BOUND = [
   DEFAULT,
+  make_rule("nrm+", alternating=False),
   NRMPlus(ahead=0.9, kappa=0.05),
   NRMPlus(fade=7.0, kappa=2.0, tau=1.0),
   NRMPlus(fade=0.0, phi=0.01, ahead=0.01),
@@ -222,10 +224,10 @@ def test_lemmas_of_the_bound(rule):
 @pytest.mark.parametrize("seed", range(4))
 def test_certificate(seed):
   """(2): with simultaneous updates the regrets in the solver's state bound exploitability at any time."""
-  solver = PSCFRSolver(random_game(seed), DEFAULT, alternating=False, dtype="float64")
+  solver = PSCFRSolver(random_game(seed), alternating=False, dtype="float64")
   for iterations in (1, 2, 7, 40, 450):
     solver.run(iterations)
-    t, gamma = np.arange(1, solver.iteration + 1), DEFAULT.gamma
+    t, gamma = np.arange(1, solver.iteration + 1), solver.rule.gamma
     owed = sum(
       np.maximum(np.asarray(z * known[:1]), 0).max(0).sum()
       for p in solver._state.players

@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 from random_games import random_game
 
-from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.cfr import make_rule, normalise, rule_header, rules
 from ps_cfr_spiel.cfr import rule as rule_module
 from ps_cfr_spiel.rules import (
@@ -352,6 +352,20 @@ def test_a_schedule_is_as_long_as_the_run():
   assert make_rule({"name": "hs-dcfr", "n": 20}, 300) == HSDCFR(n=20)
   assert make_rule(VADCFR(n=20), 300) == VADCFR(n=20)
   assert make_rule("nrm+", 300) == NRMPlus()
+
+
+def test_the_default_rule_by_the_order_of_updates():
+  """Parameters of the user's own are never changed."""
+  together = NRMPlus(fade=1.0, phi=0.95, ahead=0.95)
+  assert make_rule(None) == make_rule("nrm+") == NRMPlus()
+  assert make_rule(None, alternating=False) == make_rule("NRMPlus", alternating=False) == together
+  kuhn = pyspiel.load_game("kuhn_poker")
+  for rule in (NRMPlus(), {"name": "nrm+", "kappa": 0.3}, rule_header(NRMPlus())):
+    assert make_rule(rule, alternating=False) == make_rule(rule)
+  assert make_rule("pcfr+", alternating=False) == PCFRPlus()
+  for solver in (PSCFRSolver(kuhn, alternating=False), PSCFRSolver(kuhn, "nrm+", alternating=False)):
+    assert solver.rule == together
+  assert ContinualResolving(kuhn, alternating=False).settings.rule == together
 
 
 def test_bad_rules_are_named():
