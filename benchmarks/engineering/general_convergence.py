@@ -179,7 +179,7 @@ def perturbed_runs(game: pyspiel.Game, rule: str, options: argparse.Namespace, g
   whole = game.get_parameters().get("pot") or solver.exploitability()
   for _ in range(STARTS):
     with precision(options.dtype):
-      solver._state = perturbed(start, generator)
+      solver._state, solver._evaluation = perturbed(start, generator), None
     curves.append([])
     for mark in looks:
       solver._advance(mark - solver.iteration)

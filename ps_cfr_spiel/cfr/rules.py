@@ -156,6 +156,8 @@ class NRMPlus:
   from it, and tells it. h stops the fading where hardly any regret comes, so that rounding errors never grow
   to be the whole of the past.
 
+  The parameters are for alternating updates; by name the rule gets `TOGETHER` for simultaneous ones.
+
   Attributes:
     kappa: inertia; larger is slower and steadier.
     fade: how fast past regrets fade at most; at most gamma.
@@ -236,7 +238,7 @@ RULES: dict[str, type] = {
   "nrm+": NRMPlus,
 }  # fmt: skip
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
-TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95}  # of NRM+ if both players are updated at once
+TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
 
 
 def knows(rule: Rule) -> bool:

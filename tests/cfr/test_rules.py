@@ -356,7 +356,7 @@ def test_a_schedule_is_as_long_as_the_run():
 
 def test_the_default_rule_by_the_order_of_updates():
   """Parameters of the user's own are never changed."""
-  together = NRMPlus(fade=1.0, phi=0.95, ahead=0.95)
+  together = NRMPlus(fade=1.0, phi=0.95, ahead=0.95, tau=15.0)
   assert make_rule(None) == make_rule("nrm+") == NRMPlus()
   assert make_rule(None, alternating=False) == make_rule("NRMPlus", alternating=False) == together
   kuhn = pyspiel.load_game("kuhn_poker")
