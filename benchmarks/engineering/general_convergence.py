@@ -93,7 +93,7 @@ def marks(last: int) -> list[int]:
   """Iterations at which exploitability is looked at: every one to 20, then in steps of 5%."""
   points = [1]
   while points[-1] < last:
-    points.append(max(points[-1] + 1, int(points[-1] * 1.05)))
+    points.append(min(max(points[-1] + 1, int(points[-1] * 1.05)), last))
   return points
 
 
