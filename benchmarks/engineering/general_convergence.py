@@ -163,7 +163,8 @@ def table_of_rules(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     game, generator = pyspiel.load_game(text), np.random.default_rng(0)
     for rule in options.rules:
       curves = perturbed_runs(game, rule, options, generator, looks)
-      reached = [np.median([first_below(curve, level) or np.inf for curve in curves]) for level in TARGETS]
+      early = [[point for point in curve if point[0] <= ENDS[-1]] for curve in curves]
+      reached = [np.median([first_below(curve, level) or np.inf for curve in early]) for level in TARGETS]
       after = [np.median([dict(curve)[mark] for curve in curves]) for mark in ends]
       found.setdefault(name, {})[rule] = max(float(after[-1]), FLOOR)
       cells = "/".join("-" if n == np.inf else f"{n:.0f}" for n in reached)

@@ -115,6 +115,21 @@ def test_the_cycling_games_are_hard():
 
 
 @pytest.mark.usefixtures("optimized")
+def test_simultaneous_updates_need_their_own_parameters():
+  """Games found against the parameters for updates by turns, and against a larger tau."""
+  games = np.array(
+    [
+      [[0, 0.8539, 1], [0.9992, 0.9528, 0.0009912], [0.5519, 0.7005, 0.3913]],
+      [[0.987, 0.001584, 0.5267], [0.4965, 0.4898, 0.4611], [0, 1, 0.4697]],
+    ]
+  )
+  together = make_rule("nrm+", alternating=False)
+  assert course(games, together, [2000], alternating=False).max() < 5e-4
+  for other in (DEFAULT, dataclasses.replace(together, tau=50.0)):
+    assert course(games, other, [2000], alternating=False).max() > 0.02
+
+
+@pytest.mark.usefixtures("optimized")
 def test_the_solver_of_the_user_falls_too():
   payoffs = CYCLES[0].tolist(), (-CYCLES[0]).tolist()
   game = pyspiel.convert_to_turn_based(
