@@ -1,12 +1,13 @@
 """Searches for games on which a regret rule does worst, and follows them to a hundred times the iterations.
 
   python -m benchmarks.engineering.adversarial_rules [--rules nrm+ rm+] [--games "3 x 3" "4 x 4" Kuhn]
-    [--plot docs/adversarial_rules.png]
+    [--beside rm+ pcfr+] [--plot docs/adversarial_rules.png]
 
 A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
-population of them evolves by random changes for --seconds; what is sought is high exploitability of the
-average policy after --iterations. The worst are followed to the multiples --follow of these. Exploitability
-is exact, in float64, as a share of the span of the game's payoffs. --save keeps the worst games, as arrays.
+population of them evolves by random changes for --seconds of processor time, towards high exploitability of
+the average policy after --iterations. The worst are followed to the multiples --follow of these, with
+the rules --beside too. Exploitability is exact, in float64, as a share of the span of the game's payoffs.
+--save keeps the worst games, as arrays.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import pyspiel
 
 from benchmarks.machine import flags, picture
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.cfr import Rule, make_rule
+from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import RULES
@@ -62,8 +63,9 @@ FAMILIES = {
 }
 
 
-def runner(family: Family, rule: Rule, alternating: bool = True):
+def runner(family: Family, name: str, alternating: bool = True):
   """A function: payoffs [B, L] and n growing iteration counts to exploitability / span, [n, B]."""
+  rule = make_rule(name, alternating=alternating)
 
   def play(utility, state, iterations):
     leaves = dataclasses.replace(family.tree.leaves, utility=utility)
@@ -116,12 +118,13 @@ def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def search(course, leaves: int, iterations: int, seconds: float, rng, population: int = 64):
   """Evolves games for some time: payoffs [population, L], the worst first, and how many generations.
 
-  A child replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
+  The seconds are of the processor, so that other work on the machine does not shorten the search. A child
+  replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
   """
   parents = first_games(rng, population, leaves)
   scores = course(parents, [iterations])[-1]
-  generations, began = 0, time.perf_counter()
-  while time.perf_counter() - began < seconds:
+  generations, began = 0, time.process_time()
+  while time.process_time() - began < seconds:
     tried = children(parents, rng)
     found = course(tried, [iterations])[-1]
     better = found > scores
@@ -140,9 +143,10 @@ def hunt(options: argparse.Namespace) -> tuple[list[int], dict]:
   shown = [options.iterations * factor for factor in sorted(options.follow)]
   marks = np.unique(np.geomspace(options.iterations / 10, shown[-1], 13).round().astype(int)).tolist()
   worst, curves = {}, {}
+  rules = [key for key in RULES if key in (*options.rules, *options.beside)]
   for name in options.games:
     family = FAMILIES[name]()
-    courses = {key: runner(family, make_rule(key), not options.simultaneous) for key in RULES}
+    courses = {key: runner(family, key, not options.simultaneous) for key in rules}
     for hunted in options.rules:
       rng = np.random.default_rng(options.seed)
       games, generations = search(
@@ -192,7 +196,7 @@ def main() -> None:
   rules = [name for name in RULES if name != "rm"]
   options = flags(
     __doc__, rules=rules, games=["3 x 3"], seconds=60.0, iterations=1000, follow=[1, 10, 100],
-    simultaneous=False, seed=0, plot=None, redraw=False, save=None,
+    beside=list(RULES), simultaneous=False, seed=0, plot=None, redraw=False, save=None,
   )  # fmt: skip
   picture(options, lambda: hunt(options), draw)
 

@@ -3,13 +3,14 @@
   taskset -c 0 python -m benchmarks.engineering.general_convergence rivers [--plot docs/river_convergence.png]
   taskset -c 0 python -m benchmarks.engineering.general_convergence leduc [--plot docs/leduc_convergence.png]
   python -m benchmarks.engineering.general_convergence rules [--plot docs/rules_by_game.png]
+  python -m benchmarks.engineering.general_convergence papers
 
 Exploitability is exact, of the average policy: on rivers in % of the pot, elsewhere in % of the uniform
 policy's. `rivers` and `leduc` (as in Schmid 2021, Fig. 17.4) draw curves of single runs; their seconds leave
 out compilation and the evaluations, and come from the median time of an iteration in the same process; --cap
 is the most iterations. `rules` draws a table of all rules on small games: medians of `STARTS` runs whose
 first strategies are perturbed by 0.1%, because exact ties would let rounding decide. NRM+'s parameters were
-not chosen on games with a star.
+not chosen on games with a star. `papers` puts published figures of rules beside such runs.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import flags, median_seconds, picture
+from benchmarks.machine import describe, flags, median_seconds, picture
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.device import precision
 
@@ -59,7 +60,18 @@ RULES = {
 }
 LEVELS = (1, 0.3, 0.1, 0.03, 0.01)  # % of the pot, or of the uniform policy's exploitability
 BATCH = 100  # iterations of a timed call
+ENDS = 100, 1000  # and the last iteration: where `rules` prints exploitability; targets count up to 1,000
 STARTS, TARGETS, FLOOR = 5, (1, 0.1, 0.01, 0.001, 0.0001), 1e-12  # below the floor all is rounding
+LEDUC = (
+  "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
+  "maxRaises=2 2,numSuits=2,numRanks={},numHoleCards=1,numBoardCards=0 1)"
+)
+# NashConv after 5,000 iterations, by ranks of Leduc and rule: Meng et al. 2026, Table 2
+MENG = {
+  5: {"dcfr": 2.79e-5, "pcfr+": 2.69e-5, "apcfr+": 4.80e-6, "sapcfr+": 3.49e-6},
+  9: {"dcfr": 1.27e-5, "pcfr+": 5.21e-5, "apcfr+": 4.03e-5, "sapcfr+": 4.07e-5},
+  13: {"dcfr": 1.09e-5, "pcfr+": 3.15e-5, "apcfr+": 1.45e-5, "sapcfr+": 1.42e-5},
+}
 BATTLESHIP = "battleship(board_width={},board_height=2,num_shots=2,allow_repeated_shots=False,{})"
 SMALL = {  # for `rules`; NRM+'s parameters were chosen on the first six, among others
   "Kuhn": "kuhn_poker",
@@ -73,10 +85,7 @@ SMALL = {  # for `rules`; NRM+'s parameters were chosen on the first six, among 
   "goofspiel 5*": GOOFSPIEL.format(5),
   "battleship 2x2, 1 and 2*": BATTLESHIP.format(2, "ship_sizes=[1;2],ship_values=[1;1]"),
   "battleship 3x2*": BATTLESHIP.format(3, "ship_sizes=[2],ship_values=[1]"),
-  "Leduc, 4 ranks*": (
-    "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
-    "maxRaises=2 2,numSuits=2,numRanks=4,numHoleCards=1,numBoardCards=0 1)"
-  ),
+  "Leduc, 4 ranks*": LEDUC.format(4),
 }
 
 
@@ -84,7 +93,7 @@ def marks(last: int) -> list[int]:
   """Iterations at which exploitability is looked at: every one to 20, then in steps of 5%."""
   points = [1]
   while points[-1] < last:
-    points.append(max(points[-1] + 1, int(points[-1] * 1.05)))
+    points.append(min(max(points[-1] + 1, int(points[-1] * 1.05)), last))
   return points
 
 
@@ -144,33 +153,54 @@ def perturbed(state, generator):
 
 def table_of_rules(options: argparse.Namespace) -> dict[str, dict[str, float]]:
   """Prints a line for each game and rule; the median exploitability at the end, in % as elsewhere."""
-  print(f"iterations to {'/'.join(map(str, TARGETS))} %, and % after 100 and {options.length:,}: medians")
+  ends = [mark for mark in ENDS if mark < options.length] + [options.length]
+  looks = sorted({*ends, *marks(min(options.length, ENDS[-1]))})
+  print(f"iterations to {'/'.join(map(str, TARGETS))} %, and % after {ends}: medians")
   found: dict[str, dict[str, float]] = {}
   for name, text in SMALL.items():
     if options.only not in name:
       continue
     game, generator = pyspiel.load_game(text), np.random.default_rng(0)
-    for rule in cfr.RULES:
-      curves = [perturbed_run(game, rule, options, generator) for _ in range(STARTS)]
-      reached = [np.median([first_below(curve, level) or np.inf for curve in curves]) for level in TARGETS]
-      after = [np.median([dict(curve)[mark] for curve in curves]) for mark in (100, options.length)]
+    for rule in options.rules:
+      curves = perturbed_runs(game, rule, options, generator, looks)
+      early = [[point for point in curve if point[0] <= ENDS[-1]] for curve in curves]
+      reached = [np.median([first_below(curve, level) or np.inf for curve in early]) for level in TARGETS]
+      after = [np.median([dict(curve)[mark] for curve in curves]) for mark in ends]
       found.setdefault(name, {})[rule] = max(float(after[-1]), FLOOR)
       cells = "/".join("-" if n == np.inf else f"{n:.0f}" for n in reached)
       print(f"{name:26}{rule:10}{cells:>22}" + "".join(f"{x:9.1e}" for x in after), flush=True)
   return found
 
 
-def perturbed_run(game: pyspiel.Game, rule: str, options: argparse.Namespace, generator):
-  """Exploitability in % at each mark, from a first strategy changed by 0.1%."""
-  made = cfr.make_rule(rule, options.length)
-  solver = ps_cfr_spiel.PSCFRSolver(game, made, dtype=options.dtype)
-  whole, curve = game.get_parameters().get("pot") or solver.exploitability(), []
-  with precision(options.dtype):
-    solver._state = perturbed(jax.device_get(solver._state), generator)
-  for mark in sorted({100, options.length, *marks(options.length)}):
-    solver._advance(mark - solver.iteration)
-    curve.append((mark, 100 * solver.exploitability() / whole))
-  return curve
+def perturbed_runs(game: pyspiel.Game, rule: str, options: argparse.Namespace, generator, looks: list[int]):
+  """Exploitability in % after each of `looks`: `STARTS` runs whose first strategies are changed by 0.1%."""
+  made = cfr.make_rule(rule, options.length, not options.simultaneous)
+  solver = ps_cfr_spiel.PSCFRSolver(game, made, not options.simultaneous, options.dtype)
+  start, curves = jax.device_get(solver._state), []
+  whole = game.get_parameters().get("pot") or solver.exploitability()
+  for _ in range(STARTS):
+    with precision(options.dtype):
+      solver._state, solver._evaluation = perturbed(start, generator), None
+    curves.append([])
+    for mark in looks:
+      solver._advance(mark - solver.iteration)
+      curves[-1].append((mark, 100 * solver.exploitability() / whole))
+  return curves
+
+
+def beside_papers(options: argparse.Namespace) -> None:
+  """Prints NashConv after as many iterations as a paper says, beside its figures."""
+  options.length = 5000
+  for ranks, figures in MENG.items():
+    game, generator = pyspiel.load_game(LEDUC.format(ranks)), np.random.default_rng(0)
+    whole = ps_cfr_spiel.PSCFRSolver(game, dtype=options.dtype).exploitability()
+    for rule, figure in figures.items():
+      curves = perturbed_runs(game, rule, options, generator, [options.length])
+      least, median, most = np.quantile([2 * whole * curve[-1][1] / 100 for curve in curves], (0, 0.5, 1))
+      print(
+        f"Leduc, {ranks:2} ranks {rule:9}{median:9.2e} ({least:.2e} to {most:.2e}); paper {figure:.2e}",
+        flush=True,
+      )
 
 
 def draw_table(found, path: str) -> None:
@@ -222,14 +252,19 @@ def title(name: str) -> str:
 def main() -> None:
   options = flags(
     __doc__,
-    what=("rivers", "leduc", "rules"),
+    what=("rivers", "leduc", "rules", "papers"),
     cap=2500,
     only="",
     plot=None,
     redraw=False,
     length=1000,
     dtype="float64",
+    rules=list(cfr.RULES),
+    simultaneous=False,
   )
+  if options.what == "papers":
+    print(describe())
+    return beside_papers(options)
   if options.what == "rules":
     picture(options, lambda: table_of_rules(options), draw_table)
   else:

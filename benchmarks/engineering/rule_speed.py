@@ -2,11 +2,13 @@
 
   taskset -c 0 python -m benchmarks.engineering.rule_speed
 
-Microseconds an iteration of both players, the median of several calls of `run`, compilation left out;
-float32, leaves as `auto` chooses them. The last column is the distance from the hardware: the time that NumPy
-takes to copy as many bytes as the last rule's tables have, each of which an iteration reads and writes. Run
-it on two versions of the package, in turn, to compare them.
+Microseconds an iteration of both players, the median of several runs, and in brackets the seconds that
+compiling the loop takes; float32, leaves as `auto` chooses them. The last column is the distance from the
+hardware: the time that NumPy takes to copy as many bytes as the last rule's tables have, each of which an
+iteration reads and writes. Run it on two versions of the package, in turn, to compare them.
 """
+
+import time
 
 import jax
 import numpy as np
@@ -29,11 +31,14 @@ GAMES = {  # game: iterations of a run
 }
 
 
-def iteration(solver: PSCFRSolver, iterations: int, repetitions: int) -> float:
-  """Seconds an iteration."""
+def iteration(solver: PSCFRSolver, iterations: int, repetitions: int) -> tuple[float, float]:
+  """Seconds an iteration, and seconds of processor time to compile it."""
+  began = time.process_time()
+  solver.run(1, progress=False)
+  compiling = time.process_time() - began
   step = lambda: solver.run(iterations, progress=False)  # noqa: E731
-  step()  # compiles, and finds its pace
-  return median_seconds(step, repetitions) / iterations
+  step()  # finds its pace
+  return median_seconds(step, repetitions) / iterations, compiling
 
 
 def copying(solver: PSCFRSolver, repetitions: int) -> float:
@@ -47,14 +52,16 @@ def copying(solver: PSCFRSolver, repetitions: int) -> float:
 def main() -> None:
   """Prints a line for each game."""
   options = flags(__doc__, games=list(GAMES), rules=list(RULES), repetitions=7)
+  jax.config.update("jax_enable_compilation_cache", False)
   print(describe())
-  print(f"{'us an iteration':16}" + "".join(f"{name:>9}" for name in (*options.rules, "a copy")))
+  print(f"{'us an iteration':16}" + "".join(f"{name:>17}" for name in (*options.rules, "a copy")))
   for name in options.games:
     game, iterations = GAMES[name]
     solvers = [PSCFRSolver(pyspiel.load_game(game), rule, dtype="float32") for rule in options.rules]
     row = [iteration(solver, iterations, options.repetitions) for solver in solvers]
-    row.append(copying(solvers[-1], options.repetitions))
-    print(f"{name:16}" + "".join(f"{1e6 * seconds:9.1f}" for seconds in row), flush=True)
+    cells = [f"{1e6 * seconds:9.1f} ({compiling:.2f})" for seconds, compiling in row]
+    copied = 1e6 * copying(solvers[-1], options.repetitions)
+    print(f"{name:16}" + "".join(f"{cell:>17}" for cell in (*cells, f"{copied:.1f}")), flush=True)
 
 
 if __name__ == "__main__":

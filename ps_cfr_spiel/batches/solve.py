@@ -20,7 +20,7 @@ from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_op
 from ps_cfr_spiel.batches.groups import HANDS, Group, groups
 from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
-from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
+from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.poker import RandomRivers, Situation, cards, from_words, of_game, situation
@@ -74,7 +74,7 @@ def solve_batch(
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` with the stack
       behind (ranges may be weights [2, 1326]), or as `RandomRivers`; games, or their strings for
       `pyspiel.load_game`. Impossible hands are left out of ranges.
-    rule: regret rule, or its name; `NRMPlus()` by default.
+    rule: regret rule, or its name; "nrm+" by default.
     iterations: maximum for each situation.
     target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
     every: iterations between two evaluations, if there is a target.
@@ -104,12 +104,12 @@ def solve_batch(
   check_target("target", target, pot=1.0)
   every = check_count("every", every, 1)
   settings = BatchSettings(
-    rule=make_rule(NRMPlus() if rule is None else rule, iterations),
+    rule=make_rule(rule, iterations, check_flag("alternating", alternating)),
     iterations=iterations,
     target=target,
     every=iterations if target is None else every,
     skip=check_count("skip", skip, 0),
-    alternating=check_flag("alternating", alternating),
+    alternating=alternating,
     dtype=check_dtype(dtype),
     leaves=leaves,
     hands=check_option("hands", hands, HANDS),

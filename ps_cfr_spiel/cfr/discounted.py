@@ -153,7 +153,7 @@ class PDCFRPlus(Discounted):
 
 @dataclasses.dataclass(frozen=True)
 class SAPCFRPlus(PCFRPlus):
-  """Simple asynchronous predictive CFR+ (Meng et al. 2025, arXiv 2503.12770): PCFR+ with phi = 1/3."""
+  """Simple asymmetric predictive CFR+ (Meng et al. 2026, arXiv 2503.12770v2): PCFR+ with phi = 1/3."""
 
   phi: float = 1 / 3
 

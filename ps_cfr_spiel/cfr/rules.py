@@ -27,8 +27,8 @@ from ps_cfr_spiel.tree import Array, sum_actions
 
 # fmt: off
 __all__ = [  # ps_cfr_spiel.rules offers the same
-  "DCFR", "HSDCFR", "LCFR", "RM", "RULES", "VADCFR", "HSPCFRPlus", "NRMPlus", "PCFRPlus", "PDCFRPlus",
-  "RMPlus", "Rule", "SAPCFRPlus", "make_rule",
+  "DCFR", "HSDCFR", "LCFR", "RM", "RULES", "VADCFR", "APCFRPlus", "HSPCFRPlus", "NRMPlus", "PCFRPlus",
+  "PDCFRPlus", "RMPlus", "Rule", "SAPCFRPlus", "make_rule",
 ]
 # fmt: on
 
@@ -86,6 +86,47 @@ class VADCFR:
     return (total, e), normalise((weights / jnp.where(largest > 0, largest, 1)) ** 1.5)
 
 
+def _length(x: Array) -> Array:
+  """Euclidean norm over actions, [1, rows, H]; no square leaves float32's range."""
+  largest = jnp.abs(x).max(0, keepdims=True)
+  return largest * jnp.sqrt(sum_actions((x / jnp.where(largest > 0, largest, 1)) ** 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class APCFRPlus:
+  """Asymmetric predictive CFR+ (Meng et al. 2026, arXiv 2503.12770v2, Section 4.1 and Equation 3).
+
+  PCFR+ that trusts predictions the less, the more they missed so far. For each infostate, with sums over all
+  iterations and a regret of zero before the first,
+    R <- max(R + x, 0)
+    a = min(sqrt(sum |x - last x|^2 / sum |R - last R|^2), most)
+    strategy proportional to max(R + x / (1 + a), 0)
+
+  Attributes:
+    most: the largest a. With 0 the rule is PCFR+.
+  """
+
+  most: float = 5.0
+  gamma: float = 2.0
+
+  def __post_init__(self):
+    check_numbers(self, most=(0, 1e6), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: (R, last x, roots of the two sums [2, rows, H])."""
+    return np.zeros(shape, dtype), np.zeros(shape, dtype), np.zeros((2, *shape[1:]), dtype)
+
+  def update(self, state, strategy, regret, t):
+    """One step; see the class."""
+    total, last, roots = state
+    now = positive_part(total + regret)
+    missed = jnp.hypot(roots[:1], _length(regret - last))
+    moved = jnp.hypot(roots[1:], _length(now - total))
+    a = jnp.where(missed < self.most * moved, missed / jnp.where(moved > 0, moved, 1), self.most)
+    weights = positive_part(now + regret / (1 + a))
+    return (now, regret, jnp.concatenate([missed, moved])), normalise(weights)
+
+
 LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity could never come back
 
 
@@ -114,6 +155,8 @@ class NRMPlus:
   starting from r = 1. Before the first regret, and where v = 0, r stays. v is not kept: the strategy was made
   from it, and tells it. h stops the fading where hardly any regret comes, so that rounding errors never grow
   to be the whole of the past.
+
+  The parameters are for alternating updates; by name the rule gets `TOGETHER` for simultaneous ones.
 
   Attributes:
     kappa: inertia; larger is slower and steadier.
@@ -191,9 +234,11 @@ class NRMPlus:
 
 RULES: dict[str, type] = {
   "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus,
-  "sapcfr+": SAPCFRPlus, "hs-dcfr": HSDCFR, "hs-pcfr+": HSPCFRPlus, "vad-cfr": VADCFR, "nrm+": NRMPlus,
+  "apcfr+": APCFRPlus, "sapcfr+": SAPCFRPlus, "hs-dcfr": HSDCFR, "hs-pcfr+": HSPCFRPlus, "vad-cfr": VADCFR,
+  "nrm+": NRMPlus,
 }  # fmt: skip
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
+TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
 
 
 def knows(rule: Rule) -> bool:
@@ -209,14 +254,17 @@ def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
   return int(isinstance(rule, NRMPlus)), jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])
 
 
-def make_rule(rule: Any, iterations: int | None = None) -> Rule:
+def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True) -> Rule:
   """A rule from itself, from its name in `RULES` or `ALIASES` or its class's name, or from a `rule_header`.
 
-  The planned `iterations` of a run, if given, are the n of rules that have one, unless `rule` says it.
+  None is the default, "nrm+". The planned `iterations` of a run, if given, are the n of rules that have one,
+  unless `rule` says it. If updates are not `alternating`, "nrm+" has the parameters `TOGETHER`, unless `rule`
+  has some of its own.
 
   Raises:
     ValueError: no rule has this name, or not these parameters.
   """
+  rule = "nrm+" if rule is None else rule
   if isinstance(rule, str):
     rule = {"name": rule}
   if isinstance(rule, dict):
@@ -230,7 +278,9 @@ def make_rule(rule: Any, iterations: int | None = None) -> Rule:
     fields = [field.name for field in dataclasses.fields(kind)]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
-    planned = {"n": iterations} if iterations and "n" in fields else {}
+    planned: dict[str, Any] = {"n": iterations} if iterations and "n" in fields else {}
+    if kind is NRMPlus and not (alternating or parameters):
+      planned = TOGETHER
     return kind(**{**planned, **parameters})
   if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
     raise ValueError(f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}.")

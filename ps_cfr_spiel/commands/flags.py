@@ -16,7 +16,8 @@ from ps_cfr_spiel.reports import report
 
 # Tables of the rooms have the same words (a test compares them); asking the tables would import JAX.
 RULES = (
-  *("rm", "rm+", "dcfr", "lcfr", "pcfr+", "pdcfr+", "sapcfr+", "hs-dcfr", "hs-pcfr+", "vad-cfr", "nrm+"),
+  *("rm", "rm+", "dcfr", "lcfr", "pcfr+", "pdcfr+", "apcfr+", "sapcfr+", "hs-dcfr", "hs-pcfr+", "vad-cfr"),
+  "nrm+",
 )
 LOSSLESS = "lossless"
 

@@ -101,7 +101,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
     name: values[name].value for name in (*own, *common) if values[name].present and name not in _SHARED
   }
   if kind is ps.PSCFRSolver and "rule" in options:
-    options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations)
+    options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations, values.alternating)
   if "tree_cache" in options:
     options["cache"] = options.pop("tree_cache")
   if "bits" in options:

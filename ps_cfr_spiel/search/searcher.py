@@ -17,7 +17,7 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_flag, check_option, is_integer
-from ps_cfr_spiel.cfr import NRMPlus, Rule, SolverState, make_rule
+from ps_cfr_spiel.cfr import Rule, SolverState, make_rule
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Promises, Search, Table
@@ -59,7 +59,7 @@ class SearchSettings:
   """
 
   iterations: int = 1000
-  rule: Rule = dataclasses.field(default_factory=NRMPlus)
+  rule: Rule = "nrm+"  # pyright: ignore[reportAssignmentType]
   gadget: Gadget = cfr_d
   lookahead: Lookahead = None
   value_function: ValueFunction | None = None
@@ -79,7 +79,7 @@ class SearchSettings:
       values = CFRValues()
     checked = {
       "iterations": check_count("iterations", self.iterations, 1),
-      "rule": make_rule(self.rule),
+      "rule": make_rule(self.rule, alternating=self.alternating),
       "gadget": gadget if callable(gadget) else GADGETS[check_option("gadget", gadget, GADGETS)],
       "lookahead": ahead if ahead in (None, ROUND) else check_count("lookahead", ahead, 1),
       "value_function": values and check_binds("value_function", values, "CFRValues()"),

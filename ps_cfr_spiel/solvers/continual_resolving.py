@@ -13,7 +13,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_integer, check_player, is_integer
-from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, num_tables, rule_header
+from ps_cfr_spiel.cfr import Rule, make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.histories import LIMIT, sequential
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
@@ -59,7 +59,7 @@ class ContinualResolving(openspiel_policy.Policy):
     """
     game = sequential(game)
     super().__init__(game, [0, 1])
-    rule = make_rule(NRMPlus() if rule is None else rule, iterations)
+    rule = make_rule(rule, iterations, settings.get("alternating", True))
     self.settings = SearchSettings(iterations, rule, actions=_check_actions(game, actions), **settings)
     kept = num_tables(self.settings.rule, self.settings.dtype)
     check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize, folded=False)

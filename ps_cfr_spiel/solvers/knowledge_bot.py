@@ -19,7 +19,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.cfr import NRMPlus, Rule, SolverState, make_rule
+from ps_cfr_spiel.cfr import Rule, SolverState, make_rule
 from ps_cfr_spiel.compiler import build_general, with_recall
 from ps_cfr_spiel.histories import Histories, free_memory, grow
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
@@ -98,7 +98,7 @@ class KnowledgeBot(RolloutBot):
     self.depth = None if depth is None else check_count("depth", depth, 1)
     if iterations is None:
       iterations = ITERATIONS if seconds is None else 10**6
-    rule = make_rule(NRMPlus() if rule is None else rule, iterations)
+    rule = make_rule(rule, iterations)
     self.settings = SearchSettings(iterations, rule, gadget, knowledge=1, keep=False)  # pyright: ignore[reportArgumentType]
     if values is not None and not callable(values):
       raise ValueError(f"values must be a function of a list of states, got {values!r}.")

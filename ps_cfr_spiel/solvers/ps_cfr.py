@@ -9,7 +9,7 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
-from ps_cfr_spiel.cfr import NRMPlus, Rule, make_rule, rule_header
+from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, is_streamed
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
@@ -47,7 +47,7 @@ class PSCFRSolver(TreeSolver):
 
     Args:
       game: from `pyspiel.load_game`.
-      rule: a rule or its name in `rules.RULES`; `NRMPlus()` by default.
+      rule: a rule or its name in `rules.RULES`, by default "nrm+"; see `make_rule`.
       alternating: whether player 1 answers player 0's newest strategy.
       dtype: "float32" or "float64".
       skip: iterations left out of the average at the start.
@@ -63,8 +63,8 @@ class PSCFRSolver(TreeSolver):
         evaluating strategies then evaluates both.
       **options: of `build_tree`.
     """
-    self.rule = make_rule(NRMPlus() if rule is None else rule)
     self.alternating = check_flag("alternating", alternating)
+    self.rule = make_rule(rule, alternating=alternating)
     self.skip, self.better = check_count("skip", skip, 0), check_flag("better", better)
     memory, leaves = options.get("memory"), options.get("leaves", "auto")
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))

@@ -11,6 +11,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import NRMPlus, RMPlus
@@ -114,6 +115,21 @@ def test_the_cycling_games_are_hard():
 
 
 @pytest.mark.usefixtures("optimized")
+def test_simultaneous_updates_need_their_own_parameters():
+  """Games found against the parameters for updates by turns, and against a larger tau."""
+  games = np.array(
+    [
+      [[0, 0.8539, 1], [0.9992, 0.9528, 0.0009912], [0.5519, 0.7005, 0.3913]],
+      [[0.987, 0.001584, 0.5267], [0.4965, 0.4898, 0.4611], [0, 1, 0.4697]],
+    ]
+  )
+  together = make_rule("nrm+", alternating=False)
+  assert course(games, together, [2000], alternating=False).max() < 5e-4
+  for other in (DEFAULT, dataclasses.replace(together, tau=50.0)):
+    assert course(games, other, [2000], alternating=False).max() > 0.02
+
+
+@pytest.mark.usefixtures("optimized")
 def test_the_solver_of_the_user_falls_too():
   payoffs = CYCLES[0].tolist(), (-CYCLES[0]).tolist()
   game = pyspiel.convert_to_turn_based(
@@ -153,6 +169,7 @@ def regrets_against(rng, strategy, shape):
 
 RULES_WITH_THE_BOUND = [
   DEFAULT,
+  make_rule("nrm+", alternating=False),
   NRMPlus(ahead=0.9, kappa=0.05),
   NRMPlus(fade=7.0, kappa=2.0, tau=1.0),
   NRMPlus(fade=0.0, phi=0.01, ahead=0.01),
@@ -222,10 +239,10 @@ def test_lemmas_of_the_bound(rule):
 @pytest.mark.parametrize("seed", range(4))
 def test_certificate(seed):
   """(2): with simultaneous updates the regrets in the solver's state bound exploitability at any time."""
-  solver = PSCFRSolver(random_game(seed), DEFAULT, alternating=False, dtype="float64")
+  solver = PSCFRSolver(random_game(seed), alternating=False, dtype="float64")
   for iterations in (1, 2, 7, 40, 450):
     solver.run(iterations)
-    t, gamma = np.arange(1, solver.iteration + 1), DEFAULT.gamma
+    t, gamma = np.arange(1, solver.iteration + 1), solver.rule.gamma
     owed = sum(
       np.maximum(np.asarray(z * known[:1]), 0).max(0).sum()
       for p in solver._state.players

@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 from random_games import random_game
 
-from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.cfr import make_rule, normalise, rule_header, rules
 from ps_cfr_spiel.cfr import rule as rule_module
 from ps_cfr_spiel.rules import (
@@ -19,6 +19,7 @@ from ps_cfr_spiel.rules import (
   RM,
   RULES,
   VADCFR,
+  APCFRPlus,
   HSPCFRPlus,
   NRMPlus,
   PCFRPlus,
@@ -64,6 +65,27 @@ def test_pdcfr_plus_by_hand():
   strategy = steps(PDCFRPlus(alpha=1.0), [[4, -2, 0], [-3, 4, 1], [1, -1, 2]])[-1]
   weights = np.array([1, 5 / 3, 8 / 3]) * 3 / 4 + [1, -1, 2]
   np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
+
+
+def test_apcfr_plus_by_hand():
+  # R = 4, 0, 0 and then 1, 4, 1. Predictions missed by (4, -2, 0) and (-7, 6, 1): 20 + 86.
+  # R moved by (4, 0, 0) and (-3, 4, 1): 16 + 26.
+  strategy = steps(APCFRPlus(), [[4, -2, 0], [-3, 4, 1]])[-1]
+  phi = 1 / (1 + math.sqrt(106 / 42))
+  weights = np.array([0, 4 + 4 * phi, 1 + phi])
+  assert 1 - 3 * phi < 0
+  np.testing.assert_allclose(strategy, weights / weights.sum(), atol=1e-12)
+  for most in (0, 1):  # the cap; 1 is below sqrt(20 / 16) and sqrt(106 / 42)
+    capped, fixed = (steps(r, [[4, -2, 0], [-3, 4, 1]]) for r in (APCFRPlus(most), PCFRPlus(1 / (1 + most))))
+    np.testing.assert_allclose(capped, fixed, atol=1e-12)
+
+
+def test_apcfr_plus_weighs_predictions_by_misses_of_any_size():
+  """In float32 the squares of these regrets are zero, or beyond all numbers."""
+  regrets = np.random.default_rng(5).normal(size=(6, 3))
+  expected = steps(APCFRPlus(), regrets)
+  for scale in (1e-30, 1, 1e30):
+    np.testing.assert_allclose(steps(APCFRPlus(), regrets * scale, "float32"), expected, atol=1e-5)
 
 
 def test_nrm_plus_by_hand():
@@ -207,6 +229,15 @@ def hs_pcfr_plus(memory, x, t):
   return proportional(memory["R"] + x)
 
 
+def apcfr_plus(memory, x, t):
+  """Equation 3, from all regrets and all R so far."""
+  xs, totals = memory.setdefault("x", [0 * x]), memory.setdefault("R", [0 * x])
+  xs.append(x)
+  totals.append(np.maximum(totals[-1] + x, 0))
+  missed, moved = (np.sum(np.diff(values, axis=0) ** 2) for values in (xs, totals))
+  return proportional(totals[-1] + x / (1 + min(math.sqrt(missed / moved) if moved else 5, 5)))
+
+
 def vad_cfr(memory, x, t):
   """Listing 5 line by line, with its clips."""
   m = np.abs(x).max()
@@ -235,8 +266,9 @@ def vad_weight(x, t, n=30):
     (HSDCFR(n=30), hs_dcfr, hs_weight),
     (HSPCFRPlus(n=30), hs_pcfr_plus, hs_weight),
     (VADCFR(n=30), vad_cfr, vad_weight),
+    (APCFRPlus(), apcfr_plus, lambda x, t: t**2),
   ],
-  ids=["hs-dcfr", "hs-pcfr+", "vad-cfr"],
+  ids=["hs-dcfr", "hs-pcfr+", "vad-cfr", "apcfr+"],
 )
 @pytest.mark.parametrize("seed", [3, 8])
 def test_rules_with_schedules_from_histories(rule, update, weights, seed):
@@ -320,6 +352,20 @@ def test_a_schedule_is_as_long_as_the_run():
   assert make_rule({"name": "hs-dcfr", "n": 20}, 300) == HSDCFR(n=20)
   assert make_rule(VADCFR(n=20), 300) == VADCFR(n=20)
   assert make_rule("nrm+", 300) == NRMPlus()
+
+
+def test_the_default_rule_by_the_order_of_updates():
+  """Parameters of the user's own are never changed."""
+  together = NRMPlus(fade=1.0, phi=0.95, ahead=0.95, tau=15.0)
+  assert make_rule(None) == make_rule("nrm+") == NRMPlus()
+  assert make_rule(None, alternating=False) == make_rule("NRMPlus", alternating=False) == together
+  kuhn = pyspiel.load_game("kuhn_poker")
+  for rule in (NRMPlus(), {"name": "nrm+", "kappa": 0.3}, rule_header(NRMPlus())):
+    assert make_rule(rule, alternating=False) == make_rule(rule)
+  assert make_rule("pcfr+", alternating=False) == PCFRPlus()
+  for solver in (PSCFRSolver(kuhn, alternating=False), PSCFRSolver(kuhn, "nrm+", alternating=False)):
+    assert solver.rule == together
+  assert ContinualResolving(kuhn, alternating=False).settings.rule == together
 
 
 def test_bad_rules_are_named():
