@@ -87,6 +87,13 @@ class Recording:
     return (values[0],)
 
 
+class Scheduled(RM):
+  """RM whose iteration t counts t ** gamma / t."""
+
+  def schedule(self, t, dtype):
+    return 1 / t.astype(dtype)
+
+
 def test_records_are_weighted_as_strategies_are():
   """RM plays the same whatever gamma is, so that a run of gamma 0 shows what each iteration adds."""
   tree = build_tree(pyspiel.load_game("kuhn_poker"))
@@ -94,8 +101,8 @@ def test_records_are_weighted_as_strategies_are():
   with precision("float64"):
     tree = to_device(tree, "float64")
 
-    def records(gamma, iterations):
-      rule = RM(gamma)
+    def records(gamma, iterations, kind=RM):
+      rule = kind(gamma)
       state = cfr.run(tree, cfr.init(tree, rule, "float64"), iterations, 2, rule=rule)
       return [cfr.average_record(player)[0] for player in state.players]
 
@@ -105,6 +112,8 @@ def test_records_are_weighted_as_strategies_are():
       added = np.diff(sums, axis=0, prepend=0)
       weights = np.arange(3, 8) ** 2.0  # the first two iterations are skipped
       np.testing.assert_allclose(records(2.0, 7)[own], np.average(added, axis=0, weights=weights), rtol=1e-9)
+      scheduled = np.average(added, axis=0, weights=weights**0.5)
+      np.testing.assert_allclose(records(2.0, 7, Scheduled)[own], scheduled, rtol=1e-9)
       assert np.abs(added[0] - added[-1]).max() > 1e-3
 
 

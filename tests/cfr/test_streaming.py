@@ -153,6 +153,9 @@ def test_tables_that_change_in_place_are_the_same_and_leave_no_state_to_go_back_
     solver.run(3, progress=False)
   later = load_solver(path)
   assert later.iteration == 5
-  later.run(7, progress=False)
-  for ours, theirs in apart(later._state, kept._state):
-    np.testing.assert_array_equal(ours, theirs)
+  monkeypatch.undo()
+  again = load_solver(path)  # where averages have a second array, it stays without
+  for solver in (later, again):
+    solver.run(7, progress=False)
+    for ours, theirs in apart(solver._state, kept._state):
+      np.testing.assert_array_equal(ours, theirs)
