@@ -106,7 +106,9 @@ def is_narrow(sums: Sum) -> bool:
 
 
 def narrow(sums: Sum) -> Sum:
-  """The pair, folded, with `excess` in 8 bits."""
+  """The pair, folded, with `excess` in 8 bits; one that is narrow, or has no `average`, as it is."""
+  if sums.average is None or is_narrow(sums):
+    return sums
   average, excess = fold_where(jnp.bool_(True), sums, 1.0)  # leaves half of a last place at most
   return Sum(average, jnp.round(excess / _unit(average) + _dither(average)).astype(jnp.int8))
 

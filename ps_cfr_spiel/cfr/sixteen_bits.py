@@ -69,11 +69,10 @@ def is_narrow(strategy: Sequence[Array]) -> bool:
 
 
 def narrow(state: Any, rule: Any) -> Any:
-  """A `PlayerState` as it is kept; an average without compensation stays as it is."""
-  average = state.average
+  """A `PlayerState` as it is kept."""
   return state._replace(
     strategy=tuple(map(fractions, state.strategy)),
-    average=average if average.average is None else averages.narrow(average),
+    average=averages.narrow(state.average),
     rule=tuple(map(rule.narrow, state.rule)),
   )
 

@@ -99,7 +99,10 @@ def init(
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
-    average = Sum(zeros(column) if compensated else None, zeros(column))
+    if compensated:
+      average = Sum(zeros(column), _filled(np.zeros((), np.int8 if bits == 16 else dtype), column))
+    else:
+      average = Sum(None, zeros(column))
     if not knows(rule) and bits == 32:
       rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
     else:  # all infostates begin alike
