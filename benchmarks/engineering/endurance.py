@@ -2,10 +2,12 @@
 
   python -m benchmarks.engineering.endurance memory [--seconds 3600]
   python -m benchmarks.engineering.endurance kills [--count 10]
+  python -m benchmarks.engineering.endurance writers
 
 memory: searches of new games, batches of random rivers and runs, in turn, in one process; the resident
 set after each tenth of the time. kills: commands in processes of their own, killed by SIGKILL after random
 times of up to 0.7 of a whole run, until they end by themselves; their files beside those of a run left alone.
+writers: the same commands, each twice at once into one folder; the file beside that of a run left alone.
 """
 
 import json
@@ -126,19 +128,38 @@ def kills(count: int, only: str, draw: random.Random) -> None:
           os.killpg(process.pid, signal.SIGKILL)
           process.communicate()
           killed += 1
-      pairs = list(zip(arrays(whole), arrays(broken), strict=True))
-      same = all(np.array_equal(x, y) for x, y in pairs)
-      print(
-        json.dumps({"command": name, "killed": killed, "same bits": same, "arrays": len(pairs)}), flush=True
-      )
+      show(name, whole, broken, killed=killed)
+
+
+def show(name: str, whole: Path, other: Path, **more: object) -> None:
+  """Prints whether two folders hold the same numbers."""
+  pairs = list(zip(arrays(whole), arrays(other), strict=True))
+  same = all(np.array_equal(x, y) for x, y in pairs)
+  print(json.dumps({"command": name, **more, "same bits": same, "arrays": len(pairs)}), flush=True)
+
+
+def writers(only: str) -> None:
+  """Prints for each command the codes of two that begin at once, and whether their file is that of one alone."""
+  for name, (words, iterations) in KILLED.items():
+    if only not in name:
+      continue
+    with tempfile.TemporaryDirectory() as place:
+      whole, both = Path(place, "whole"), Path(place, "both")
+      subprocess.run(command(words, whole, iterations), check=True, capture_output=True)
+      twice = [subprocess.Popen(command(words, both, iterations), stdout=subprocess.DEVNULL) for _ in range(2)]
+      codes = [process.wait() for process in twice]
+      show(name, whole, both, codes=codes, left=sorted(path.name for path in both.rglob("*.part")))
 
 
 def main() -> None:
-  options = flags(__doc__, what=("memory", "kills"), seconds=3600.0, count=10, seed=1, only="")
+  options = flags(__doc__, what=("memory", "kills", "writers"), seconds=3600.0, count=10, seed=1, only="")
   print(describe())
-  memory(options.seconds) if options.what == "memory" else kills(
-    options.count, options.only, random.Random(options.seed)
-  )
+  if options.what == "memory":
+    memory(options.seconds)
+  elif options.what == "kills":
+    kills(options.count, options.only, random.Random(options.seed))
+  else:
+    writers(options.only)
 
 
 if __name__ == "__main__":

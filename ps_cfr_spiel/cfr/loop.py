@@ -94,7 +94,7 @@ class _Game(NamedTuple):
 
   def learn(self, player: int, state: PlayerState, reach, step: _Step) -> PlayerState:
     """The player after a turn, in one pass of the native library where that is possible."""
-    walk, dtype = self.walks[player], state.average.excess.dtype
+    walk, dtype = self.walks[player], state.average.dtype
     native = native_rule(step.rule, step.t, dtype)
     if native is None or not walk.native or self.sets[player] is not None or state.recorded:
       return self.learn_from(player, state, reach, self.regrets(player, state, reach), step)
@@ -104,7 +104,7 @@ class _Game(NamedTuple):
 
   def plays(self, rule: Rule, players: tuple[PlayerState, ...]) -> bool:
     """Whether the library iterates by itself: for its rules, by boards or where leaves have a matrix each."""
-    native = native_rule(rule, jnp.ones((), jnp.int32), players[0].average.excess.dtype)
+    native = native_rule(rule, jnp.ones((), jnp.int32), players[0].average.dtype)
     if native is None or any(own is not None for own in self.sets) or any(own.recorded for own in players):
       return False
     if self.stream is not None:
@@ -116,7 +116,7 @@ class _Game(NamedTuple):
     self, players: tuple[PlayerState, ...], step: _Step, count: Array, alternating: bool
   ) -> tuple[PlayerState, ...]:
     """The players after `count` iterations from `step` on, `averages.LENGTH` at most, if the game `plays`."""
-    dtype, leaves = players[0].average.excess.dtype, cast(Any, self.leaves)
+    dtype, leaves = players[0].average.dtype, cast(Any, self.leaves)
     rule, gamma = cast(Any, native_rule(step.rule, step.t, dtype))[0], step.rule.gamma
 
     def numbers(t) -> Array:
@@ -148,7 +148,7 @@ class _Game(NamedTuple):
     leaves are at no infostate, so a rule's `trust` does not touch it.
     """
     (regrets, record), (t, _, rule) = found, step
-    average, dtype = state.average, state.average.excess.dtype
+    average, dtype = state.average, state.average.dtype
     regrets, share = collapse(self.sets[player], regrets), step.share(dtype)
     if (trust := getattr(rule, "trust", None)) is not None:
       factors = [jnp.broadcast_to(trust(x, t), x.shape) for x in regrets]

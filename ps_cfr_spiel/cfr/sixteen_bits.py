@@ -3,8 +3,8 @@
 A strategy is kept as fractions, integers that add up to 65,535 exactly, so that a row's values stay a mean. A
 rule whose state fits has two methods: `narrow(state)`, its arrays as they are kept, and `widen(state)`, the
 same in float32. `NRMPlus` has them, because its regrets are normalised. Rounding is to the nearest: random
-rounding was worse in every game tried. The average is one float32 array, as small as fractions with a weight
-for each infostate, and nothing of late iterations is lost in it (`averages.Sum` without `average`).
+rounding was worse in every game tried. The average stays float32, with 8 bits beside it for what iterations
+lose there (`averages.narrow`).
 """
 
 import itertools
@@ -14,6 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
 
@@ -70,7 +71,9 @@ def is_narrow(strategy: Sequence[Array]) -> bool:
 def narrow(state: Any, rule: Any) -> Any:
   """A `PlayerState` as it is kept."""
   return state._replace(
-    strategy=tuple(map(fractions, state.strategy)), rule=tuple(map(rule.narrow, state.rule))
+    strategy=tuple(map(fractions, state.strategy)),
+    average=averages.narrow(state.average),
+    rule=tuple(map(rule.narrow, state.rule)),
   )
 
 
@@ -84,5 +87,7 @@ def widen(state: Any, rule: Any) -> Any:
   if not is_narrow(state.strategy):
     return state
   return state._replace(
-    strategy=tuple(map(probabilities, state.strategy)), rule=tuple(map(rule.widen, state.rule))
+    strategy=tuple(map(probabilities, state.strategy)),
+    average=averages.widen(state.average),
+    rule=tuple(map(rule.widen, state.rule)),
   )

@@ -84,7 +84,7 @@ def init(
     dtype: "float32" or "float64".
     sets: the players' abstractions, if any.
     bits: 16 for tables as `sixteen_bits` keeps them.
-    compensated: whether the average is a pair of arrays (`averages.Sum`); in 16 bits it is one.
+    compensated: whether the average is a pair of arrays (`averages.Sum`), in 16 bits one of 32 and one of 8.
 
   Raises:
     ValueError: the rule's state is not of arrays [n, rows, H].
@@ -99,7 +99,10 @@ def init(
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
-    average = Sum(zeros(column) if compensated and bits == 32 else None, zeros(column))
+    if compensated:
+      average = Sum(zeros(column), _filled(np.zeros((), np.int8 if bits == 16 else dtype), column))
+    else:
+      average = Sum(None, zeros(column))
     if not knows(rule) and bits == 32:
       rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
     else:  # all infostates begin alike
@@ -146,7 +149,8 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
-  whole = (0.5 if bits == 16 else 1) + (2 if compensated and bits == 32 else 1)  # strategy, average
+  excess = (0.25 if bits == 16 else 1) if compensated else 0
+  whole = (0.5 if bits == 16 else 1) + 1 + excess  # strategy, average
   return whole + sum(map(share, (2, 3, 4))) / 3
 
 

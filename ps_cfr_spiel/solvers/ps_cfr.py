@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
-from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
+from ps_cfr_spiel.cfr import Rule, averages, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, is_streamed
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
@@ -57,8 +58,8 @@ class PSCFRSolver(TreeSolver):
         or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that tell suits apart take up more memory.
-      bits: 16 keeps strategies and regrets in 16 bits, the average in one float32 array, and computes in
-        float32: half to two thirds of the memory. It needs the default rule and dtype "float32".
+      bits: 16 keeps strategies and regrets in 16 bits, the average in 32 and 8, and computes in float32: half to
+        two thirds of the memory. It needs the default rule and dtype "float32".
       better: take the current strategies for the average ones where they are less exploitable. Reading or
         evaluating strategies then evaluates both.
       **options: of `build_tree`.
@@ -70,7 +71,6 @@ class PSCFRSolver(TreeSolver):
     self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
     whole = abstraction is None and locks is None
     streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, memory)
-    # An iteration over many boards takes too long for late ones to be lost in one array.
     itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
     check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves, streams)
     self._build(game, dtype, options)
@@ -94,7 +94,8 @@ class PSCFRSolver(TreeSolver):
     self._in_place = tree.stream is not None and kept * itemsize * numbers > IN_PLACE
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not streams)
+      # An iteration over large tables takes too long for late ones to be lost in one array.
+      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not self._in_place)
     self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
     trim_heap()  # memory of the compiler's own arrays
 
@@ -110,6 +111,14 @@ class PSCFRSolver(TreeSolver):
     kept = "" if self.bits == 32 else f", kept in {self.bits} bits"
     better = ", the better of average and last strategies" if self.better else ""
     return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}{better}"
+
+  def _template(self, file):
+    """A run of a file from before averages were compensated everywhere goes on as it was."""
+    kept = self._kept()
+    if f"state{len(jax.tree.leaves(kept)) - 1}" in file.shapes:
+      return kept
+    alone = [own._replace(average=averages.Sum(None, own.average.average)) for own in kept.players]
+    return kept._replace(players=tuple(alone))
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run

@@ -56,7 +56,7 @@ class LockedLeaves:
   def widen(self, types: Sequence[int]) -> "LockedLeaves | None":
     """See `tree.pad_types`."""
     inner = getattr(self.inner, "widen", lambda types: None)(types)
-    first, second = ([fill(x, n, value=1) for x in own] for own, n in zip(self.through, types, strict=True))
+    first, second = ([fill(x, n) for x in own] for own, n in zip(self.through, types, strict=True))
     return None if inner is None else LockedLeaves(inner, (first, second))
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":

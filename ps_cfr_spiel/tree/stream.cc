@@ -46,6 +46,7 @@ struct Seat {
   void* const* tables;           // of each bucket `each`, the strategy first
   int64_t each;
   T *average, *excess;           // no average: the excess alone
+  int8_t* narrow;                // the excess in 8 bits instead; `averages.narrow` is the reference
 
   View<T> view(const Unit& unit) const {
     View<T> v = streets[unit.street];
@@ -92,6 +93,20 @@ struct Sixteen {
     return static_cast<Kept*>(seat.tables[at.table * seat.each + k]) + at.at;
   }
   INLINE static float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }  // to even, up to 2^22
+  INLINE static float unit(float x) {  // a 128th of its last place
+    int32_t power;
+    std::memcpy(&power, &x, sizeof x);
+    power &= 0x7F800000;
+    std::memcpy(&x, &power, sizeof x);
+    return above(x * 0x1p-30f, std::numeric_limits<float>::min());
+  }
+  INLINE static float dither(float x) {  // between -1/2 and 1/2, from its bits
+    uint32_t bits;
+    std::memcpy(&bits, &x, sizeof x);
+    bits = (bits ^ (bits >> 16)) * 0x85EBCA6Bu;
+    bits = (bits ^ (bits >> 13)) * 0xC2B2AE35u;
+    return static_cast<int32_t>(bits >> 17) * 0x1p-15f + (0x1p-16f - 0.5f);
+  }
   INLINE static int16_t signed_of(float x) {
     return static_cast<int16_t>(static_cast<int32_t>(rounded(above(below(x, 1.0f), -1.0f) * 32767.0f)));
   }
@@ -156,7 +171,7 @@ struct Averages {
     for (int64_t a = 0; a < at.actions; ++a) {
       const T *excess = seat.excess + at.column + a * at.next, *average = seat.average + at.column + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        const T x = seat.average ? average[h] - excess[h] : -excess[h];
+        const T x = !seat.average ? -excess[h] : seat.excess ? average[h] - excess[h] : average[h];
         to[a * STRIP + h] = x;
         total[h] += x;
       }
@@ -181,14 +196,31 @@ struct Learning {
     kept.open(c, at, memory);
     mean(at.actions, at.count, c.strategy, c.next, values, seat.width, sum);
     for (int64_t a = 0; a < at.actions; ++a) {
-      T* excess = seat.excess + at.column + a * at.next;
       const T* own = reach + a * seat.width;
+      if constexpr (std::is_same_v<Kept, Sixteen>) {
+        if (seat.narrow) {
+          add(seat.average + at.column + a * at.next, seat.narrow + at.column + a * at.next, own, at.count);
+          continue;
+        }
+      }
+      T* excess = seat.excess + at.column + a * at.next;
       if (folds && seat.average) fold(seat.average + at.column + a * at.next, excess, at.count);
       else if (folds) for (int64_t h = 0; h < at.count; ++h) excess[h] *= scale;
       for (int64_t h = 0; h < at.count; ++h) excess[h] -= share * own[h];
     }
     rule(c);
     kept.close(c, at);
+  }
+  INLINE void add(T* average, int8_t* excess, const T* own, int64_t count) const {
+    const T by = folds ? scale : T(1);
+    for (int64_t h = 0; h < count; ++h) {
+      const T before = average[h] * by, more = share * own[h] - excess[h] * Sixteen::unit(before);
+      const T total = before + more, other = before - total;
+      const T lost = (before - (total + other)) + (more + other);
+      average[h] = total;
+      const float multiple = Sixteen::rounded(Sixteen::dither(total) - lost / Sixteen::unit(total));
+      excess[h] = static_cast<int8_t>(static_cast<int32_t>(multiple));
+    }
   }
   INLINE void fold(T* average, T* excess, int64_t count) const {
     for (int64_t h = 0; h < count; ++h) {
@@ -554,11 +586,13 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
       void* to = after->untyped_data();
       if (before.untyped_data() != to) std::memcpy(to, before.untyped_data(), before.size_bytes());
       on_large_pages(to, before.size_bytes());
-      narrow |= before.element_type() != type;
+      narrow |= before.element_type() == ffi::U16;
       board.tables[i].push_back(to);
     }
     Seat<T>& own = board.seats[i];
-    own.excess = static_cast<T*>(board.tables[i].back());
+    const bool narrow_excess = (*returned.get<ffi::AnyBuffer>(starts[i + 1] - 1))->element_type() == ffi::S8;
+    own.excess = narrow_excess ? nullptr : static_cast<T*>(board.tables[i].back());
+    own.narrow = narrow_excess ? static_cast<int8_t*>(board.tables[i].back()) : nullptr;
     own.average = pair ? static_cast<T*>(board.tables[i][board.tables[i].size() - 2]) : nullptr;
     own.tables = board.tables[i].data();
     own.each = each;
@@ -590,7 +624,8 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
   Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
   for (Seat<T>& own : board.seats) {
     own.average = pair ? given.of<T>() : nullptr;
-    own.excess = given.of<T>();
+    auto excess = given.buffer();
+    own.excess = excess.element_type() == type ? static_cast<T*>(excess.untyped_data()) : nullptr;
   }
   const Seat<T>* seats = board.seats;
   Streaming<T> walk(board.units, board.count, seats);

@@ -132,14 +132,14 @@ class Stream:
     found = list(call(*given, *changed, **self._sizes(leaves, sizes)))
     return found[:first], found[first:]
 
-  def worth(self, leaves: Any, averages: Sequence[tuple[Array | None, Array]]) -> Array:
+  def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
     """[3]: the worth of each player's best response to the averages, and their value to player 0.
 
     Args:
       leaves: the tree's.
       averages: of each player, `averages.Sum`.
     """
-    dtype = averages[0][1].dtype
+    dtype = averages[0].dtype
     given = *self._arrays(leaves, dtype), *(x for own in averages for x in own if x is not None)
     found = jax.ShapeDtypeStruct((1, 3), dtype)
     call = jax.ffi.ffi_call(handler("StreamWorth", dtype), found, vmap_method="sequential")

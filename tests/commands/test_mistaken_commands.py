@@ -1,5 +1,6 @@
 """Mistakes on the command line: each is told in one line that names what was given and what is allowed."""
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -159,3 +160,9 @@ def test_mistakes_are_answered_in_one_line(text, message, run, tmp_path, capfd):
   assert error.startswith("ps-cfr-spiel: error: ")
   assert error.count("\n") == 1
   assert message in error
+
+
+def test_a_transfer_guard_is_named(tmp_path, capfd):
+  with jax.transfer_guard("disallow"):
+    assert program.run(["solve", "kuhn_poker", "--iterations=1", "--noplot", f"--output={tmp_path}"]) == 2
+  assert "JAX_TRANSFER_GUARD forbids copies" in capfd.readouterr().err

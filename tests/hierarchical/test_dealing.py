@@ -20,6 +20,7 @@ from ps_cfr_spiel.hierarchical import (
   DealtTables,
   Strategy,
   StrategyTables,
+  clustering,
   dealt_tree,
   evaluate_strategies,
   evaluation,
@@ -378,6 +379,27 @@ def test_shares_beaten_before_the_last_cards():
 
 
 # --- Abstractions -----------------------------------------------------------------------------------
+
+
+def test_opponents_hands_are_described_by_all_boards(monkeypatch):
+  """A board that suits make of several counts as several: by enumeration of real cards."""
+  _, dealt = compiled(TWO_CARDS)
+  found, bucketed = [], clustering.bucketed
+  monkeypatch.setattr(
+    clustering, "bucketed", lambda rows, *rest, **k: found.append(rows) or bucketed(rows, *rest, **k)
+  )
+  clustering.Equities.of(dealt, 0)
+  deck, expected = range(dealt.form.deck.size), {}
+  for hand in itertools.combinations(deck, 2):
+    shares = []
+    for board in itertools.combinations(set(deck) - {*hand}, 2):
+      here = np.array([(a, b) for a, b in itertools.combinations(deck, 2) if not {a, b} & {*board}])
+      strength = dealt.form.strengths(np.array([board]))[0]
+      lead = strength[set_numbers(np.array([hand]))] - strength[set_numbers(here)]
+      shares.append(np.mean(np.sign(lead) + 1) / 2)
+    expected.setdefault(dealt.classes[0][0][set_numbers(np.array([hand]))[0]], []).append(np.sum(shares))
+  means = np.array([np.mean(expected[k]) for k in range(len(expected))])
+  np.testing.assert_allclose(found[0][:, 0] / found[0][0, 0], means / means[0])
 
 
 @pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS])

@@ -195,6 +195,19 @@ def test_refined_gadgets_solve_the_linear_programs(name):
         assert least - 1e-9 <= found <= least + 2e-3 * max(game.utility)
 
 
+@pytest.mark.parametrize("gadget", [cfr_d, max_margin])
+def test_trembles_sum_up_to_the_same_in_each_of_many_public_states(gadget):
+  _, subgames = load("kuhn_poker")
+  states = levels(subgames, 1)[0]
+  assert len(states) == 2
+  subgame, ranges, promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), states, 1)
+  tremble = gadget(subgame, 1, ranges, promises, refine=True).leaves.tremble
+  for s in states:
+    assert tremble[: len(subgame.roots[0].public)][subgame.roots[0].public == s].sum() == pytest.approx(
+      gadgets.TREMBLE
+    )
+
+
 @pytest.mark.parametrize("gadget", ["unsafe", "cfr-d"])
 @pytest.mark.parametrize("name", ["kuhn_poker", RIVER, CHASE])
 def test_many_roots_at_once(name, gadget):
