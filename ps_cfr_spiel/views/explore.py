@@ -4,9 +4,9 @@ The page is `explore.html` with the game's data put in; it needs no network and 
 in base64: for each public state in which a player acts, one array whose rows are the probabilities of its A
 actions, their values, and the player's own reach, the probability of each type's deal, its value, the gain of
 a best response, its equity, the probability that chance and the opponent come here, and its weight in the
-range. Hands of hold'em have the numbers of their classes. A page may show some lines of a game, or a part of a
-policy; further public states have their moves alone. Of a game too large for a page it shows the first street;
-a server of `explore_script` gives it the others when they are clicked.
+range. Hands of hold'em have the numbers of their classes. A page may show some lines of a game, or a part of
+a policy; further public states have their moves alone. Of a game too large for a page it shows the first
+street; a server of `explore_script` gives it the others when they are clicked.
 """
 
 import base64

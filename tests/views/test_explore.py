@@ -189,7 +189,7 @@ def assert_table_is(shown, here, worth, types, chips=None):
 
 @needs_browser
 def test_classes_of_hands_lead_to_their_hands(tmp_path):
-  """The table of classes has the numbers of `show --classes`; a click shows the hands of one. At 390 pixels."""
+  """The table of classes has the numbers of `show --classes`; a click shows the hands of one."""
   policy, kind = random_policy(RIVER), "overpair"
   here = spot(policy, "Check")
   steps = [("#path button", "Start"), ("#moves button", "Check"), ("#table button", kind), (".cell", "AKo")]
