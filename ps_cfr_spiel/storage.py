@@ -8,7 +8,6 @@ file takes no more memory than its game, nor more than its own size.
 import contextlib
 import dataclasses
 import errno
-import io
 import json
 import os
 import re
@@ -212,11 +211,9 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   stamp = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__, "kind": kind}
   _check_header(path, stamp | dict(header))
   content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
-  packed = io.BytesIO()  # a failing archive would write again when it is cleaned up
   content[HEADER] = np.array(json.dumps({**stamp, **header}))
-  np.savez(packed, **content)
   with replacing(path, "wb") as file:
-    file.write(packed.getbuffer())
+    np.savez(file, **content)
 
 
 def write_array(path: str | os.PathLike, array: np.ndarray) -> None:

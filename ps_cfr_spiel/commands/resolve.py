@@ -24,8 +24,8 @@ FLAGS = (
     "Published settings of searches, such as DeepStack's; other flags change them.",
     choices=("deepstack-flop", "deepstack-turn", "deepstack-river")),
   Flag("gadget", "cfr-d",
-    "Constraint from one search to the next: with cfr-d the opponent cannot gain by the new search, with "
-    "max-margin they lose by it as much as possible; unsafe has none, for comparison.",
+    "Constraint from one search to the next: with cfr-d the new search cannot help the opponent, with "
+    "max-margin it hurts the opponent as much as possible; unsafe has none, for comparison.",
     choices=("unsafe", "cfr-d", "max-margin")),
   Flag("refine", False,
     "Let searches answer well also where the opponent's promises are slack; for the safe gadgets."),

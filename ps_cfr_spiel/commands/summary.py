@@ -36,10 +36,15 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if drawn:
     pictures, file = drawn
     pictures.public_tree(game, tree, values.depth).savefig(file)
+  memory = [ps.solvers.memory_to_solve(game, bits, values.leaves) for bits in (32, 16)]
   if values.json:
-    say(values, tree.sizes() | ({"tree": lines.split("\n")} if lines else {}))
+    facts = {} if memory[0] is None else {"bytes_to_solve": memory[0]}
+    say(values, tree.sizes() | facts | ({"tree": lines.split("\n")} if lines else {}))
     return None
   print(tree.summary())
+  if memory[0] is not None and memory[1] is not None:
+    whole, half = map(ps.histories.readable_bytes, memory)
+    print(report({"memory to solve": f"about {whole}, or {half} with --bits=16"}))
   if lines:
     print("\n" + lines)
   if drawn:
@@ -50,8 +55,9 @@ COMMAND = Command(
   name="summary",
   arguments="[GAME]",
   summary="Print how large a game is",
-  text="GAME is written as for solve. Prints how many histories, public states and infostates it has; with "
-  "--tree also the public tree itself, a line for each public state.",
+  text="GAME is written as for solve. Prints how many histories, public states and infostates it has, and "
+  "how much memory a poker game takes to solve; with --tree also the public tree itself, a line for each "
+  "public state.",
   examples=(
     "summary 'river_subgame(bets=0.5 1 2 a)'",
     "summary kuhn_poker --tree --infostates",

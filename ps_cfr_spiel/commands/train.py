@@ -60,7 +60,7 @@ FLAGS = (
     "Time of learning: from the plays of a batch together, or natively at_once after each play; auto is "
     "at_once where the game has native code. With external: after a traversal (together), or after every "
     "decision (at_once, auto).", choices=("auto", "together", "at_once")),
-  Flag("pruning", "best_response", "Moves that external skips while they are bad.",
+  Flag("pruning", "best_response", "Moves that external sampling prunes.",
     choices=("none", "regret", "best_response")),
   Flag("depth", None,
     "Decisions of a side, one below the other, that external traverses before it plays (default: all).",

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
   from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
   from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
   from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
-  from ps_cfr_spiel.compiler.memory import COMPILING, MORE_CODE, check_memory, check_needs, is_streamed
+  from ps_cfr_spiel.compiler.memory import (
+    COMPILING,
+    MORE_CODE,
+    check_memory,
+    check_needs,
+    is_streamed,
+    memory_needs,
+  )
   from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
   from ps_cfr_spiel.compiler.suits import fold_suits
 else:

@@ -185,7 +185,7 @@ def table(runs: Mapping[str, Run]) -> str:
   for name, run in runs.items():
     last = [points[-1] for points in run.by_seed]
     iterations = np.mean([point.iteration for point in last])
-    each = _with_interval([1e6 * point.seconds / point.iteration for point in last], ",.0f")
+    each = _with_interval([1e6 * point.seconds / point.iteration for point in last], ",.1f")
     reached = _with_interval([point.exploitability for point in last], ".2e")
     lines.append((name, f"{run.setup_seconds:.2f} s", f"{iterations:,.0f}", f"{each} us", reached))
   widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

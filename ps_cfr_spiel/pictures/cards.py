@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ps_cfr_spiel.pictures.hands import MARGIN, SUITS, draw_bars, draw_cells, draw_legend, draw_titles
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, action_colors
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import Spot, chance_moves, charts
+from ps_cfr_spiel.views import Spot, chance_moves, charts, worth_at
 
 RISES = ("fold", "check", "call")  # no bet and no raise
 
@@ -17,8 +17,8 @@ RISES = ("fold", "check", "call")  # no bet and no raise
 def card_chart(policy: TreePolicy, path: str) -> Figure:
   """The frequency of each action after each possible card: a grid of ranks and suits.
 
-  The width of a colour is the action's frequency over all hands of the player there; the number is the
-  frequency of bets and raises.
+  The width of a colour is the action's frequency over all hands of the player there; the numbers are the
+  frequency of bets and raises, and below the EV from now and the equity of these hands.
 
   Args:
     policy: of a game with public cards, such as `holdem_subgame`.
@@ -31,10 +31,10 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   first = next(iter(spots.values()))
   figure = Figure(figsize=(10.4, 4.9), dpi=DPI, facecolor="white")
   axes = figure.add_axes((0.05, 0.2, 0.93, 0.63))
-  _draw_cards(axes, spots)
+  _draw_cards(axes, policy, spots)
   draw_titles(figure, policy, first.player, f"on each card after {', '.join(first.history[:-1])}")
   played = np.sum([spot.probability @ spot.weight for spot in spots.values()], axis=0)
-  note = "each card: the share of every action over all hands, and the frequency of bets and raises"
+  note = "each card: the share of every action over all hands; the frequency of bets and raises, EV, equity"
   draw_legend(figure, first.actions, played / np.sum(played), note)
   return figure
 
@@ -51,7 +51,7 @@ def cards_to_come(policy: TreePolicy, path: str) -> Mapping[str, Spot]:
   return spots
 
 
-def _draw_cards(axes: Axes, spots: Mapping[str, Spot]) -> None:
+def _draw_cards(axes: Axes, policy: TreePolicy, spots: Mapping[str, Spot]) -> None:
   suits = list(SUITS)
   places = {card: (charts.RANKS.index(card[0]), suits.index(card[1])) for card in spots}
   columns, rows = np.array(list(places.values())).T
@@ -68,5 +68,10 @@ def _draw_cards(axes: Axes, spots: Mapping[str, Spot]) -> None:
       share = spots[card].frequencies()[rises].sum()
       text = f"{100 * share:.0f}%" if np.isfinite(share) else "-"
       axes.text(column + 0.92, row + 0.24, text, fontsize=8, color=INK, va="center", ha="right")
+      spot = spots[card]
+      ev, equity = worth_at(policy, spot).since(spot.spent[spot.player]).mean(spot)
+      worth = f"{charts.value_text(ev)}" + (f" · {100 * equity:.0f}%" if np.isfinite(equity) else "")
+      box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+      axes.text(column + 0.5, row + 0.72, worth, fontsize=6.5, color=INK, va="center", ha="center", bbox=box)
   axes.set(xlim=(0, len(charts.RANKS)), ylim=(len(suits), 0))
   axes.axis("off")

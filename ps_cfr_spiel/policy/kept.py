@@ -1,7 +1,8 @@
 """A policy kept with the values of its actions, to look at a solution without JAX, its tree, or all of it.
 
 `keep` writes the file beside a run, and `kept_beside` opens it: tables stay on disk, and each look reads its
-own rows. Only games that describe themselves have such files, because their labels need no walk.
+own rows. Only games that describe themselves have such files, because their labels need no walk. Large tables
+are in float32.
 """
 
 import os
@@ -11,18 +12,19 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compiler import FormLabels, Lines, form_of
+from ps_cfr_spiel.histories import free_memory
 from ps_cfr_spiel.policy.reach import Worths
-from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
+from ps_cfr_spiel.policy.tree_policy import EXACT, TreePolicy, game_of
 from ps_cfr_spiel.tree import Labels
 
 KEPT = "values.npz"  # beside a run
-MOST_CELLS = 12_000_000  # actions of infostates: 290 MB, and three times that while values are computed
 TABLES = ("strategy", "value", "best")
+NEEDED = 32  # bytes for each of them while values are computed and written
 
 
 def may_keep(labels: Labels, cells: int) -> bool:
-  """Whether a policy with this number of actions of infostates can be kept."""
-  return isinstance(labels, FormLabels) and cells <= MOST_CELLS
+  """Whether a policy with this number of actions of infostates can be kept, in the memory that is free."""
+  return isinstance(labels, FormLabels) and (cells <= EXACT or cells * NEEDED <= free_memory())
 
 
 def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
@@ -31,16 +33,16 @@ def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
   Raises:
     OSError: it cannot be written.
   """
-  labels = policy.labels
-  if not may_keep(labels, sum(block.size for blocks in policy.strategies for block in blocks)):
+  labels, cells = policy.labels, sum(block.size for blocks in policy.strategies for block in blocks)
+  if not may_keep(labels, cells):
     return None
   assert isinstance(labels, FormLabels)
-  path = Path(run).with_name(KEPT)
+  path, dtype = Path(run).with_name(KEPT), np.float64 if cells <= EXACT else np.float32
   tables = (policy.strategies, policy.worths.values, policy.worths.best)
   arrays = {f"places{i}": np.asarray(places, np.int32) for i, places in enumerate(labels.places)}
   for kind, both in zip(TABLES, tables, strict=True):
     for i, blocks in enumerate(both):
-      arrays |= {f"{kind}{i}_{k}": np.asarray(block, np.float64) for k, block in enumerate(blocks)}
+      arrays |= {f"{kind}{i}_{k}": np.asarray(block, dtype) for k, block in enumerate(blocks)}
   header = {**policy.info, "game": labels.game, "run": storage.read(run).fingerprint}
   storage.write(path, "kept", header, arrays)
   return path

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 # OpenSpiel's tabular policies visit every history: 1e6 of them take about a minute.
 TABULAR_LIMIT = 2_000_000
 MOST_ROWS = 2_000_000  # of a kilobyte each
-FEW = 64  # rows whose reach is computed one by one
+EXACT = 12_000_000  # actions of infostates whose values are computed in float64; those of more in float32
+FEW = 64  # rows whose reach is computed one by one where all rows at once take little memory
+MANY = 4096  # rows whose reach is remembered where they take more
+TOGETHER = 2**26  # bytes of reach down the public tree
 
 
 class TreePolicy(openspiel_policy.Policy):
@@ -130,10 +133,13 @@ class TreePolicy(openspiel_policy.Policy):
     return compiler.build_tree(self.game, **self.tree_options)
 
   def reach(self, decision: Decision) -> Reach:
-    """The reach of a row; in a Bayesian form the first rows are computed one by one, later all at once."""
+    """The reach of a row: of the first rows, and in a large Bayesian form of all, computed one by one."""
     row, source = (decision.player, decision.block, decision.row), self.labels.source
     if row not in self._reached:
-      if isinstance(source, Deals) and len(self._reached) < FEW:
+      together = 8 * len(self.labels.public_states) * sum(map(len, self.labels.types)) <= TOGETHER
+      if isinstance(source, Deals) and (len(self._reached) < FEW or not together):
+        if len(self._reached) >= MANY:
+          self._reached.clear()
         self._reached[row] = reach_of(self.labels, source, self.strategies, decision)
       else:
         found = reaches(self.labels, self.strategies)
@@ -148,14 +154,15 @@ class TreePolicy(openspiel_policy.Policy):
 
   @functools.cached_property
   def worths(self) -> Worths:
-    """The values of every action at every infostate, computed once, in float64."""
+    """The values of every action at every infostate, computed once, in float64; in large games in float32."""
     from ps_cfr_spiel.policy.worth import worths_of  # JAX, which a kept policy does without
 
     if [[b.shape for b in bs] for bs in self.strategies] != [p.block_shapes for p in self.tree.players]:
       raise ValueError(
         f"{self.labels.game}: this policy's tables do not fit the tree of build_tree; solve anew."
       )
-    return worths_of(self.tree, self.strategies, self.reach)
+    cells = sum(block.size for blocks in self.strategies for block in blocks)
+    return worths_of(self.tree, self.strategies, self.reach, "float64" if cells <= EXACT else "float32")
 
   def to_rows(self, public_states: Collection[int] | None = None) -> list[dict[str, Any]]:
     """The policy as a table: a dictionary for every action of every infostate.

@@ -1,8 +1,9 @@
-"""The values of a policy's actions at every infostate, in the game's utility: all rows at once, by JAX."""
+"""The values of a policy's actions at every infostate, in the game's utility: at once, or board by board."""
 
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, to_device
@@ -13,17 +14,32 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   action_values,
   best_response_values,
+  column_of,
   pad_types,
   sequence_reach,
+  streamed,
+  tables_of,
 )
 
 
-def worths_of(tree: PublicTree, strategies: Strategies, reach: Callable[[Decision], Reach]) -> Worths:
-  """The values of every row of a profile, in float64; `reach` is that of a row by these strategies."""
+def worths_of(
+  tree: PublicTree, strategies: Strategies, reach: Callable[[Decision], Reach], dtype: str = "float64"
+) -> Worths:
+  """The values of every row of a profile, as numbers of `dtype` if they are found board by board.
+
+  `reach` is that of a row by these strategies. All is computed in float64.
+  """
   variant = pad_types(tree)  # so that boards share compiled code
+  made, exact = streamed(variant.tree), "float64"
   padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
-  with precision("float64"), waiting("Computing values"):
-    found = _values(*to_device((variant.tree, padded), "float64"))
+  with precision(exact), waiting("Computing values"):
+    if made.stream is None:
+      found = all_at_once(*to_device((made, padded), exact))
+    else:
+      pairs = zip(made.players, padded, strict=True)
+      cast = [(player, [block.astype(dtype, copy=False) for block in blocks]) for player, blocks in pairs]
+      columns = [column_of(player.join(blocks), player.types) for player, blocks in cast]
+      found = board_by_board(to_device(made, exact), to_device(columns, dtype))
   values, best = (
     [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
     for both in found
@@ -32,10 +48,25 @@ def worths_of(tree: PublicTree, strategies: Strategies, reach: Callable[[Decisio
 
 
 @jit()
-def _values(tree: PublicTree, strategies: Any) -> Any:
+def all_at_once(tree: PublicTree, strategies: Any) -> Any:
   """Counterfactual action values of the profile, and of best responses to it: [A, rows, H] each."""
   reach = [sequence_reach(player, s) for player, s in zip(tree.players, strategies, strict=True)]
   players = range(len(tree.players))
   values = [action_values(tree, i, strategies[i], reach)[0] for i in players]
   best = [best_response_values(tree, i, *(strategies[j] for j in players if j != i))[0] for i in players]
   return values, best
+
+
+def board_by_board(tree: PublicTree, columns: list[jax.Array]) -> Any:
+  """The same in a tree with a `Stream`, from the strategy of each player in a column, and on the host."""
+  blocks = [
+    player.split(tables_of(np.asarray(column), player.bucket_shapes))
+    for player, column in zip(2 * tree.players, _streamed(tree, columns), strict=True)
+  ]
+  return blocks[:2], blocks[2:]
+
+
+@jit()
+def _streamed(tree: PublicTree, columns: list[jax.Array]) -> list[jax.Array]:
+  assert tree.stream is not None
+  return tree.stream.values(tree.leaves, columns)

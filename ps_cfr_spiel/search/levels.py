@@ -15,7 +15,7 @@ class Levels:
   """Public states by level: the number of one player's decisions above.
 
   A lookahead ends at a *stop* of the player: with a number, any own decision; by the round, the first
-  decision of either player after chance has moved in the open (a public card), the deal before all decisions
+  decision of either player after the next public chance event (a card), the deal before all decisions
   not counted.
 
   Attributes:

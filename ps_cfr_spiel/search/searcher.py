@@ -44,8 +44,8 @@ class SearchSettings:
     iterations: of CFR in each search.
     rule: regret rule or its name.
     gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
-    lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" until chance
-      has moved in the open again, such as by a public card; None to the end.
+    lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" until the
+      next public chance event, such as a card; None to the end.
     value_function: the values beyond; `CFRValues()` by default.
     actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
       player acts next); all by default.

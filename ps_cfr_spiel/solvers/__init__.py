@@ -19,7 +19,7 @@ from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.knowledge_bot import KnowledgeBot
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
-from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
 from ps_cfr_spiel.solvers.rollout_bot import RolloutBot
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,

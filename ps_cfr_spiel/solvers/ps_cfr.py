@@ -1,5 +1,6 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import Rule, averages, make_rule, rule_header
-from ps_cfr_spiel.compiler import check_memory, fold_suits, is_streamed
+from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed, memory_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.exact import TreeSolver
@@ -105,12 +106,14 @@ class PSCFRSolver(TreeSolver):
 
   @property
   def description(self):
-    parameters = ", ".join(f"{k}={v:g}" for k, v in rule_header(self.rule).items() if k != "name")
+    default = {field.name: field.default for field in dataclasses.fields(self.rule)}
+    changed = {k: v for k, v in rule_header(self.rule).items() if k != "name" and v != default[k]}
+    parameters = f"({', '.join(f'{k}={v:g}' for k, v in changed.items())})" if changed else ""
     order = "alternating" if self.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
     kept = "" if self.bits == 32 else f", kept in {self.bits} bits"
     better = ", the better of average and last strategies" if self.better else ""
-    return f"{self.name}({parameters}), {order} updates, {self.dtype}{kept}{locked}{better}"
+    return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _template(self, file):
     """A run of a file from before averages were compensated everywhere goes on as it was."""
@@ -161,6 +164,16 @@ class PSCFRSolver(TreeSolver):
   def _arguments(cls, file):
     options = super()._arguments(file)
     return {**options, "locks": locks_from_file(file)} if "locks" in options else options
+
+
+def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> int | None:
+  """Estimated bytes of a run by the default rule in float32; None for a game that has to be walked first."""
+  form = form_of(game)
+  if form is None:
+    return None
+  streams = is_streamed(game, leaves)
+  tables = cfr.num_tables(NRMPlus(), "float32", bits, not streams)
+  return sum(memory_needs(form, tables, 4, leaves=leaves, streamed=streams).values())
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None, variant: Variant) -> cfr.Abstraction:

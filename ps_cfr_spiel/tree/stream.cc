@@ -182,6 +182,29 @@ struct Averages {
   }
 };
 
+// A strategy in a column as averages are, up to a factor in each infostate, and room for the values of its actions.
+// Computed with in doubles: what is left of a range by the cards of a hand may be a small difference of large sums.
+template <typename U>
+struct Strategies {
+  const U* column;
+  U* found;
+
+  INLINE Chance<double> chance(const Place& at, double* to) const {
+    double total[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
+    for (int64_t a = 0; a < at.actions; ++a) {
+      const U* from = column + at.column + a * at.next;
+      for (int64_t h = 0; h < at.count; ++h) {
+        to[a * STRIP + h] = from[h];
+        total[h] += from[h];
+      }
+    }
+    const Cells<double> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
+    c.normalise(total);
+    return {to, STRIP};
+  }
+};
+
 // What a closing row is worth, in `sum`: after it has learned, by the numbers of an iteration.
 template <typename T, typename Rule>
 struct Learning {
@@ -243,6 +266,20 @@ struct Worth {
     if (responds) return best(at.actions, at.count, values, seat.width, sum);
     const Chance<T> chance = kept.chance(at, memory);
     mean(at.actions, at.count, chance.p, chance.next, values, seat.width, sum);
+  }
+};
+
+// The same, and the values of all its actions are written down.
+struct Values {
+  bool responds;
+
+  template <typename U>
+  INLINE void operator()(const Seat<double>& seat, const Strategies<U>& kept, const Place& at, const double* values,
+                         const double* reach, double* sum, double* memory) const {
+    for (int64_t a = 0; a < at.actions; ++a) {
+      std::copy_n(values + a * seat.width, at.count, kept.found + at.column + a * at.next);
+    }
+    Worth<double>{responds}(seat, kept, at, values, reach, sum, memory);
   }
 };
 
@@ -412,6 +449,8 @@ WALK(double, Whole<double>, Turn<double>, walk_by)
 WALK(float, Sixteen, Turn<float>, walk_by)
 WALK(float, Averages<float>, Worth<float>, walk)
 WALK(double, Averages<double>, Worth<double>, walk)
+WALK(double, Strategies<float>, Values, walk)
+WALK(double, Strategies<double>, Values, walk)
 
 int64_t cores() {
 #ifdef __linux__
@@ -637,6 +676,26 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
   return ffi::Error::Success();
 }
 
+// The values of all actions of each player by strategies, and then by best responses to them, in columns as theirs.
+template <ffi::DataType type>
+ffi::Error values(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_t trunk0, int64_t trunk1,
+                  int64_t stack0, int64_t stack1, int64_t streets, int64_t cards) {
+  using U = ffi::NativeType<type>;
+  Given given{arrays};
+  Board<double> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
+  const U* columns[] = {given.of<U>(), given.of<U>()};
+  Streaming<double> walk(board.units, board.count, board.seats);
+  for (const bool responds : {false, true}) {
+    Game<double, Strategies<U>> game{board.units, board.seats, {}};
+    for (int i : {0, 1}) {
+      ffi::Result<ffi::AnyBuffer> found = *returned.get<ffi::AnyBuffer>(2 * responds + i);
+      game.kept[i] = {columns[i], static_cast<U*>(found->untyped_data())};
+    }
+    walk(game, Values{responds}, {0, 1});
+  }
+  return ffi::Error::Success();
+}
+
 template <typename Binding>
 auto with_sizes(Binding binding) {
   return std::move(binding).template Attr<int64_t>("trunk0").template Attr<int64_t>("trunk1")
@@ -661,3 +720,5 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(Stream32, stream<ffi::F32>, bind_stream());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Stream64, stream<ffi::F64>, bind_stream());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamWorth64, worth<ffi::F64>, bind_worth<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamValues32, values<ffi::F32>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamValues64, values<ffi::F64>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));

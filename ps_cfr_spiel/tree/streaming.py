@@ -145,6 +145,20 @@ class Stream:
     call = jax.ffi.ffi_call(handler("StreamWorth", dtype), found, vmap_method="sequential")
     return call(*given, **self._sizes(leaves, {"pair": averages[0][0] is not None}))[0]
 
+  def values(self, leaves: Any, columns: Sequence[Array]) -> list[Array]:
+    """Counterfactual values of all actions, [S, H] of each player, and then the same by best responses.
+
+    They are computed in float64.
+
+    Args:
+      leaves: the tree's, in float64.
+      columns: of each player, strategies up to a factor in each infostate, in a column (`column_of`).
+    """
+    dtype = columns[0].dtype
+    found = [jax.ShapeDtypeStruct(x.shape, dtype) for _ in range(2) for x in columns]
+    call = jax.ffi.ffi_call(handler("StreamValues", dtype), found, vmap_method="sequential")
+    return list(call(*self._arrays(leaves, np.dtype("float64")), *columns, **self._sizes(leaves, {})))
+
   def _arrays(self, leaves: Any, dtype: Any) -> list[Array]:
     """The game as the library's calls take it."""
     found = [self.units]

@@ -3,9 +3,10 @@
 The page is `explore.html` with the game's data put in; it needs no network and no server. Numbers are float32
 in base64: for each public state in which a player acts, one array whose rows are the probabilities of its A
 actions, their values, and the player's own reach, the probability of each type's deal, its value, the gain of
-a best response, and its equity. A page may show some lines of a game, or a part of a policy; further public
-states have their moves alone. Of a game too large for a page it shows the first street; a server of
-`explore_script` gives it the others when they are clicked.
+a best response, its equity, the probability that chance and the opponent come here, and its weight in the
+range. Hands of hold'em have the numbers of their classes. A page may show some lines of a game, or a part of
+a policy; further public states have their moves alone. Of a game too large for a page it shows the first
+street; a server of `explore_script` gives it the others when they are clicked.
 """
 
 import base64
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel.poker import CLASSES
 from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states, state_after
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
@@ -77,11 +79,13 @@ def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
   """Some public states, and without their numbers those just below them; their types; the map."""
   beside = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
   shared: dict[tuple[str, ...], int] = {}
+  made: dict[tuple[tuple[str, ...], ...], int] = {}
   states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
-  nodes = [_node(policy, number) | _spot(policy, number, shared) for number in states]
+  nodes = [_node(policy, number) | _spot(policy, number, shared, made) for number in states]
   nodes += [_missing(policy, number) for number in sorted(beside)]
   graph = MAPS[name](policy, nodes) if (name := policy.game.get_type().short_name) in MAPS else None
-  return {"types": list(shared), "nodes": nodes, "map": graph}
+  classes = [[[CLASSES.index(name) for name in names] for names in hands] for hands in made]
+  return {"types": list(shared), "made": classes, "nodes": nodes, "map": graph}
 
 
 def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:
@@ -99,6 +103,7 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "seats": [seat_of(game, player) for player in range(game.num_players())],
     "pot": pot_of(game),
     "board": board_of(game),
+    "classes": CLASSES,
     "hands": any(charts.is_hand(name) for names in part["types"] for name in names[:1]),
   }
 
@@ -145,7 +150,12 @@ def _missing(policy: TreePolicy, number: int) -> dict[str, Any]:
   return node if node["player"] == TERMINAL else node | {"missing": True}
 
 
-def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -> dict[str, Any]:
+def _spot(
+  policy: TreePolicy,
+  number: int,
+  shared: dict[tuple[str, ...], int],
+  made: dict[tuple[tuple[str, ...], ...], int],
+) -> dict[str, Any]:
   """The acting player's strategy at a public state; {} if no player acts."""
   if policy.labels.public_states[number].player < 0:
     return {}
@@ -155,13 +165,15 @@ def _spot(policy: TreePolicy, number: int, shared: dict[tuple[str, ...], int]) -
   mean = np.where(here.legal & (here.probability > 0), here.probability * worth.value, 0).sum(0)
   best = np.where(here.legal, worth.best, -np.inf).max(0)
   equity = np.full(len(here.types), np.nan) if worth.equity is None else worth.equity
-  columns = [*probability, *worth.value, here.reach, here.dealt, mean, best - mean, equity]
+  more = here.reach, here.dealt, mean, best - mean, equity, here.others, here.held
   return {
     "actions": list(here.actions),
     "ids": list(here.ids),
     "types": shared.setdefault(here.types, len(shared)),
+    "made": made.setdefault(here.classes, len(made)) if here.board else None,
     "spent": here.spent[here.player],
-    "data": base64.b64encode(np.asarray(columns, "<f4").tobytes()).decode(),
+    "pot": sum(here.spent),
+    "data": base64.b64encode(np.asarray([*probability, *worth.value, *more], "<f4").tobytes()).decode(),
   }
 
 

@@ -50,7 +50,7 @@ class Spot:
       opponent play to it.
     reach: float64[H], probability that the player's own choices lead here with each type.
     others: float64[H], probability that chance and the opponent play to each type.
-    combos: float64[H], weight of each type in the player's range here; in hold'em as written in the range.
+    held: float64[H], weight of each type in the range as it is written, in hold'em; else 1.
     spent: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
     board: the cards on it, "Ks7d2c"; "" in games other than hold'em.
   """
@@ -68,9 +68,14 @@ class Spot:
   dealt: np.ndarray
   reach: np.ndarray
   others: np.ndarray
-  combos: np.ndarray
+  held: np.ndarray
   spent: tuple[float, float]
   board: str
+
+  @property
+  def combos(self) -> np.ndarray:
+    """float64[H]: weight of each type in the player's range here."""
+    return self.held * self.reach
 
   @property
   def weight(self) -> np.ndarray:
@@ -236,7 +241,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     dealt=np.array([reach[d].dealt[h] for d, h in cells]),
     reach=own,
     others=np.array([reach[d].others[h] for d, h in cells]),
-    combos=held * own,
+    held=held,
     spent=(labels.source.spent(number, 0), labels.source.spent(number, 1)),
     board=board or "",
   )

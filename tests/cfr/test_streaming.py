@@ -13,6 +13,7 @@ from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
 from ps_cfr_spiel.cfr import averages, sixteen_bits
 from ps_cfr_spiel.compiler import build_tree, fold_suits
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.policy import worth
 
 pytestmark = pytest.mark.skipif(bool(tree.why_unavailable()), reason="no native library")
 # All hands of small decks, with and without suits that are alike, and with all-ins on every street.
@@ -73,6 +74,18 @@ def test_board_by_board_is_all_at_once(game, folded):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.abs(theirs).max(initial=0))
       values = [cfr.evaluate_average(made, found[0]) for made in (streamed, plain)]
       np.testing.assert_allclose(*map(jax.tree.leaves, values), rtol=1e-10)
+
+
+def test_values_are_those_of_all_boards_at_once():
+  """Of every action of every hand, by the strategies and by best responses to them."""
+  with precision("float64"):
+    plain, streamed = to_device(both(*GAMES["flop"]), "float64")
+    start = jax.tree.map(np.asarray, cfr.init(plain, cfr.make_rule("nrm+"), "float64"))
+    blocks = cfr.average_strategy(plain, in_the_middle(start, np.random.default_rng(1)))
+    columns = [tree.column_of(p.join(x), p.types) for p, x in zip(plain.players, blocks, strict=True)]
+    found = worth.board_by_board(streamed, columns), worth.all_at_once(plain, blocks)
+    for ours, theirs in apart(*found):
+      np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
 
 
 @pytest.mark.parametrize("compensated", [True, False])

@@ -70,7 +70,7 @@ def test_the_table_tells_set_up_and_iterations_apart():
   run = Run(2.5, (Point(1, 0.001, 0.5, 0.0), Point(4000, 2.0, 0.00125, 0.0)))
   head, line = comparison.table({"CFR+": run}).splitlines()
   assert head.split() == ["set-up", "iterations", "each", "exploitability"]
-  assert line.split() == ["CFR+", "2.50", "s", "4,000", "500", "us", "1.25e-03"]
+  assert line.split() == ["CFR+", "2.50", "s", "4,000", "500.0", "us", "1.25e-03"]
 
 
 def test_columns_never_run_together():
@@ -109,9 +109,9 @@ def test_the_table_has_intervals_of_several_seeds():
       "1.00",
       "s",
       "100",
-      "2,000",
+      "2,000.0",
       "±",
-      f"{1000 * half:,.0f}",
+      f"{1000 * half:,.1f}",
       "us",
       "2.00e-01",
       "±",

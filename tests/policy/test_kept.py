@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.policy import KEPT, keep, kept_beside
+from ps_cfr_spiel.policy import KEPT, keep, kept, kept_beside, tree_policy
 
 TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=8,bets=1 a)"
 
@@ -27,9 +27,10 @@ def solved(tmp_path_factory):
 
 def test_it_has_the_computed_rows(solved):
   _, policy, run = solved
-  kept = kept_beside(run)
-  assert isinstance(kept, ps.TreePolicy) and "worths" in vars(kept) and kept.info == policy.info | kept.info
-  for found, row in zip(kept.to_rows(), policy.to_rows(), strict=True):
+  beside = kept_beside(run)
+  assert isinstance(beside, ps.TreePolicy) and "worths" in vars(beside)
+  assert beside.info == policy.info | beside.info
+  for found, row in zip(beside.to_rows(), policy.to_rows(), strict=True):
     for column, value in row.items():
       assert found[column] == (value if not isinstance(value, float) else pytest.approx(value, 1e-12))
 
@@ -56,10 +57,34 @@ def test_it_is_of_one_run_alone(solved, tmp_path):
 
 
 def test_its_tables_stay_on_disk(solved):
-  kept = kept_beside(solved[2])
-  assert kept is not None
-  tables = [block for both in (kept.strategies, kept.worths.values) for blocks in both for block in blocks]
+  beside = kept_beside(solved[2])
+  assert beside is not None
+  tables = [
+    block for both in (beside.strategies, beside.worths.values) for blocks in both for block in blocks
+  ]
   assert all(isinstance(block.base, np.memmap) for block in tables)
+
+
+def test_large_games_are_kept_in_float32(solved, tmp_path, monkeypatch):
+  """And the reach of their rows is never computed for all at once."""
+  solver, policy, run = solved
+  (tmp_path / "run.npz").write_bytes(run.read_bytes())
+  with monkeypatch.context() as patch:
+    for module in (kept, tree_policy):
+      patch.setattr(module, "EXACT", 0)
+    assert keep(solver.average_policy(), tmp_path / "run.npz") is not None
+    patch.setattr(kept, "free_memory", lambda: 0)
+    assert keep(solver.average_policy(), tmp_path / "run.npz") is None
+  monkeypatch.setattr(tree_policy, "TOGETHER", 0)
+  monkeypatch.setattr(tree_policy, "MANY", 5)
+  monkeypatch.setattr(tree_policy, "reaches", None)
+  found = kept_beside(tmp_path / "run.npz")
+  assert found is not None
+  assert {block.dtype for both in found.worths.values for block in both} == {np.dtype("float32")}
+  ours, theirs = found.to_rows(), policy.to_rows()
+  for column in ("probability", "value", "best_response_value", "reach", "others_reach", "equity"):
+    numbers = [np.array([row[column] for row in rows], float) for rows in (ours, theirs)]
+    np.testing.assert_allclose(*numbers, rtol=1e-4, atol=1e-4)
 
 
 def test_games_to_walk_have_none(tmp_path):

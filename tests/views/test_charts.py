@@ -161,6 +161,17 @@ def test_units_of_a_spot_by_hand():
   )
 
 
+def test_units_are_those_of_postflop_solver():
+  """Its test `one_raise_all_range_with_river`: all hands, uniform play, and one bet of half of the pot."""
+  policy = uniform(ps_cfr_spiel.river(board="Td 9d 6h Qc 7s", pot=60, stack=970, bets="50%; x | x"))
+  for line, *expected in (("", 37.5, 22.5), ("check", 30, 30), ("bet 30", 75, 15)):
+    here = spot(policy, line)
+    both = worth_at(policy, here).since(here.spent[here.player]).of_both(here)
+    evs, equities = zip(*both, strict=True)
+    np.testing.assert_allclose(evs if here.player == 0 else evs[::-1], expected, atol=1e-9)
+    np.testing.assert_allclose(equities, 0.5, atol=1e-12)
+
+
 def uniform(game):
   tree = ps_cfr_spiel.build_tree(game)
   return TreePolicy(game, tree.names, [[np.ones(s) for s in p.block_shapes] for p in tree.players])

@@ -110,8 +110,8 @@ def test_the_data_are_those_of_the_rows(name):
           best = max(-np.inf if best is None else best, row["best_response_value"])
         assert table[2 * len(node["ids"]), column] == pytest.approx(row["reach"], rel=1e-6)
       if mean is not None and best is not None:
-        assert table[-3, column] == pytest.approx(mean, rel=1e-5, abs=1e-5)
-        assert table[-2, column] == pytest.approx(best - mean, rel=1e-4, abs=1e-4)
+        assert table[-5, column] == pytest.approx(mean, rel=1e-5, abs=1e-5)
+        assert table[-4, column] == pytest.approx(best - mean, rel=1e-4, abs=1e-4)
   assert seen == len(policy.to_rows())
 
 
@@ -167,7 +167,7 @@ def test_three_lines_of_a_river_are_clicked_through(tmp_path):
     table = assert_table_is(shown, here, worth, types)
     assert worth.equity is not None
     for h in types:
-      assert table[here.types[h]][-1] == pytest.approx(worth.equity[h], abs=0.00051)
+      assert table[here.types[h]][1] == pytest.approx(worth.equity[h], abs=0.00051)
 
 
 def assert_table_is(shown, here, worth, types, chips=None):
@@ -180,10 +180,31 @@ def assert_table_is(shown, here, worth, types, chips=None):
   assert set(table) == {here.types[h] for h in types}
   for h in types:
     expected = np.stack([100 * here.probability[:, h], value[:, h]], 1).ravel()
-    found = np.array(table[here.types[h]])[: len(expected)]
+    first = 1 + (worth.equity is not None)  # the value, and the equity
+    found = np.array(table[here.types[h]])[first : first + len(expected)]
     found[::2] *= 100
     np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
   return table
+
+
+@needs_browser
+def test_classes_of_hands_lead_to_their_hands(tmp_path):
+  """The table of classes has the numbers of `show --classes`; a click shows the hands of one."""
+  policy, kind = random_policy(RIVER), "overpair"
+  here = spot(policy, "Check")
+  steps = [("#path button", "Start"), ("#moves button", "Check"), ("#table button", kind), (".cell", "AKo")]
+  _, table, hands, cell = click(policy, steps, tmp_path, 390)
+  lines = charts.classes_text(here, worth_at(policy, here).since(here.spent[1])).splitlines()
+  expected = {line[:15].strip(): numbers(re.split(r" {2,}", line[15:].strip())) for line in lines[1:]}
+  assert [row[0] for row in table["table"][1:]] == list(expected)
+  for name, *cells in table["table"][1:]:
+    combos, value, equity, *actions = numbers(cells)
+    theirs = expected[name]
+    np.testing.assert_allclose([combos, value], [theirs[0], theirs[-2]], rtol=2e-3, atol=0.051)
+    np.testing.assert_allclose([equity, *actions], [theirs[-1], *theirs[2:-2]], atol=0.00056)
+  assert_table_is(hands, here, worth_at(policy, here), charts.find_types(here, kind))
+  assert_table_is(cell, here, worth_at(policy, here), charts.find_types(here, "AKo"))
+  assert not table["wide"] and not hands["wide"]
 
 
 @needs_browser
@@ -199,7 +220,7 @@ def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
   np.testing.assert_allclose(numbers(shown["moves"]), here.frequencies(), atol=0.00051)
   table = assert_table_is(shown, here, worth_at(policy, here), charts.find_types(here, kind))
   equity = dict(zip(here.types, worth_at(policy, here).equity, strict=True))
-  assert {hand: row[-1] for hand, row in table.items()} == pytest.approx(
+  assert {hand: row[1] for hand, row in table.items()} == pytest.approx(
     {hand: equity[hand] for hand in table}, abs=0.00051
   )
   assert [name for name in seen[-1]["views"] if name.startswith("range")] == [
@@ -228,7 +249,8 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
   assert_table_is(seen[-1], whole, worth_at(random_policy(TURN), whole), charts.find_types(whole, kind))
   assert [move.split(" · ")[-1] for move in seen[0]["moves"][1:]] == ["not here"] * 2
   assert [move for move in seen[2]["moves"] if "not here" not in move] == ["Deal 2c"]
-  assert {np.isnan(numbers(row[1:])[1]) for row in seen[0]["table"][1:]} == {saved}  # what a check is worth
+  check = seen[0]["table"][0].index("EV Check")
+  assert {np.isnan(numbers(row[1:])[check - 1]) for row in seen[0]["table"][1:]} == {saved}
 
 
 @needs_browser
