@@ -6,8 +6,9 @@
 --output keeps the games, a line for every 20, and goes on where an earlier call stopped.
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
-states that our particles draw, because these games cannot draw them, and its MCTS, which sees all hidden
-moves. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the mean of
+states that our particles draw, because these games cannot draw them, its MCTS, which sees all hidden
+moves, and a sampled local best response to the blueprint (`RolloutBot`), whose results are lower bounds on
+exploitability. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the mean of
 the blueprint itself against the same opponent, and the processor time of a decision of the search with
 compilation: median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
 """
@@ -23,12 +24,13 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.machine import describe, duration, flags
-from ps_cfr_spiel import KnowledgeBot, matches
+from ps_cfr_spiel import KnowledgeBot, RolloutBot, matches
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 
 NAMES = ["phantom_ttt", "dark_hex(board_size=3)"]
 BLUEPRINT = 100_000  # iterations of outcome sampling
 SIMULATIONS = 200  # of a tree search's decision
+PLAYS, PARTICLES = 1000, 500  # of a decision of the response
 EVERY = 20  # games that are played and kept together
 
 
@@ -61,7 +63,9 @@ def information_set_search(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.
     random_state=np.random.RandomState(seed),
   )  # fmt: skip
   random = np.random.default_rng(seed)
-  particles = Particles(OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, SIMULATIONS, seed)
+  particles = Particles(
+    OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, SIMULATIONS, seed
+  )
 
   def resample(state, player):
     particles.follow(state)
@@ -99,8 +103,8 @@ def row(kept: list[dict[str, Any]]) -> list[str]:
 def main() -> None:
   """Print a row for each game and opponent."""
   options = flags(
-    __doc__, games=20, names=NAMES, against=["blueprint", "is-mcts", "random", "mcts"], gadget="max-margin",
-    depth=1, iterations=100, histories=20, rollouts=400, seed=0, output=None,
+    __doc__, games=20, names=NAMES, against=["blueprint", "is-mcts", "response", "random", "mcts"],
+    gadget="max-margin", depth=1, iterations=100, histories=20, rollouts=400, seed=0, output=None,
   )  # fmt: skip
   print(describe(), flush=True)
   budget = {key: getattr(options, key) for key in ("gadget", "depth", "iterations", "histories", "rollouts")}
@@ -121,6 +125,9 @@ def main() -> None:
           "blueprint": matches.player(blueprint, seed),
           "random": matches.player("random", seed),
           "is-mcts": lambda seat, game=game, seed=seed: information_set_search(game, seat, seed + seat),
+          "response": lambda seat, game=game, of=blueprint, seed=seed: RolloutBot(
+            game, of, seat, PLAYS, particles=PARTICLES, seed=seed + seat
+          ),
           "mcts": lambda seat, game=game, seed=seed: pyspiel.MCTSBot(
             game, evaluator, 2.0, SIMULATIONS, 100, False, seed + seat, False
           ),
@@ -129,7 +136,10 @@ def main() -> None:
           bot.begin(seed + 2 + seat)
         played = {
           key: matches.match(game, player, opponent, EVERY).values.tolist()
-          for key, player in (("search", bots.__getitem__), ("blueprint", matches.player(blueprint, seed + 2)))
+          for key, player in (
+            ("search", bots.__getitem__),
+            ("blueprint", matches.player(blueprint, seed + 2)),
+          )
         }
         seconds = [round(second, 4) for bot in bots for second in bot.seconds]
         kept.append({**match, **played, "seconds": seconds})

@@ -137,7 +137,8 @@ class KnowledgeBot(RolloutBot):
     last decision. The weights are 1 if these are all.
     """
     self.particles.follow(state)
-    own, random = self.particles, np.random.default_rng([self.particles.seed, len(state.history()), 1])
+    own, known = self.particles, len(self.form.seen(state, self.player))  # not the moves that are hidden
+    random = np.random.default_rng([own.seed, known, 1])
     hidden, _ = thinned(own.hidden, own.weights, self.histories // 2, random)
     begins = [self.form.since(now, 1 - self.player) for now in hidden]
     touching: dict[Any, set[tuple[int, ...]]] = {}
