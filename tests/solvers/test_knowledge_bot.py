@@ -174,6 +174,18 @@ def test_whole_games_are_played(name):
   assert found[0] == found[1]
 
 
+def test_a_strategy_depends_on_the_infostate_alone():
+  """The opponent's try in vain is hidden, so it changes no random number either."""
+  game, found = pyspiel.load_game("phantom_ttt"), []
+  for actions in ((0, 4), (0, 0, 4)):
+    state = game.new_initial_state()
+    for action in actions:
+      state.apply_action(action)
+    bot = KnowledgeBot(game, 0, depth=1, histories=8, rollouts=1, iterations=4)
+    found.append((state.information_state_string(0), bot.probabilities(state)))
+  assert found[0] == found[1]
+
+
 def test_a_history_that_left_the_way_ends_after_the_depth():
   """Tries that the player did not make are followed for one move, not as far as the decision."""
   game = pyspiel.load_game("phantom_ttt")
