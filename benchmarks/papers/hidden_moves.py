@@ -1,16 +1,16 @@
 """Matches of a search by knowledge over a cheap blueprint, in games of hidden moves that are not compiled.
 
-  python -m benchmarks.papers.hidden_moves [--games 2000] [--names phantom_ttt] [--against random mcts]
+  python -m benchmarks.papers.hidden_moves [--games 200] [--names phantom_ttt] [--against random mcts]
       [--output FILE]
 
---output keeps the games, a line for every 20, and goes on where an earlier call stopped.
+--output keeps the games, a line for every 50, and goes on where an earlier call stopped.
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
 states that our particles draw, because these games cannot draw them, its MCTS, which sees all hidden
 moves, and a sampled local best response to the blueprint (`RolloutBot`), whose results are lower bounds on
-exploitability. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the mean of
-the blueprint itself against the same opponent, and the processor time of a decision of the search with
-compilation: median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
+exploitability. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the
+mean of the blueprint itself against the same opponent, and the processor time of a decision of the search:
+median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
 """
 
 import json
@@ -27,11 +27,11 @@ from benchmarks.machine import describe, duration, flags
 from ps_cfr_spiel import KnowledgeBot, RolloutBot, matches
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 
-NAMES = ["phantom_ttt", "dark_hex(board_size=3)"]
+NAMES = ["dark_hex(board_size=3)", "phantom_ttt"]
 BLUEPRINT = 100_000  # iterations of outcome sampling
 SIMULATIONS = 200  # of a tree search's decision
 PLAYS, PARTICLES = 1000, 500  # of a decision of the response
-EVERY = 20  # games that are played and kept together
+EVERY = 50  # games that are played and kept together
 
 
 class Blueprint(openspiel_policy.Policy):
@@ -81,6 +81,7 @@ class Search(KnowledgeBot):
   def begin(self, seed: int) -> None:
     """New random numbers, with the compiled shapes of all games so far."""
     self._random, self.particles.seed = np.random.default_rng(seed), seed
+    self._answers.clear()
     self.seconds.clear()
 
   def step(self, state):
@@ -103,8 +104,8 @@ def row(kept: list[dict[str, Any]]) -> list[str]:
 def main() -> None:
   """Print a row for each game and opponent."""
   options = flags(
-    __doc__, games=20, names=NAMES, against=["blueprint", "is-mcts", "response", "random", "mcts"],
-    gadget="max-margin", depth=1, iterations=100, histories=20, rollouts=400, seed=0, output=None,
+    __doc__, games=200, names=NAMES, against=["blueprint", "is-mcts", "response", "random", "mcts"],
+    gadget="max-margin", depth=2, iterations=100, histories=20, rollouts=400, seed=0, output=None,
   )  # fmt: skip
   print(describe(), flush=True)
   budget = {key: getattr(options, key) for key in ("gadget", "depth", "iterations", "histories", "rollouts")}
@@ -146,7 +147,7 @@ def main() -> None:
         if output:
           with output.open("a") as file:
             file.write(json.dumps(kept[-1]) + "\n")
-        if part % 10 == 0:
+        if part % 4 == 0:
           print("|", " | ".join([name, who, *row(kept)]), "|", flush=True)
       print("|", " | ".join([name, who, *row(kept)]), "|", flush=True)
 

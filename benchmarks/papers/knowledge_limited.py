@@ -1,15 +1,21 @@
 """Search by a player's knowledge over a cheap blueprint, in a game without public states.
 
-  python -m benchmarks.papers.knowledge_limited
+  python -m benchmarks.papers.knowledge_limited [--sampled] [--seeds 0 1 2]
 
 The loss of each player against the value of abrupt dark hex, by an exact best response of the opponent,
 before and after searches at all own decisions; and the size of a search (Zhang and Sandholm 2021).
+
+With --sampled, on a larger board: exact exploitability of the searches that `hidden_moves` plays, made at the
+decision from sampled histories and ended after a move; with a strategy for each seed, the mean and the range.
 """
 
 import numpy as np
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 
 from benchmarks.machine import flags
+from benchmarks.papers.hidden_moves import Blueprint
+from ps_cfr_spiel import KnowledgeBot, build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import KnownSubgames
@@ -25,6 +31,9 @@ METHODS = {
   "knowledge 20, cfr-d": {"knowledge": 20},
   "knowledge 20, max-margin": {"knowledge": 20, "gadget": "max-margin"},
 }
+
+LARGER = "dark_hex(num_rows=2,num_cols=3,gameversion=adh)"
+LIMITED = {"depth": 1, "iterations": 100}
 
 
 def losses(game: pyspiel.Game, policy) -> str:
@@ -45,9 +54,59 @@ def leaves(game: pyspiel.Game, knowledge: int) -> str:
   return " / ".join(f"{np.mean(sizes):.0f}" for sizes in found)
 
 
+class Bots(openspiel_policy.Policy):
+  """The strategies of bots, one for each seat."""
+
+  def __init__(self, game: pyspiel.Game, bots):
+    super().__init__(game, [0, 1])
+    self.bots = bots
+
+  def action_probabilities(self, state, player_id=None):
+    return self.bots[state.current_player()].probabilities(state)
+
+
+class Values:
+  """The exact value of the blueprint at each of some states, to player 0."""
+
+  def __init__(self, policy):
+    self.policy, self.known = policy, {}
+
+  def __call__(self, states):
+    return np.array([self.of(state) for state in states])
+
+  def of(self, state: pyspiel.State) -> float:
+    """The value at one state."""
+    path = tuple(state.history())
+    if path not in self.known:
+      odds = {} if state.is_terminal() else self.policy.action_probabilities(state)
+      below = sum(share * self.of(state.child(action)) for action, share in odds.items() if share)
+      self.known[path] = below if odds else state.player_return(0)
+    return self.known[path]
+
+
+def sampled(seeds: list[int]) -> None:
+  """Print exploitability of limited searches over blueprints of outcome sampling."""
+  game = pyspiel.load_game(LARGER)
+  tree = build_tree(game, public_states="none")
+  for iterations in (1_000, 10_000, 100_000):
+    blueprint = Blueprint(game, iterations)
+    before = evaluate_policy(game, blueprint, tree=tree).exploitability
+    for ends in ({"rollouts": 400}, {"rollouts": 4_000}, {"values": Values(blueprint)}):
+      for histories in (20, 10_000):
+        settings = {**LIMITED, **ends, "histories": histories}
+        after = []
+        for seed in seeds:
+          bots = [KnowledgeBot(game, seat, blueprint, seed=2 * seed + seat, **settings) for seat in (0, 1)]
+          after.append(evaluate_policy(game, Bots(game, bots), tree=tree).exploitability)
+        print(iterations, settings, before, after, flush=True)
+
+
 def main() -> None:
-  """Print the table."""
-  flags(__doc__)
+  """Print the tables."""
+  options = flags(__doc__, sampled=False, seeds=[0, 1, 2])
+  if options.sampled:
+    sampled(options.seeds)
+    return
   game, blueprints = pyspiel.load_game(GAME), []
   for iterations in BLUEPRINTS:
     solver = pyspiel.CFRPlusSolver(game)

@@ -32,7 +32,7 @@ def load(name):
 
 
 def searched(name, gadget, iterations):
-  """A function (state, player) -> the strategy there of the compiled game's search from the policy alone."""
+  """A function (state, player) -> the strategy there of the compiled game's searches on the way to it."""
   game, policy, _ = load(name)
   subgames = KnownSubgames.of(game, 1)
   settings = SearchSettings(iterations, gadget=gadget, knowledge=1, keep=False)
@@ -43,7 +43,10 @@ def searched(name, gadget, iterations):
   def at(state, player):
     decision, _ = subgames.labels.decision_at(state, player)
     last = Search(player, np.inf, (first, second), (), {}, 0.0)
-    table = searcher.resolve(last, [searcher.place(decision)]).tables[player][decision.block]
+    for place in subgames.above(searcher.place(decision)):
+      if len(subgames.labels.decisions[place].legal_actions) > 1:
+        last = searcher.resolve(last, [place])
+    table = last.tables[player][decision.block]
     return dict(zip(decision.legal_actions, table[:, decision.row, 0], strict=True))
 
   return at
