@@ -3,7 +3,7 @@
   python -m benchmarks.papers.hidden_moves [--games 200] [--names phantom_ttt] [--against random mcts]
       [--output FILE]
 
---output keeps the games, a line for every 50, and goes on where an earlier call stopped.
+--output keeps the games, a line for every 20, and goes on where an earlier call stopped.
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
 states that our particles draw, because these games cannot draw them, its MCTS, which sees all hidden
@@ -31,7 +31,7 @@ NAMES = ["dark_hex(board_size=3)", "phantom_ttt"]
 BLUEPRINT = 100_000  # iterations of outcome sampling
 SIMULATIONS = 200  # of a tree search's decision
 PLAYS, PARTICLES = 1000, 500  # of a decision of the response
-EVERY = 50  # games that are played and kept together
+EVERY = 20  # games that are played and kept together
 
 
 class Blueprint(openspiel_policy.Policy):
@@ -147,7 +147,7 @@ def main() -> None:
         if output:
           with output.open("a") as file:
             file.write(json.dumps(kept[-1]) + "\n")
-        if part % 4 == 0:
+        if part % 5 == 4:
           print("|", " | ".join([name, who, *row(kept)]), "|", flush=True)
       print("|", " | ".join([name, who, *row(kept)]), "|", flush=True)
 

@@ -41,9 +41,9 @@ class KnowledgeBot(RolloutBot):
   """A bot that solves a small game around each of its decisions.
 
   A search starts from the results of those at the own decisions before, and from the blueprint elsewhere.
-  Answers are kept, so a question has one answer. A search keeps the promises to the opponent, if the histories
-  are all there and their values are right; with samples promises are estimates. With depth 1 the opponent
-  never replies, so the answer exploits the blueprint, at the price of being exploitable.
+  Answers are kept, so a question has one answer. The promises to the opponent hold if all histories are there
+  and the ends' values are right; with samples they are estimates. With depth 1 the opponent never replies, so
+  the answer exploits the blueprint, at the price of being exploitable.
 
   Attributes:
     sizes: the number of histories of each search so far.

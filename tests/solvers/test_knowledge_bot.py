@@ -42,10 +42,15 @@ def searched(name, gadget, iterations):
 
   def at(state, player):
     decision, _ = subgames.labels.decision_at(state, player)
-    last = Search(player, np.inf, (first, second), (), {}, 0.0)
+    last, start = Search(player, np.inf, (first, second), (), {}, 0.0), (first, second)
     for place in subgames.above(searcher.place(decision)):
       if len(subgames.labels.decisions[place].legal_actions) > 1:
         last = searcher.resolve(last, [place])
+        own = [
+          table if i == player else before
+          for i, (table, before) in enumerate(zip(last.tables, start, strict=True))
+        ]
+        last = last._replace(tables=tuple(own))
     table = last.tables[player][decision.block]
     return dict(zip(decision.legal_actions, table[:, decision.row, 0], strict=True))
 
