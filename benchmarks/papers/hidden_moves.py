@@ -105,7 +105,7 @@ def main() -> None:
   """Print a row for each game and opponent."""
   options = flags(
     __doc__, games=200, names=NAMES, against=["blueprint", "is-mcts", "response", "random", "mcts"],
-    gadget="max-margin", depth=2, iterations=100, histories=20, rollouts=400, seed=0, output=None,
+    gadget="max-margin", depth=1, iterations=100, histories=20, rollouts=400, seed=0, output=None,
   )  # fmt: skip
   print(describe(), flush=True)
   budget = {key: getattr(options, key) for key in ("gadget", "depth", "iterations", "histories", "rollouts")}

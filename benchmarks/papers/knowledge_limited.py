@@ -5,8 +5,8 @@
 The loss of each player against the value of abrupt dark hex, by an exact best response of the opponent,
 before and after searches at all own decisions; and the size of a search (Zhang and Sandholm 2021).
 
-With --sampled, on a larger board: exact exploitability of the searches that `hidden_moves` plays, made at the
-decision from sampled histories and ended after a move; with a strategy for each seed, the mean and the range.
+With --sampled: exact exploitability of `KnowledgeBot` by the depth of its searches, with sampled histories
+and plays as in `hidden_moves`, the mean of strategies of some seeds; and with all histories and exact values.
 """
 
 import numpy as np
@@ -32,8 +32,7 @@ METHODS = {
   "knowledge 20, max-margin": {"knowledge": 20, "gadget": "max-margin"},
 }
 
-LARGER = "dark_hex(num_rows=2,num_cols=3,gameversion=adh)"
-LIMITED = {"depth": 1, "iterations": 100}
+DEPTHS = (1, 2, 3, None)
 
 
 def losses(game: pyspiel.Game, policy) -> str:
@@ -85,20 +84,29 @@ class Values:
 
 
 def sampled(seeds: list[int]) -> None:
-  """Print exploitability of limited searches over blueprints of outcome sampling."""
-  game = pyspiel.load_game(LARGER)
+  """Print exploitability over blueprints of outcome sampling: with samples / with everything."""
+  game = pyspiel.load_game(GAME)
   tree = build_tree(game, public_states="none")
-  for iterations in (1_000, 10_000, 100_000):
+  for iterations in (100, 1_000, 10_000):
     blueprint = Blueprint(game, iterations)
-    before = evaluate_policy(game, blueprint, tree=tree).exploitability
-    for ends in ({"rollouts": 400}, {"rollouts": 4_000}, {"values": Values(blueprint)}):
-      for histories in (20, 10_000):
-        settings = {**LIMITED, **ends, "histories": histories}
-        after = []
-        for seed in seeds:
-          bots = [KnowledgeBot(game, seat, blueprint, seed=2 * seed + seat, **settings) for seat in (0, 1)]
-          after.append(evaluate_policy(game, Bots(game, bots), tree=tree).exploitability)
-        print(iterations, settings, before, after, flush=True)
+    cells = [f"{evaluate_policy(game, blueprint, tree=tree).exploitability:.3f}"]
+    few = {"histories": 20, "rollouts": 400}
+    everything = {"histories": 10_000, "values": Values(blueprint)}
+    for depth in DEPTHS:
+      found = []
+      for settings, own in ((few, seeds), (everything, [0])):
+        bots = [
+          [
+            KnowledgeBot(game, seat, blueprint, depth, 100, seed=2 * seed + seat, **settings)
+            for seat in (0, 1)
+          ]
+          for seed in own
+        ]
+        found.append(
+          np.mean([evaluate_policy(game, Bots(game, two), tree=tree).exploitability for two in bots])
+        )
+      cells.append(" / ".join(f"{mean:.3f}" for mean in found))
+    print(f"| {iterations:,} |", " | ".join(cells), "|", flush=True)
 
 
 def main() -> None:
