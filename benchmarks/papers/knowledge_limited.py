@@ -32,6 +32,7 @@ METHODS = {
   "knowledge 20, max-margin": {"knowledge": 20, "gadget": "max-margin"},
 }
 
+SAMPLED = (100, 1_000, 10_000)  # iterations of OpenSpiel's outcome sampling
 DEPTHS = (1, 2, 3, None)
 
 
@@ -87,7 +88,7 @@ def sampled(seeds: list[int]) -> None:
   """Print exploitability over blueprints of outcome sampling: with samples / with everything."""
   game = pyspiel.load_game(GAME)
   tree = build_tree(game, public_states="none")
-  for iterations in (100, 1_000, 10_000):
+  for iterations in SAMPLED:
     blueprint = Blueprint(game, iterations)
     cells = [f"{evaluate_policy(game, blueprint, tree=tree).exploitability:.3f}"]
     few = {"histories": 20, "rollouts": 400}
