@@ -1,15 +1,22 @@
 """Matches of a search by knowledge over a cheap blueprint, in games of hidden moves that are not compiled.
 
-  python -m benchmarks.papers.hidden_moves [--games 20] [--names phantom_ttt] [--against random mcts]
+  python -m benchmarks.papers.hidden_moves [--games 200] [--names phantom_ttt] [--against random mcts]
+      [--output FILE]
+
+--output keeps the games, a line for every 20, and goes on where an earlier call stopped.
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
-states that our particles draw, because these games cannot draw them, and its MCTS, which sees all hidden
-moves. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the mean of
-the blueprint itself against the same opponent, and the processor time of a decision of the search with
-compilation: median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
+states that our particles draw, because these games cannot draw them, its MCTS, which sees all hidden
+moves, and a sampled local best response to the blueprint (`RolloutBot`), whose results are lower bounds on
+exploitability. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the
+mean of the blueprint itself against the same opponent, and the processor time of a decision of the search:
+median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
 """
 
+import json
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -17,13 +24,14 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.machine import describe, duration, flags
-from ps_cfr_spiel import KnowledgeBot, matches
+from ps_cfr_spiel import KnowledgeBot, RolloutBot, matches
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 
-NAMES = ["phantom_ttt", "dark_hex(board_size=3)"]
+NAMES = ["dark_hex(board_size=3)", "phantom_ttt"]
 BLUEPRINT = 100_000  # iterations of outcome sampling
 SIMULATIONS = 200  # of a tree search's decision
-EVERY = 20  # games between two rows
+PLAYS, PARTICLES = 1000, 500  # of a decision of the response
+EVERY = 20  # games that are played and kept together
 
 
 class Blueprint(openspiel_policy.Policy):
@@ -48,14 +56,16 @@ class InformationSetSearch(ismcts.ISMCTSBot):
     self.restart()
 
 
-def information_set_search(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
+def information_set_search(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
   """OpenSpiel's IS-MCTS, with hidden states of uniform play."""
   bot = InformationSetSearch(
-    game, mcts.RandomRolloutEvaluator(1, np.random.RandomState(seat)), 2.0, SIMULATIONS,
-    random_state=np.random.RandomState(seat),
+    game, mcts.RandomRolloutEvaluator(1, np.random.RandomState(seed)), 2.0, SIMULATIONS,
+    random_state=np.random.RandomState(seed),
   )  # fmt: skip
-  random = np.random.default_rng(seat)
-  particles = Particles(OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, SIMULATIONS)
+  random = np.random.default_rng(seed)
+  particles = Particles(
+    OpenSpielStates(game, openspiel_policy.UniformRandomPolicy(game)), seat, SIMULATIONS, seed
+  )
 
   def resample(state, player):
     particles.follow(state)
@@ -65,27 +75,14 @@ def information_set_search(game: pyspiel.Game, seat: int) -> pyspiel.Bot:
   return bot
 
 
-class Result:
-  """The utility of each game of a match, for the first player."""
-
-  def __init__(self):
-    self.worth = np.empty(0)
-
-  def add(self, game: pyspiel.Game, first: matches.Player, second: matches.Player) -> None:
-    """Play `EVERY` more games."""
-    self.worth = np.append(self.worth, matches.match(game, first, second, EVERY).values)
-
-  def score(self) -> str:
-    """Games won, drawn and lost."""
-    return " / ".join(str((np.sign(self.worth) == sign).sum()) for sign in (1, 0, -1))
-
-  def mean(self) -> str:
-    """The result with its 95% interval."""
-    return f"{self.worth.mean():.3f} ± {1.96 * self.worth.std(ddof=1) / len(self.worth) ** 0.5:.3f}"
-
-
-class Timed(KnowledgeBot):
+class Search(KnowledgeBot):
   """The search; `seconds` are the processor's."""
+
+  def begin(self, seed: int) -> None:
+    """New random numbers, with the compiled shapes of all games so far."""
+    self._random, self.particles.seed = np.random.default_rng(seed), seed
+    self._answers.clear()
+    self.seconds.clear()
 
   def step(self, state):
     began = time.process_time()
@@ -94,40 +91,66 @@ class Timed(KnowledgeBot):
     return action
 
 
+def row(kept: list[dict[str, Any]]) -> list[str]:
+  """Score and mean of the search, mean of the blueprint, seconds of a decision: median and 95%."""
+  search, blueprint, seconds = (
+    np.concatenate([games[name] for games in kept]) for name in ("search", "blueprint", "seconds")
+  )
+  score = " / ".join(str((np.sign(search) == sign).sum()) for sign in (1, 0, -1))
+  means = [f"{x.mean():.3f} ± {1.96 * x.std(ddof=1) / len(x) ** 0.5:.3f}" for x in (search, blueprint)]
+  searched = seconds[seconds > 1e-3]  # the others are answers that the bot has kept
+  return [score, *means, *map(duration, np.percentile(searched, [50, 95]))]
+
+
 def main() -> None:
   """Print a row for each game and opponent."""
   options = flags(
-    __doc__, games=20, names=NAMES, against=["blueprint", "random", "is-mcts", "mcts"], gadget="max-margin",
-    depth=1, iterations=100, histories=20, rollouts=400, seed=0,
+    __doc__, games=200, names=NAMES, against=["blueprint", "is-mcts", "response", "random", "mcts"],
+    gadget="max-margin", depth=1, iterations=100, histories=20, rollouts=400, seed=0, output=None,
   )  # fmt: skip
   print(describe(), flush=True)
   budget = {key: getattr(options, key) for key in ("gadget", "depth", "iterations", "histories", "rollouts")}
   print(budget, flush=True)
+  output = None if options.output is None else Path(options.output)
+  known = [json.loads(line) for line in output.open()] if output and output.exists() else []
+  evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
   for name in options.names:
     game = pyspiel.load_game(name)
     blueprint = Blueprint(game, BLUEPRINT)
-    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
-    opponents = {
-      "blueprint": matches.player(blueprint, options.seed + 1),
-      "random": matches.player("random", options.seed + 1),
-      "is-mcts": lambda seat, game=game: information_set_search(game, seat),
-      "mcts": lambda seat, game=game, of=evaluator: pyspiel.MCTSBot(
-        game, of, 2.0, SIMULATIONS, 100, False, seat, False
-      ),
-    }
-    # Bots keep their compiled shapes.
-    bots = {seat: Timed(game, seat, blueprint, seed=2 * options.seed + seat, **budget) for seat in (0, 1)}
+    bots = [Search(game, seat, blueprint, **budget) for seat in (0, 1)]
     for who in options.against:
-      for bot in bots.values():
-        bot.seconds.clear()
-      plain = Result()
-      result = Result()
-      for _ in range(0, options.games, EVERY):  # a row for each of them: the last one counts
-        plain.add(game, matches.player(blueprint, options.seed + 2 + len(plain.worth)), opponents[who])
-        result.add(game, bots.__getitem__, opponents[who])
-        half, most = np.percentile([seconds for bot in bots.values() for seconds in bot.seconds], [50, 95])
-        row = name, who, result.score(), result.mean(), plain.mean(), duration(half), duration(most)
-        print("| " + " | ".join(row) + " |", flush=True)
+      match = {"game": name, "against": who, "seed": options.seed, **budget}
+      kept = [games for games in known if match.items() <= games.items()]
+      for part in range(len(kept), -(-options.games // EVERY)):
+        seed = 4 * (1000 * options.seed + part)
+        opponent = {
+          "blueprint": matches.player(blueprint, seed),
+          "random": matches.player("random", seed),
+          "is-mcts": lambda seat, game=game, seed=seed: information_set_search(game, seat, seed + seat),
+          "response": lambda seat, game=game, of=blueprint, seed=seed: RolloutBot(
+            game, of, seat, PLAYS, particles=PARTICLES, seed=seed + seat
+          ),
+          "mcts": lambda seat, game=game, seed=seed: pyspiel.MCTSBot(
+            game, evaluator, 2.0, SIMULATIONS, 100, False, seed + seat, False
+          ),
+        }[who]
+        for seat, bot in enumerate(bots):
+          bot.begin(seed + 2 + seat)
+        played = {
+          key: matches.match(game, player, opponent, EVERY).values.tolist()
+          for key, player in (
+            ("search", bots.__getitem__),
+            ("blueprint", matches.player(blueprint, seed + 2)),
+          )
+        }
+        seconds = [round(second, 4) for bot in bots for second in bot.seconds]
+        kept.append({**match, **played, "seconds": seconds})
+        if output:
+          with output.open("a") as file:
+            file.write(json.dumps(kept[-1]) + "\n")
+        if part % 5 == 4:
+          print("|", " | ".join([name, who, *row(kept)]), "|", flush=True)
+      print("|", " | ".join([name, who, *row(kept)]), "|", flush=True)
 
 
 if __name__ == "__main__":

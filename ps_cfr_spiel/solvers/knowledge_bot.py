@@ -30,17 +30,20 @@ from ps_cfr_spiel.subgames import Gadget, KnownSubgames, unsafe
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 DEPTH, ITERATIONS, HISTORIES = 2, 200, 40
+MOST_ANSWERS = 2_000  # that are kept
 MORE = 10  # particles on the way for each history in the end
 
+Columns = dict[str, np.ndarray]  # strategies by infostate
 Values = Callable[[list[pyspiel.State]], np.ndarray]  # float[n], to player 0
 
 
 class KnowledgeBot(RolloutBot):
   """A bot that solves a small game around each of its decisions.
 
-  Every decision is searched from the blueprint alone. A search keeps the promises to the opponent, if the
-  histories are all there and their values are right; with samples promises are estimates, and decisions that
-  are safe one by one may be exploitable together.
+  A search starts from the results of those at the own decisions before, and from the blueprint elsewhere.
+  Answers are kept, so a question has one answer. The promises to the opponent hold if all histories are there
+  and the ends' values are right; with samples they are estimates. With depth 1 the opponent never replies, so
+  the answer exploits the blueprint, at the price of being exploitable.
 
   Attributes:
     sizes: the number of histories of each search so far.
@@ -104,6 +107,28 @@ class KnowledgeBot(RolloutBot):
       raise ValueError(f"values must be a function of a list of states, got {values!r}.")
     self.ends, self.sizes = values, []
     self._shapes: dict[tuple[int, int], Any] = {}
+    self._answers: dict[tuple[Any, ...], tuple[dict[int, float], Columns]] = {}
+    self._so_far: Columns = {}  # results of the searches on the way to a decision
+    self._found: Columns = {}  # and of its own
+
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    """The strategy of the search, which goes on from those of the own decisions before."""
+    seen, now, number = self.form.seen(state, self.player), self.form.game.new_initial_state(), 0
+    answer, self._so_far = {}, {}
+    for action in (*state.history(), None):
+      if now.current_player() == self.player:
+        known = tuple(seen[: 2 * number + 2])
+        if known not in self._answers:
+          if len(self._answers) >= MOST_ANSWERS:
+            self._answers.clear()
+          self._found = {}
+          self._answers[known] = super().probabilities(now), self._found
+        answer, found = self._answers[known]
+        self._so_far |= found
+        number += 1
+      if action is not None:
+        now.apply_action(action)
+    return answer
 
   def search(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:
     """The average strategy of a search at the decision."""
@@ -125,8 +150,18 @@ class KnowledgeBot(RolloutBot):
     searcher = _TimedSearcher(subgames, self.settings, self._shapes)
     searcher.seconds = self.limit
     decision, _ = labels.decision_at(state, self.player)
+    place, own = searcher.place(decision), (first, second)[self.player]
+    mine = {n: d for n, d in enumerate(labels.decisions) if d.player == self.player}
+    for d in mine.values():
+      if (column := self._so_far.get(str(d.infostates[0]))) is not None:
+        own[d.block][:, d.row, 0] = column
     start = Search(self.player, np.inf, (first, second), (), {}, 0.0)
-    tables = searcher.resolve(start, [searcher.place(decision)]).tables[self.player]
+    tables = searcher.resolve(start, [place]).tables[self.player]
+    self._found |= {
+      str(d.infostates[0]): tables[d.block][:, d.row, 0]
+      for n, d in mine.items()
+      if place in subgames.above(n)
+    }
     column = tables[decision.block][:, decision.row, 0]
     return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
 
@@ -137,7 +172,8 @@ class KnowledgeBot(RolloutBot):
     last decision. The weights are 1 if these are all.
     """
     self.particles.follow(state)
-    own, random = self.particles, np.random.default_rng([self.particles.seed, len(state.history()), 1])
+    own, known = self.particles, len(self.form.seen(state, self.player))  # not the moves that are hidden
+    random = np.random.default_rng([own.seed, known, 1])
     hidden, _ = thinned(own.hidden, own.weights, self.histories // 2, random)
     begins = [self.form.since(now, 1 - self.player) for now in hidden]
     touching: dict[Any, set[tuple[int, ...]]] = {}
