@@ -22,6 +22,7 @@ from ps_cfr_spiel.cfr import RM, averages
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
+from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
 from ps_cfr_spiel.poker import card_sets
 
 AXIS = "clusters"  # of the mesh
@@ -62,6 +63,7 @@ class DealtTree(NamedTuple):
     every: [], the number of boards that two hands leave possible.
     boards: int32[C', most], the boards of each cluster, as sets of cards, -1 behind them; the last C' - C
       clusters are empty and fill up the devices.
+    found: the buckets of rounds that are in no table; None if all are.
   """
 
   head: BettingLines
@@ -70,6 +72,7 @@ class DealtTree(NamedTuple):
   cards: Cards
   every: Any
   boards: Any
+  found: Any = None
 
 
 class PartTables(NamedTuple):
@@ -98,7 +101,7 @@ class Numbers(NamedTuple):
     hands: int32[2, B].
     head: [depths, B], uniform, for the head.
     clusters: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by
-      the mean of their values.
+      the mean of their values. Or uint32[C', 2], the keys of these numbers, for the library.
   """
 
   hands: jax.Array
@@ -162,6 +165,11 @@ class ClusterSampling(mccfr.Sampler):
   clusters: int
   boards: int = 1
 
+  @property
+  def natively(self) -> bool:
+    """Whether the library samples."""
+    return not why_unavailable()
+
   def init(self, game: DealtTree, dtype: str) -> DealtTables:
     counts = (1, len(game.boards))
     shapes = [(x.actions, n * x.cells) for x, n in zip((game.head, game.child), counts, strict=True)]
@@ -185,13 +193,17 @@ class ClusterSampling(mccfr.Sampler):
     drawn = Numbers(
       hands=_deal(game.cards, jax.random.fold_in(key, 1), batch),
       head=numbers(game.head, 0, batch),
-      clusters=jax.vmap(lambda n: numbers(game.child, 2 + n, each, rounds))(ids),
+      clusters=jax.vmap(
+        lambda n: jax.random.key_data(jax.random.fold_in(key, 2 + n))
+        if self.natively
+        else numbers(game.child, 2 + n, each, rounds)
+      )(ids),
     )
 
     def gather(values: jax.Array) -> jax.Array:
       return jax.lax.all_gather(values, AXIS, tiled=True)[: self.clusters]
 
-    return traverse(game, tables, turn, drawn, rule, gather)
+    return traverse(game, tables, turn, drawn, rule, gather, self.boards)
 
 
 def _deal(cards: Cards, key: jax.Array, batch: int) -> jax.Array:
@@ -218,6 +230,7 @@ def traverse(
   numbers: Numbers,
   rule: RM,
   gather: Callable[[jax.Array], jax.Array],
+  draws: int = 1,
 ) -> DealtTables:
   """B traversals under one strategy profile, and the tables after them.
 
@@ -228,36 +241,58 @@ def traverse(
     numbers: the random ones.
     rule: see `mccfr.iterate`.
     gather: makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here.
+    draws: n, the boards that each cluster draws for a pair of hands.
   """
   head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
   sign = (1 - 2 * traverser).astype(numbers.head.dtype)
-  draws = numbers.clusters.shape[-1] // batch
   dealt = jnp.tile(hands, (1, draws))
   buckets = game.cards.buckets[0][0][hands][:, None]
   root = jnp.ones((1, batch), bool)
   fronts = descend(head, tables.head.regrets, buckets, traverser, numbers.head, root)
   full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
 
-  def added(own: PartTables, updates: mccfr.Updates, count: int) -> PartTables:
-    return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
+  if numbers.clusters.dtype == jnp.uint32:
+    values, clusters = _natively(game, tables.clusters, turn, numbers.clusters, dealt, full, rule)
+  else:
+    values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, full, rule)
+  values = values.reshape(*values.shape[:2], draws, batch).mean(2)
+  mean = gather(values).sum(0) / game.every
+  ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
+  _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
+  return DealtTables(_added(tables.head, updates, turn, rule, batch), clusters)
+
+
+def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: RM, count: int) -> PartTables:
+  return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
+
+
+def _natively(game, own: PartTables, turn, keys, dealt, full, rule: RM) -> tuple[jax.Array, PartTables]:
+  """Values [C', S, n B] of all roots times F, and the tables after the traversals: by the library."""
+  weight = averages.weight(turn.iteration, rule.gamma, own.regrets.dtype)
+  numbers = game.every, weight, 1.0, rule.floor, -jnp.inf
+  regrets, excess, values = sample_clusters(
+    game, own.regrets, own.average.excess, keys, dealt, full, turn.traverser, numbers
+  )
+  return values, PartTables(regrets, own.average._replace(excess=excess))
+
+
+def _side_by_side(game, own: PartTables, turn, drawn, dealt, full, rule: RM) -> tuple[jax.Array, PartTables]:
+  """The same, all lines side by side."""
+  sign = (1 - 2 * turn.traverser).astype(own.regrets.dtype)
 
   def cluster(k: jax.Array, carry: tuple[PartTables, jax.Array]) -> tuple[PartTables, jax.Array]:
     # All clusters' tables are carried along and changed where they lie: a scan over them would copy them.
     own, every = carry
-    boards, uniforms = game.boards[k], numbers.clusters[k]
+    boards, uniforms = game.boards[k], drawn[k]
     lines = dataclasses.replace(game.child, cell=game.child.cell + k * game.child.cells)
     values, possible, updates = _below(
-      game, lines, boards, own.regrets, dealt, uniforms, traverser, sign, full
+      game, lines, boards, own.regrets, dealt, uniforms, turn.traverser, sign, full
     )
-    values = (values * possible[None]).reshape(-1, draws, batch).mean(1)
-    return added(own, updates, draws * batch), every.at[k].set(values)
+    return _added(own, updates, turn, rule, dealt.shape[1]), every.at[k].set(values * possible[None])
 
-  values = jnp.zeros((len(game.boards), len(game.leaving), batch), sign.dtype)
-  clusters, values = jax.lax.fori_loop(0, len(game.boards), cluster, (tables.clusters, values))
-  mean = gather(values).sum(0) / game.every
-  ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
-  _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
-  return DealtTables(added(tables.head, updates, batch), clusters)
+  values = jnp.zeros((len(game.boards), *full.shape), own.regrets.dtype)
+  own, values = jax.lax.fori_loop(0, len(game.boards), cluster, (own, values))
+  return values, own
 
 
 def _below(game: DealtTree, lines: BettingLines, boards, regrets, hands, numbers, traverser, sign, full):

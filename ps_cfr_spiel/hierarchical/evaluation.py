@@ -242,7 +242,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   form, first = game.form, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
   before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
-  cell = np.where(form.player == 1, before + cells[1], cells[0]).astype(np.int32)
+  cell = np.where(form.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
   follows[form.parent[1:]] = np.arange(1, len(cell))
   roots, found = np.zeros(1, np.int32), []
@@ -259,7 +259,7 @@ def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tupl
   """Policies of the actors, [A, N, H], and both players' reach of all lines, [2, N, H]."""
   lines = here.lines
   bucket = board.bucket[jnp.minimum(lines.actor, 1)]
-  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + bucket, 0)
+  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + lines.stride[:, None] * bucket, 0)
   width = jnp.repeat(lines.count, bucket.shape[1])
   policy = regret_matching(table[:, cell.ravel()], width).reshape(len(table), *cell.shape)
   reach = reach * board.alive[None, None]

@@ -73,10 +73,11 @@ class HierarchicalPolicy(openspiel_policy.Policy):
       """The tables of one part, rounded."""
       form, sizes, table = self._dealt.form, self.abstraction.sizes, np.array(table)
       for line, state in enumerate(states):
-        player, number, first = int(form.player[line]), int(form.round[line]), self._cells[line]
+        player, number = int(form.player[line]), int(form.round[line])
+        first, stride = self._cells[line].tolist()
         if player < 0 or (number < SPECIAL) != head:
           continue
-        place = slice(len(state.legal_actions())), slice(first, first + sizes[number])
+        place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
         table[place] = how.at(state, player, _normalised(table[place]))
       return table
 
@@ -112,7 +113,8 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     (line, seen), actions = self._dealt.place(state), state.legal_actions()
     cluster, bucket = self.abstraction.find(seen)
     table = self.tables.head if cluster < 0 else self.tables.child[cluster]
-    shares = _normalised(table[: len(actions), self._cells[line] + bucket, None])[:, 0]
+    first, stride = self._cells[line]
+    shares = _normalised(table[: len(actions), first + stride * bucket, None])[:, 0]
     return dict(zip(actions, shares.tolist(), strict=True))
 
 
