@@ -20,9 +20,10 @@ import numpy as np
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM, averages
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
 from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
+from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
 from ps_cfr_spiel.poker import card_sets
 
 AXIS = "clusters"  # of the mesh
@@ -37,7 +38,8 @@ class Cards(NamedTuple):
     hand_masks: uint32[H, words].
     hand_swaps: int32[S, H].
     set_masks: for each round from the special one on uint32[N, words], of the sets that may come.
-    index, swap: for each of these rounds int32[P, N], as in `Runouts`.
+    index, swap: for each of these rounds int32[P, N], as in `Runouts`; the rounds whose boards are in no table
+      (`FoundCards`) have none of this and of what follows.
     board_masks: for each of these rounds uint32[K, words], of all public cards.
     buckets: for each round int32[K, H].
     strength: int32[K, H].
@@ -109,26 +111,61 @@ class Numbers(NamedTuple):
   clusters: jax.Array
 
 
-def dealt_tree(game: DealtGame, abstraction: DealtAbstraction, devices: int = 1) -> DealtTree:
+def dealt_tree(
+  game: DealtGame, abstraction: Hierarchy, devices: int = 1, progress: bool | None = None
+) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
   form = game.form
   head, child = head_and_child(game, abstraction.sizes)
-  deck, later = form.deck.size, range(SPECIAL, game.rounds)
+  deck, later, known = form.deck.size, range(SPECIAL, game.rounds), range(SPECIAL, len(game.runouts))
+  in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
     hand_masks=_masks(game.hands, deck),
     hand_swaps=game.hand_swaps,
     set_masks=tuple(_masks(card_sets(deck, form.public[number]), deck) for number in later),
-    index=tuple(game.runouts[number].index for number in later),
-    swap=tuple(game.runouts[number].swap for number in later),
-    board_masks=tuple(_masks(game.runouts[number].cards, deck) for number in later),
-    buckets=tuple(np.maximum(table, 0) for table in abstraction.buckets),
-    strength=game.strength,
+    index=tuple(game.runouts[number].index for number in known),
+    swap=tuple(game.runouts[number].swap for number in known),
+    board_masks=tuple(_masks(game.runouts[number].cards, deck) for number in known),
+    buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:SPECIAL])),
+    strength=game.strength if in_tables else None,
   )
-  every = np.asarray(float(game.boards_left(SPECIAL)))
-  return DealtTree(head, child, leaving(head), cards, every, _boards_of(game, abstraction, devices))
+  every, boards = np.asarray(float(game.boards_left(SPECIAL))), _boards_of(game, abstraction, devices)
+  found = None
+  if isinstance(abstraction, NearestAbstraction):
+    found = _found(game, abstraction, len(boards), progress)
+  return DealtTree(head, child, leaving(head), cards, every, boards, found)
 
 
-def _boards_of(game: DealtGame, abstraction: DealtAbstraction, devices: int) -> np.ndarray:
+def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progress: bool | None) -> FoundCards:
+  """The buckets of rounds that are in no table, of `count` clusters, made when a cluster is asked for."""
+  last = abstraction.centres[-1]
+  centres = np.concatenate([last, np.zeros((count - len(last), *last.shape[1:]), last.dtype)])
+
+  def read(clusters: slice) -> np.ndarray:
+    first, stop, _ = clusters.indices(count)
+    return tabulated(game, abstraction, range(first, stop), progress)
+
+  buckets: Any = Lazy((count, *found_shape(game, abstraction)), read)
+  slot = slots(abstraction)
+  return FoundCards(buckets, slot, abstraction.groups, centres, game.form.deck)
+
+
+class Lazy(NamedTuple):
+  """An array that is made part by part.
+
+  Attributes:
+    shape: its shape.
+    read: makes a slice along the first axis.
+  """
+
+  shape: tuple[int, ...]
+  read: Callable[[slice], np.ndarray]
+
+  def __getitem__(self, part: Any) -> np.ndarray:
+    return self.read(part[0] if isinstance(part, tuple) else part)
+
+
+def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
   """See `DealtTree.boards`."""
   cluster = abstraction.clusters[game.runouts[SPECIAL].index[0]]
   count = abstraction.count + -abstraction.count % devices

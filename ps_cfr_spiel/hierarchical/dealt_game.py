@@ -11,10 +11,12 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
+from ps_cfr_spiel.hierarchical.native import why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
   card_sets,
+  count_classes,
   dealt_form,
   hand_classes,
   renamed_sets,
@@ -24,6 +26,7 @@ from ps_cfr_spiel.poker import (
 )
 
 SPECIAL = 1  # the round whose public cards are clustered
+MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,7 +36,9 @@ class DealtGame:
   Attributes:
     name: `str(game)`.
     form: its rules as arrays.
-    runouts: for each round the classes of public cards that have come.
+    runouts: for each round the classes of public cards that have come; up to the special round alone in a
+      game that has more than `MOST_CLASSES` of them, such as hold'em to the river. There hands are ranked when
+      they are dealt (`native`).
   """
 
   name: str
@@ -44,8 +49,18 @@ class DealtGame:
   def of(cls, game: pyspiel.Game) -> "DealtGame":
     """From `universal_poker` or `leduc_poker`; ValueError for another game, or one with too many cards."""
     form = dealt_form(game)
+    later = form.public[SPECIAL + 1 :]
+    if count_classes(form.deck, form.public[1:]) > MOST_CLASSES and set(later) == {1} and len(later) <= 2:
+      if reason := why_unavailable():
+        raise ValueError(f"{game} has too many boards for tables, and the native library is missing: {reason}.")
+      return cls(str(game), form, runouts(form.deck, form.public[1 : SPECIAL + 1]))
     check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
     return cls(str(game), form, runouts(form.deck, form.public[1:]))
+
+  @property
+  def in_tables(self) -> bool:
+    """Whether the boards of all rounds are in tables."""
+    return len(self.runouts) == self.rounds
 
   @property
   def rounds(self) -> int:
@@ -110,15 +125,17 @@ class DealtGame:
         times += lives[hands]
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
 
-  def place(self, state: Any) -> tuple[int, list[tuple[int, int]]]:
+  def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
     form, player = self.form, state.current_player()
     cards = [move.action for move in state.full_history() if move.player < 0]
     hand = cards[player * form.hole : (player + 1) * form.hole]
     return self._line(state), self.seen(hand, cards[2 * form.hole :])
 
-  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[int, int]]:
+  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
+
+    In place of a class that is in no table its public cards, with the names of suits of the special round.
 
     Args:
       hand: its cards.
@@ -136,6 +153,9 @@ class DealtGame:
       )
     place, swap, found = 0, np.arange(form.deck.size), [(0, int(set_numbers(np.array(hand))))]
     for number in range(1, ends.index(len(board)) + 1):
+      if number >= len(self.runouts):
+        found.append((tuple(swap[list(board[: ends[number]])].tolist()), int(set_numbers(swap[list(hand)]))))
+        continue
       after, some = self.runouts[number], list(board[ends[number - 1] : ends[number]])
       which = int(set_numbers(swap[some]))
       swap, place = swaps[after.swap[place, which]][swap], int(after.index[place, which])

@@ -3,6 +3,7 @@
 Clusters lie along the axis of a mesh of devices, of one process or of several.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -32,8 +33,8 @@ LINE = 8  # numbers of each line in a traversal, beside two for each of its acti
 PLACE = 8  # bytes of each hand or board from which one is drawn
 # How a game and a state lie on the mesh: whole on each device, or cut.
 WHOLE, BOARDS, CELLS = PartitionSpec(), PartitionSpec(AXIS), PartitionSpec(None, AXIS)
+FOUND = ("buckets", "slot", "groups", "centres")
 STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(head=WHOLE, clusters=CELLS))  # pyright: ignore
-GAME: Any = DealtTree(*(WHOLE,) * 5, boards=BOARDS)  # pyright: ignore
 
 
 def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, int]:
@@ -69,10 +70,25 @@ def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
   def place(spec: PartitionSpec, part: Any) -> Any:
     return jax.tree.map(lambda x: _placed(mesh, spec, np.asarray(x)), part)
 
-  return jax.tree.map(place, GAME, to_device(game, dtype))
+  placed = game._replace(found=None)
+  placed = jax.tree.map(place, _specs(placed), to_device(placed, dtype))
+  if game.found is None:
+    return placed
+  spec, own = _specs(game).found, game.found
+  parts = {name: _placed(mesh, getattr(spec, name), getattr(own, name)) for name in FOUND}
+  return placed._replace(found=dataclasses.replace(own, **parts))
 
 
-def _placed(mesh: Mesh, spec: PartitionSpec, host: np.ndarray) -> jax.Array:
+def _specs(game: DealtTree) -> Any:
+  """How the parts of a game lie on the mesh."""
+  found: Any = game.found
+  if found is not None:
+    found = dataclasses.replace(found, **dict(zip(FOUND, (BOARDS, WHOLE, WHOLE, BOARDS), strict=True)))
+  every: Any = (WHOLE,) * 5
+  return DealtTree(*every, boards=BOARDS, found=found)  # pyright: ignore[reportArgumentType]
+
+
+def _placed(mesh: Mesh, spec: PartitionSpec, host: Any) -> jax.Array:
   return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda part: host[part])
 
 
@@ -153,7 +169,7 @@ def run(
   def share(game: DealtTree, state: SamplingState, iterations: jax.Array | int) -> SamplingState:
     return mccfr.iterate(game, state, iterations, sampler=sampler, rule=rule, batch=batch)
 
-  specs = (GAME, STATE, WHOLE)
+  specs = (_specs(game), STATE, WHOLE)
   return jax.shard_map(share, mesh=mesh, in_specs=specs, out_specs=STATE, check_vma=False)(
     game, state, iterations
   )

@@ -59,7 +59,7 @@ def sample_clusters(
   tables = (
     (jnp.zeros((0, 0, 0, 0), jnp.int16), no_integer, no_integer, jnp.zeros((0, 0, 0), jnp.float32))
     if found is None
-    else (found.buckets, found.slot, found.groups, found.centres)
+    else (found.buckets, found.slot, found.groups, found.centres.astype(jnp.float32))
   )
   given = (
     *(lines.actor, lines.round, lines.first, lines.count, lines.cell, lines.stride, lines.constant, lines.stake),

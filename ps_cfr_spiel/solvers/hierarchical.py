@@ -23,8 +23,9 @@ from ps_cfr_spiel.device import (
 from ps_cfr_spiel.hierarchical import (
   ByCluster,
   ClusterSampling,
-  DealtAbstraction,
   DealtGame,
+  Hierarchy,
+  InFile,
   PartTables,
   Strategy,
   StrategyTables,
@@ -67,7 +68,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     boards: int = 1,
     seed: int = 0,
     dtype: str = "float32",
-    abstraction: DealtAbstraction | None = None,
+    abstraction: Hierarchy | InFile | None = None,
   ):
     """Makes the abstraction and the tables; nothing is compiled yet.
 
@@ -92,7 +93,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     self.batch, self.boards = check_count("batch", batch, 1), check_count("boards", boards, 1)
     self.seed = check_integer("seed", seed, 0)
     check_is_game(game)
-    if not isinstance(abstraction, DealtAbstraction | None):
+    if not isinstance(abstraction, Hierarchy | InFile | None):
       raise ValueError(
         f"abstraction must be one of make_abstraction or load_abstraction, got {abstraction!r}."
       )
@@ -102,7 +103,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     elif abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     else:
-      self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
+      self.abstraction = abstraction.on(self._dealt)
     self._mesh = hierarchical.all_devices()
     with precision(self.dtype):
       tree = hierarchical.dealt_tree(self._dealt, self.abstraction, self._mesh.size)
@@ -165,7 +166,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     found, game = cls._arguments(file), game_of(file)
     dealt, dtype, own = DealtGame.of(game), check_dtype(found["dtype"]), found["abstraction"]
-    abstraction = DealtAbstraction.of(dealt, own.clusters, own.buckets)
+    abstraction = own.on(dealt)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
     shape = (child.actions, child.cells)
     part = hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)
@@ -213,7 +214,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
 
   def _arrays(self):
-    return hierarchical.to_arrays(self.abstraction)
+    return self.abstraction.to_arrays()
 
   @classmethod
   def _arguments(cls, file):

@@ -11,8 +11,8 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.hierarchical import (
   SPECIAL,
   ByCluster,
-  DealtAbstraction,
   DealtGame,
+  Hierarchy,
   Strategy,
   StrategyTables,
   evaluate_strategies,
@@ -35,7 +35,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     self,
     game: pyspiel.Game,
     dealt: DealtGame,
-    abstraction: DealtAbstraction,
+    abstraction: Hierarchy,
     tables: StrategyTables,
     info: Mapping[str, Any],
   ):
