@@ -29,6 +29,7 @@ from ps_cfr_spiel.hierarchical.mesh import (
   run,
   run_needs,
 )
+from ps_cfr_spiel.hierarchical.native import why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure

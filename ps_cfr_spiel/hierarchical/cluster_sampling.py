@@ -10,6 +10,7 @@ with probability 1 / F_n, though chance deals them all equally often, which is b
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,16 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
 from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
+from ps_cfr_spiel.mccfr import Rule, regret_weight
 from ps_cfr_spiel.poker import card_sets
 
 AXIS = "clusters"  # of the mesh
 BLOCK = 1024  # iterations between two passes over whole tables, which fold sums
+BELOW = 31 / 30  # how far regrets may fall below those that are pruned, after Brown and Sandholm 2019
 WORD = 32  # bits in which sets of cards are kept
 
 
@@ -197,10 +200,14 @@ class ClusterSampling(mccfr.Sampler):
   Attributes:
     clusters: C, without the empty ones.
     boards: n, the boards that each cluster draws for a pair of hands.
+    pruning: the regret below which actions are not looked at in 95% of the traversals (Brown and Sandholm 2019),
+      if they are not played, do not end the game, and the round is not the last; minus infinity for none. LCFR
+      weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
   """
 
   clusters: int
   boards: int = 1
+  pruning: float = -math.inf
 
   @property
   def natively(self) -> bool:
@@ -216,7 +223,7 @@ class ClusterSampling(mccfr.Sampler):
   def block(self, game: DealtTree, batch: int) -> int:
     return BLOCK
 
-  def turn(self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: RM, batch: int) -> DealtTables:
+  def turn(self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: Rule, batch: int) -> DealtTables:
     """The tables after a turn, within `shard_map`."""
     local, key, dtype = len(game.boards), turn.random, tables.head.regrets.dtype
 
@@ -240,7 +247,7 @@ class ClusterSampling(mccfr.Sampler):
     def gather(values: jax.Array) -> jax.Array:
       return jax.lax.all_gather(values, AXIS, tiled=True)[: self.clusters]
 
-    return traverse(game, tables, turn, drawn, rule, gather, self.boards)
+    return traverse(game, tables, turn, drawn, rule, gather, self.boards, self.pruning)
 
 
 def _deal(cards: Cards, key: jax.Array, batch: int) -> jax.Array:
@@ -265,9 +272,10 @@ def traverse(
   tables: DealtTables,
   turn: mccfr.Turn,
   numbers: Numbers,
-  rule: RM,
+  rule: Rule,
   gather: Callable[[jax.Array], jax.Array],
   draws: int = 1,
+  pruning: float = -math.inf,
 ) -> DealtTables:
   """B traversals under one strategy profile, and the tables after them.
 
@@ -279,6 +287,7 @@ def traverse(
     rule: see `mccfr.iterate`.
     gather: makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here.
     draws: n, the boards that each cluster draws for a pair of hands.
+    pruning: see `ClusterSampling`.
   """
   head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
   sign = (1 - 2 * traverser).astype(numbers.head.dtype)
@@ -289,7 +298,7 @@ def traverse(
   full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
 
   if numbers.clusters.dtype == jnp.uint32:
-    values, clusters = _natively(game, tables.clusters, turn, numbers.clusters, dealt, full, rule)
+    values, clusters = _natively(game, tables.clusters, turn, numbers.clusters, dealt, full, rule, pruning)
   else:
     values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, full, rule)
   values = values.reshape(*values.shape[:2], draws, batch).mean(2)
@@ -299,21 +308,25 @@ def traverse(
   return DealtTables(_added(tables.head, updates, turn, rule, batch), clusters)
 
 
-def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: RM, count: int) -> PartTables:
+def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: Rule, count: int) -> PartTables:
   return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
 
 
-def _natively(game, own: PartTables, turn, keys, dealt, full, rule: RM) -> tuple[jax.Array, PartTables]:
+def _natively(
+  game, own: PartTables, turn, keys, dealt, full, rule: Rule, pruning: float = -math.inf
+) -> tuple[jax.Array, PartTables]:
   """Values [C', S, n B] of all roots times F, and the tables after the traversals: by the library."""
   weight = averages.weight(turn.iteration, rule.gamma, own.regrets.dtype)
-  numbers = game.every, weight, 1.0, rule.floor, -jnp.inf
+  linear = regret_weight(rule, turn.iteration, own.regrets.dtype)
+  floor = jnp.maximum(rule.floor, BELOW * pruning * linear)
+  numbers = game.every, weight, linear, floor, pruning * linear
   regrets, excess, values = sample_clusters(
     game, own.regrets, own.average.excess, keys, dealt, full, turn.traverser, numbers
   )
   return values, PartTables(regrets, own.average._replace(excess=excess))
 
 
-def _side_by_side(game, own: PartTables, turn, drawn, dealt, full, rule: RM) -> tuple[jax.Array, PartTables]:
+def _side_by_side(game, own: PartTables, turn, drawn, dealt, full, rule: Rule) -> tuple[jax.Array, PartTables]:
   """The same, all lines side by side."""
   sign = (1 - 2 * turn.traverser).astype(own.regrets.dtype)
 

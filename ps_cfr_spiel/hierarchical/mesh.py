@@ -14,7 +14,6 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import COMPILING, MORE_CODE
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
@@ -24,7 +23,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.mccfr import SamplingState
+from ps_cfr_spiel.mccfr import Rule, SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 RUN = 5  # copies of the tables: before and after a part of a run, and in between
@@ -160,7 +159,7 @@ def run(
   iterations: jax.Array | int,
   *,
   sampler: ClusterSampling,
-  rule: RM,
+  rule: Rule,
   batch: int,
   mesh: Mesh,
 ) -> SamplingState:

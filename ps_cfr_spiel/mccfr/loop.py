@@ -17,8 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.cfr import RM, averages, make_rule
+from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
+
+
+Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
 
 
 class Turn(NamedTuple):
@@ -66,10 +69,10 @@ class Sampler(abc.ABC):
     """
 
   @abc.abstractmethod
-  def turn(self, game: Any, tables: Any, turn: Turn, rule: RM, batch: int) -> Any:
+  def turn(self, game: Any, tables: Any, turn: Turn, rule: Rule, batch: int) -> Any:
     """The tables after a turn with `batch` samples; pure JAX."""
 
-  def turns(self, game: Any, tables: Any, turns: Turns, rule: RM, batch: int) -> Any:
+  def turns(self, game: Any, tables: Any, turns: Turns, rule: Rule, batch: int) -> Any:
     """The tables after some turns of a block, by default one after the other; pure JAX."""
     players = self.players(game)
     draws = self.draw(game, turns.key, players * self.block(game, batch), batch)
@@ -112,12 +115,21 @@ class SamplingState(NamedTuple):
   tables: Any
 
 
-def check_rule(rule: Any) -> RM:
-  """A rule that can be sampled, from anything that `make_rule` takes; ValueError for another."""
+def check_rule(rule: Any, linear: bool = False) -> Any:
+  """A rule that can be sampled, from anything that `make_rule` takes; ValueError for another.
+
+  `linear` says whether the sampler can weigh regrets by their iterations, as LCFR does.
+  """
   made = make_rule(rule)
-  if not isinstance(made, RM):
-    raise ValueError(f"Sampling takes the rules 'rm' and 'rm+' (RM(), RMPlus()), got {rule!r}.")
+  if not isinstance(made, RM) and not (linear and isinstance(made, LCFR)):
+    names = "'rm', 'rm+' and 'lcfr' (RM(), RMPlus(), LCFR())" if linear else "'rm' and 'rm+' (RM(), RMPlus())"
+    raise ValueError(f"Sampling takes the rules {names}, got {rule!r}.")
   return made
+
+
+def regret_weight(rule: Rule, t: Any, dtype: Any) -> Any:
+  """The factor of the regrets of iteration t, int32[]: t for LCFR, else 1."""
+  return t.astype(dtype) if isinstance(rule, LCFR) else 1.0
 
 
 def start(game: Any, sampler: Sampler, seed: int, dtype: str) -> SamplingState:
@@ -138,7 +150,7 @@ def iterate(
   iterations: jax.Array | int,
   *,
   sampler: Sampler,
-  rule: RM,
+  rule: Rule,
   batch: int = 1,
 ) -> SamplingState:
   """Runs Monte Carlo CFR for some iterations.
