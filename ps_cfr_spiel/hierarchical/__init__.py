@@ -28,8 +28,9 @@ from ps_cfr_spiel.hierarchical.mesh import (
   on_mesh,
   run,
   run_needs,
+  tables_here,
 )
 from ps_cfr_spiel.hierarchical.native import why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
-from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards
+from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards, write_tables
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure

@@ -11,7 +11,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
-from ps_cfr_spiel.hierarchical.native import why_unavailable
+from ps_cfr_spiel.hierarchical.native import strengths, why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
@@ -101,6 +101,15 @@ class DealtGame:
     """For each round int32[K, H], the classes of hands on those of runouts; see `suits.hand_classes`."""
     return tuple(hand_classes(self.form.deck, self.form.hole, after) for after in self.runouts)
 
+  def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int32[K, H], the strengths of all hands with all public cards int[K, m], and bool[K, H], which can be there."""
+    member = np.zeros((len(boards), self.form.deck.size), np.float32)
+    np.put_along_axis(member, np.asarray(boards, int), 1, 1)
+    alive = member @ self.members.T == 0
+    if why_unavailable():
+      return self.form.strengths(boards), alive
+    return strengths(self.form.deck, self.form.hole, boards), alive
+
   def boards_left(self, number: int) -> int:
     """The number of sets of public cards that may come before a round, given both hands and earlier cards."""
     gone = 2 * self.form.hole + sum(self.form.public[:number])
@@ -144,22 +153,26 @@ class DealtGame:
     Raises:
       ValueError: the cards are too few, or their number is not that of a round.
     """
+    if len(hand) != self.form.hole:
+      raise ValueError(f"Expected a hand of {self.form.hole}, got {len(hand)} cards.")
+    return [(place, int(set_numbers(swap[list(hand)]))) for place, swap in self.renamed(board)]
+
+  def renamed(self, board: Sequence[int]) -> list[tuple[Any, np.ndarray]]:
+    """For each round so far the place as in `seen`, and int[D], the name of each card there; errors as there."""
     form, swaps = self.form, renamings(self.form.deck)
     ends = np.cumsum(form.public).tolist()
-    if len(hand) != form.hole or len(board) not in ends:
-      raise ValueError(
-        f"Expected a hand of {form.hole} and {', '.join(map(str, ends))} public cards, got {len(hand)} and "
-        f"{len(board)}."
-      )
-    place, swap, found = 0, np.arange(form.deck.size), [(0, int(set_numbers(np.array(hand))))]
+    if len(board) not in ends:
+      raise ValueError(f"Expected {', '.join(map(str, ends))} public cards, got {len(board)}.")
+    place, swap = 0, np.arange(form.deck.size)
+    found: list[tuple[Any, np.ndarray]] = [(0, swap)]
     for number in range(1, ends.index(len(board)) + 1):
       if number >= len(self.runouts):
-        found.append((tuple(swap[list(board[: ends[number]])].tolist()), int(set_numbers(swap[list(hand)]))))
+        found.append((tuple(swap[list(board[: ends[number]])].tolist()), swap))
         continue
       after, some = self.runouts[number], list(board[ends[number - 1] : ends[number]])
       which = int(set_numbers(swap[some]))
       swap, place = swaps[after.swap[place, which]][swap], int(after.index[place, which])
-      found.append((place, int(set_numbers(swap[list(hand)]))))
+      found.append((place, swap))
     return found
 
   @functools.cached_property

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
+from ps_cfr_spiel.hierarchical.shards import shard_folder
 
 
 class InFile(NamedTuple):
@@ -18,23 +20,25 @@ class InFile(NamedTuple):
   Attributes:
     game: `str(game)`.
     arrays: of `Hierarchy.to_arrays`.
+    kept: see `NearestAbstraction`.
   """
 
   game: str
   arrays: Mapping[str, np.ndarray]
+  kept: Path | None = None
 
   def on(self, game: DealtGame) -> Hierarchy:
     """The abstraction, checked; ValueError if it does not fit the game, KeyError if an array is missing."""
     name = "centres" if "groups" in self.arrays else "buckets"
     tables = [self.arrays[key] for n in range(len(self.arrays)) if (key := f"{name}{n}") in self.arrays]
     if name == "centres":
-      return NearestAbstraction.of(game, self.arrays["clusters"], self.arrays["groups"], tables)
+      return NearestAbstraction.of(game, self.arrays["clusters"], self.arrays["groups"], tables, self.kept)
     return DealtAbstraction.of(game, self.arrays["clusters"], tables)
 
 
 def from_file(file: storage.Stored) -> InFile:
   """The abstraction in a file, unchecked."""
-  return InFile(file.header["game"], file.arrays(file.shapes))
+  return InFile(file.header["game"], file.arrays(file.shapes), shard_folder(file.path))
 
 
 def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:

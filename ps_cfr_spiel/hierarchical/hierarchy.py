@@ -37,6 +37,16 @@ class Hierarchy(abc.ABC):
     """The cluster, -1 before the special round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
 
   @abc.abstractmethod
+  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    """The cluster, as of `find`, and int[H], the buckets of all hands; of dead ones anything.
+
+    Args:
+      special: the class of boards of the special round, None before it.
+      place: as of `DealtGame.seen`, on the last round so far.
+      number: of that round.
+    """
+
+  @abc.abstractmethod
   def on(self, game: DealtGame) -> "Hierarchy":
     """The same, checked; ValueError if it does not fit the game."""
 
@@ -82,6 +92,9 @@ class DealtAbstraction(Hierarchy):
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
     cluster = int(self.clusters[seen[SPECIAL][0]]) if len(seen) > SPECIAL else -1
     return cluster, int(self.buckets[len(seen) - 1][seen[-1]])
+
+  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    return -1 if special is None else int(self.clusters[special]), self.buckets[number][place]
 
   def on(self, game: DealtGame) -> "DealtAbstraction":
     return DealtAbstraction.of(game, self.clusters, self.buckets)

@@ -5,6 +5,7 @@ Clusters lie along the axis of a mesh of devices, of one process or of several.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,8 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
+from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy
+from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.mccfr import Rule, SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
@@ -50,10 +53,12 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   cells = head.actions * head.cells + clusters * child.actions * child.cells
   lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in (head, child))
   drawn = (game.cards.hand_masks, game.boards.T, *game.cards.set_masks[1:])  # one of the first, and so on
+  found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
   each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
   return {
     "for compiling": COMPILING + MORE_CODE,
     "for regrets and averages": RUN * TABLES * number * cells,
+    "for the buckets of hands": 2 * found,
     "for the deals of a batch": deals * each,
   }
 
@@ -149,6 +154,17 @@ def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int
     for start in range(first, min(last, count * cells), cells):
       views = [table[:, start - first : start - first + cells] for table in tables]
       found[start // cells] = jax.tree.unflatten(structure, views)
+  return found
+
+
+def tables_here(game: DealtTree, abstraction: Hierarchy) -> dict[str, np.ndarray]:
+  """The tables of cards of the clusters that this process holds, by the names of their files: views."""
+  found = {}
+  if isinstance(abstraction, NearestAbstraction):
+    for shard in game.found.buckets.addressable_shards:
+      first, last, _ = shard.index[0].indices(len(game.boards))
+      rows = np.asarray(shard.data)
+      found |= {abstraction.table_of(k): rows[k - first] for k in range(first, min(last, abstraction.count))}
   return found
 
 

@@ -7,15 +7,19 @@ only the centres. For speed the sampler of a process tabulates the rounds before
 own clusters (`found_cards`).
 """
 
+import contextlib
 import dataclasses
 import functools
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.hierarchical import native
@@ -29,6 +33,7 @@ GROUPS = 8  # of the opponent's hands, after Johanson et al. 2013
 BASE, SAMPLE = 200, 10_000  # buckets by which boards are compared, and hands from which they are made
 ROWS, SWEEPS = 4_000, 10  # hands of a cluster and round from which its centres are made, and steps of k-means
 RUNOUTS = 100  # boards of the last round that these hands are on
+TABLE = "cards."  # begins the name of a file with a table of `tabulated`
 KEPT = 64  # boards whose buckets are kept
 
 
@@ -44,6 +49,7 @@ class NearestAbstraction(Hierarchy):
     deck, hole, public: as in `DealtForm`.
     first: int32[H], the bucket of each hand before the special round.
     boards: int32[K, n], the cards of each class of boards of the special round.
+    kept: a folder with tables of `tabulated`, which are then read; None if there is none.
   """
 
   game: str
@@ -55,28 +61,26 @@ class NearestAbstraction(Hierarchy):
   public: tuple[int, ...]
   first: np.ndarray
   boards: np.ndarray
+  kept: Path | None = None
 
   @property
   def sizes(self) -> tuple[int, ...]:
     return int(self.first.max()) + 1, *(table.shape[2] for table in self.centres)
 
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    if len(seen) <= SPECIAL:
-      return -1, int(self.first[seen[-1][1]])
-    special, (place, hand) = seen[SPECIAL][0], seen[-1]
-    board = tuple(self.boards[special].tolist()) if len(seen) == SPECIAL + 1 else place
+    special, (place, hand) = seen[SPECIAL][0] if len(seen) > SPECIAL else None, seen[-1]
+    cluster, buckets = self.of_hands(special, place, len(seen) - 1)
+    return cluster, int(buckets[hand])
+
+  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    if special is None:
+      return -1, self.first
     cluster = int(self.clusters[special])
-    return cluster, int(self.on_board(cluster, board)[hand])
-
-  def on_board(self, cluster: int, board: tuple[int, ...]) -> np.ndarray:
-    """int16[H]: the buckets of all hands in a cluster on public cards, -1 of dead hands.
-
-    The names of suits are those of the class of boards in the special round.
-    """
-    return self._kept(cluster, board)
+    board = tuple(self.boards[special].tolist()) if number == SPECIAL else place
+    return cluster, self._cached(cluster, board)
 
   @functools.cached_property
-  def _kept(self) -> Callable[[int, tuple[int, ...]], np.ndarray]:
+  def _cached(self) -> Callable[[int, tuple[int, ...]], np.ndarray]:
     return functools.lru_cache(maxsize=KEPT)(self._on_board)
 
   def _on_board(self, cluster: int, board: tuple[int, ...]) -> np.ndarray:
@@ -95,11 +99,27 @@ class NearestAbstraction(Hierarchy):
     return {"clusters": self.clusters, "groups": self.groups, **tables}
 
   def on(self, game: DealtGame) -> "NearestAbstraction":
-    return NearestAbstraction.of(game, self.clusters, self.groups, self.centres)
+    return NearestAbstraction.of(game, self.clusters, self.groups, self.centres, self.kept)
+
+  def table_of(self, cluster: int) -> str:
+    """The name of the file with a cluster's table of `tabulated`; another abstraction's is another."""
+    return f"{TABLE}{self._mark:08x}.{cluster}.npy"
+
+  @functools.cached_property
+  def _mark(self) -> int:
+    mark = 0
+    for array in self.to_arrays().values():
+      mark = zlib.crc32(np.ascontiguousarray(array).tobytes(), mark)
+    return mark
 
   @classmethod
   def of(
-    cls, game: DealtGame, clusters: Any, groups: np.ndarray, centres: Sequence[np.ndarray]
+    cls,
+    game: DealtGame,
+    clusters: Any,
+    groups: np.ndarray,
+    centres: Sequence[np.ndarray],
+    kept: Path | None = None,
   ) -> "NearestAbstraction":
     """An abstraction of a game whose boards are not all in tables, checked; ValueError if it does not fit."""
     clusters, form = check_clusters(game, clusters), game.form
@@ -118,7 +138,7 @@ class NearestAbstraction(Hierarchy):
         )
     return cls(
       *(game.name, clusters, groups.astype(np.int32), tables, form.deck, form.hole, form.public),
-      *(game.classes[0][0], game.runouts[SPECIAL].cards),
+      *(game.classes[0][0], game.runouts[SPECIAL].cards, kept),
     )
 
 
@@ -270,8 +290,15 @@ def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, 
 
 def tabulated(game: DealtGame, abstraction: NearestAbstraction, clusters: range, progress: bool | None) -> np.ndarray:
   """int16[clusters, F, 1 + D, H]: buckets of the rounds before the last; 0 of dead hands and behind boards."""
-  table = np.zeros((len(clusters), *found_shape(game, abstraction)), np.int16)
-  boards, place = np.flatnonzero(np.isin(abstraction.clusters, clusters)), slots(abstraction)
+  shape, known = found_shape(game, abstraction), []
+  table = np.zeros((len(clusters), *shape), np.int16)
+  for cluster in clusters if abstraction.kept else ():
+    with contextlib.suppress(FileNotFoundError):
+      file = abstraction.kept / abstraction.table_of(cluster)
+      table[cluster - clusters.start] = storage.open_array(file, shape, "int16")
+      known.append(cluster)
+  missing = [cluster for cluster in clusters if cluster not in known]
+  boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
   described = _described(game, boards)
   for board, found in progress_bar(progress, iterable=described, total=len(boards), unit="board", desc="Cards"):
     cluster = int(abstraction.clusters[board])

@@ -200,6 +200,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     """See `Solver`; all processes must call it: the first writes the file, each its clusters beside it."""
     stamp = f"{int(broadcast(secrets.randbits(31))):08x}"
     hierarchical.write_shards(path, stamp, self._here())
+    hierarchical.write_tables(path, hierarchical.tables_here(self._tree, self.abstraction))
     barrier("written")
     if is_first_process():
       self._write(path, shards=stamp)

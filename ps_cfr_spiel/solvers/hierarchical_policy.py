@@ -1,7 +1,7 @@
 """A strategy in an abstraction of a game of dealt cards, as an OpenSpiel policy of the whole game."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ps_cfr_spiel.hierarchical import (
   evaluate_strategies,
   line_cells,
 )
+from ps_cfr_spiel.poker import set_numbers
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing, probabilities_at
 from ps_cfr_spiel.tree import Evaluation
 
@@ -52,6 +53,23 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
     """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
     return self.abstraction.find(self._dealt.place(state)[1])
+
+  def for_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
+    """float64[A, H]: the policy of all hands at once; of those that hold a card of the board anything.
+
+    Args:
+      line: of `poker.DealtForm`, at which a player acts.
+      board: the public cards in the order of their rounds, numbered as there.
+    """
+    dealt, abstraction = self._dealt, self.abstraction
+    ways, (first, stride) = dealt.renamed(board), self._cells[line].tolist()
+    place, swap = ways[-1]
+    hands = set_numbers(swap[dealt.hands])
+    special = ways[SPECIAL][0] if len(ways) > SPECIAL else None
+    cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
+    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
+    count = int((dealt.form.parent == line).sum())
+    return _normalised(table[:count, first + stride * np.maximum(bucket, 0)[hands]])
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
     """The exact evaluation of the policy in the whole game; see `hierarchical.evaluate_strategies`."""
