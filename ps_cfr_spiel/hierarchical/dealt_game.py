@@ -11,7 +11,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
-from ps_cfr_spiel.hierarchical.native import strengths, why_unavailable
+from ps_cfr_spiel.hierarchical.native import BINS, equities, histograms, strengths, why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
@@ -115,11 +115,14 @@ class DealtGame:
     gone = 2 * self.form.hole + sum(self.form.public[:number])
     return math.comb(self.form.deck.size - gone, self.form.public[number])
 
-  def shares_beaten(self, number: int, board: int) -> np.ndarray:
+  def shares_beaten(self, number: int, board: Any) -> np.ndarray:
     """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
 
-    Ties count half; the cards that hands share are not removed; the share of dead hands is 0.
+    Ties count half; the cards that hands share are not removed; the share of dead hands is 0. Where boards are in
+    no table `board` is as in `seen`, the cards are removed, and before the last round shares are rounded to bins.
     """
+    if not self.in_tables:
+      return self._found_shares(number, board)
     alive = self.classes[number][board] >= 0
     if number == self.rounds - 1:
       lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
@@ -133,6 +136,17 @@ class DealtGame:
         total += np.where(lives[hands], beaten[hands], 0)
         times += lives[hands]
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
+
+  def _found_shares(self, number: int, board: Any) -> np.ndarray:
+    """`shares_beaten` without tables; ValueError before the special round."""
+    if number < SPECIAL:
+      raise ValueError(f"{self.name} has too many boards to go through all of them; give public cards.")
+    form, cards = self.form, self.runouts[SPECIAL].cards[board].tolist() if number == SPECIAL else list(board)
+    if left := sum(form.public) - len(cards):
+      shares = 1 - (histograms(form.deck, form.hole, cards, left)[0].sum(1) + 0.5) / BINS
+    else:
+      shares = equities(form.deck, form.hole, np.array([cards]), np.zeros(len(self.hands), int))[0, :, 0]
+    return np.where(np.isin(self.hands, cards).any(1), 0, shares)
 
   def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""

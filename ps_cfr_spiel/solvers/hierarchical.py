@@ -117,6 +117,10 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       self._sampler = ClusterSampling(self.abstraction.count, self.boards, *pruned)
       self._state = hierarchical.init(tree, self._sampler, self.seed, self.dtype, self._mesh)
 
+  @property
+  def evaluable(self):
+    return self._dealt.in_tables
+
   def summary(self):
     sizes = hierarchical.measure(self._dealt.form)
     whole = sum(x.nbytes for x in jax.tree.leaves(self._state.tables))

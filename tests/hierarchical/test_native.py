@@ -11,7 +11,7 @@ import pytest
 from dealt_games import poker
 from test_dealing import legal_actions
 
-from ps_cfr_spiel import hierarchical, mccfr
+from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical, load_policy, load_solver, mccfr
 from ps_cfr_spiel.abstraction import cluster_equities
 from ps_cfr_spiel.cfr import LCFR, RM, RMPlus
 from ps_cfr_spiel.device import jit, precision
@@ -26,7 +26,7 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
 from ps_cfr_spiel.hierarchical.native import why_unavailable
-from ps_cfr_spiel.poker import card_sets, renamings, strengths
+from ps_cfr_spiel.poker import card_sets, renamings, set_numbers, strengths
 from ps_cfr_spiel.poker.suits import Deck
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 
@@ -286,3 +286,36 @@ def test_hold_em_to_the_river_is_answered():
   assert len(rounds) == 2  # none, and the cluster of the board
   with pytest.raises(ValueError, match="too many to evaluate a strategy exactly"):
     policy.evaluation()
+
+
+def test_a_run_without_tables_of_boards(untabulated, tmp_path):
+  """It is saved, resumed and loaded as any other, and tables of cards are read, not made again."""
+  game = pyspiel.load_game(poker(6, 2, 2, "0 3 1", raises=1))
+  untabulated(str(game))
+  solver = HierarchicalMCCFRSolver(game, 2, 3, rule="lcfr", pruning=-50.0)
+  solver.run(3)
+  solver.save(tmp_path / "run.npz")
+  tables = sorted(file for file in (tmp_path / "run.clusters").iterdir() if file.name.startswith("cards."))
+  assert len(tables) == 2
+  resumed = load_solver(tmp_path / "run.npz")
+  for run in (solver, resumed):
+    run.run(3)
+  for one, other in zip(*(jax.tree.leaves(run._here()) for run in (solver, resumed)), strict=True):
+    np.testing.assert_array_equal(one, other)
+  resumed.save(tmp_path / "run.npz")
+  policy, average = load_policy(tmp_path / "run.npz"), resumed.average_policy()
+  state = game.new_initial_state()
+  for action in (0, 3, 5, 7, 1, 1, 8, 9, 10, 1):
+    state.apply_action(action)
+  shares = policy.action_probabilities(state)
+  assert shares == average.action_probabilities(state)
+  line, _ = resumed._dealt.place(state)
+  number = int(set_numbers(np.array([5, 7])))
+  np.testing.assert_allclose(policy.for_hands(line, (8, 9, 10))[:, number], list(shares.values()))
+  with pytest.raises(ValueError, match="give a number of buckets"):
+    HierarchicalMCCFRSolver(game, 2, "lossless")
+  with pytest.raises(ValueError, match="too many to evaluate a strategy exactly"):
+    resumed.exploitability()
+  tables[0].write_bytes(b"x")
+  with pytest.raises(ValueError, match="is damaged"):
+    load_solver(tmp_path / "run.npz")
