@@ -20,6 +20,7 @@ from ps_cfr_spiel.poker import Deck
 LIBRARY = Library(Path(__file__).with_name("_clusters.abi3.so"), ("Clusters",))
 why_unavailable = LIBRARY.why_unavailable
 BINS = 20  # of a histogram; `kBins` in cards.h
+EACH = 256  # deals for which a thread is worth starting
 DEAD = np.iinfo(np.int32).max  # the strength of a hand that holds a card of the board
 
 
@@ -74,7 +75,8 @@ def sample_clusters(
     handler("Clusters", dtype), shapes, vmap_method="sequential", input_output_aliases={place[0]: 0, place[1]: 1}
   )
   deck = Deck(0, 1) if found is None else found.deck
-  threads = max(cores() // jax.local_device_count(), 1)
+  work = len(keys) * full.shape[1] // EACH
+  threads = max(min(cores() // jax.local_device_count(), work), 1)
   sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(lines.depths)}
   regrets, excess, values = call(*given, **{name: np.int64(x) for name, x in sizes.items()})
   return regrets, excess, values
