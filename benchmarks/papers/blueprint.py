@@ -1,16 +1,16 @@
-"""A blueprint of no-limit hold'em with all four rounds: its sampler's speed, its training, and a response to it.
+"""A blueprint of no-limit hold'em with all four rounds: speed of its sampler, training, responses to it.
 
   python -m benchmarks.papers.blueprint speed [--seconds 5]
   python -m benchmarks.papers.blueprint train --folder FOLDER [--clusters 60] [--buckets 500] [--minutes 60]
     [--looks 4] [--rule lcfr]
   python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--plot FILE]
 
-`speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop, fcpa,
-4 clusters) by the number of lines of betting: line by visited line in the library, and all lines side by side in
-JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16 pairs of hands
-and a board of each cluster at a time, and saves policies along the way. `respond` plays a local best response
-(Lisý and Bowling 2017) against each of them, against a player who always calls, and against uniform play, in
-thousandths of a big blind a hand.
+`speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop,
+fcpa, 4 clusters) by the number of lines of betting: line by visited line in the library, and all lines side
+by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16
+pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
+local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
+against uniform play, in thousandths of a big blind a hand.
 """
 
 import argparse
@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import jax
 import numpy as np
 import pyspiel
 
@@ -28,8 +27,13 @@ import ps_cfr_spiel
 from benchmarks.machine import describe
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.evaluation import sampled_response
-from ps_cfr_spiel.hierarchical import ClusterSampling, DealtGame, load_abstraction, make_abstraction
-from ps_cfr_spiel.hierarchical import save_abstraction
+from ps_cfr_spiel.hierarchical import (
+  ClusterSampling,
+  DealtGame,
+  load_abstraction,
+  make_abstraction,
+  save_abstraction,
+)
 
 NO_LIMIT = (
   "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds={},blind=100 50,"
@@ -67,8 +71,13 @@ def speed(options: argparse.Namespace) -> None:
     for kind in (ByJax, ClusterSampling):
       solver._sampler = kind(solver.abstraction.count)
       found.append(seconds_of(solver, options.seconds))
-    each = 2 * solver.batch * solver.abstraction.count * lines / found[1]  # the same work as in JAX, which passes all
-    print(f"{lines:8,}{1e3 * found[0]:10.2f}{1e3 * found[1]:13.2f}{found[0] / found[1]:8.1f}{each:27,.0f}", flush=True)
+    each = (
+      2 * solver.batch * solver.abstraction.count * lines / found[1]
+    )  # the same work as in JAX, which passes all
+    print(
+      f"{lines:8,}{1e3 * found[0]:10.2f}{1e3 * found[1]:13.2f}{found[0] / found[1]:8.1f}{each:27,.0f}",
+      flush=True,
+    )
 
 
 def memory() -> str:
@@ -90,7 +99,10 @@ def train(options: argparse.Namespace) -> None:
       save_abstraction(cards, abstraction)
       print(f"abstraction made in {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
     solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, abstraction=abstraction, rule=options.rule)
-  print(f"{solver.summary()}\nready after {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
+  print(
+    f"{solver.summary()}\nready after {time.process_time() - start:.0f} s of processors, {memory()}",
+    flush=True,
+  )
   solver.run(0)  # compiles
   end = spent + 60 * options.minutes
   for look in range(options.looks):
@@ -102,7 +114,8 @@ def train(options: argparse.Namespace) -> None:
     solver.save(folder / f"look-{spent:.0f}.npz")
     print(
       f"{spent:8.0f} s of processors: iteration {solver.iteration:,}, {deals:,} pairs of hands, "
-      f"{deals * solver.abstraction.count:,} boards; saved in {time.process_time() - start:.1f} s, {memory()}",
+      f"{deals * solver.abstraction.count:,} boards; saved in {time.process_time() - start:.1f} s, "
+      f"{memory()}",
       flush=True,
     )
 
@@ -129,8 +142,14 @@ def respond(options: argparse.Namespace) -> None:
   game = pyspiel.load_game(HOLDEM)
   form, kept = DealtGame.of(game).form, options.folder / FOUND
   found = json.loads(kept.read_text()) if kept.exists() else {}
-  players: dict[str, Callable[[], Callable]] = {"always call": lambda: calling(form), "uniform": lambda: uniform(form)}
-  players |= {path.stem[5:]: lambda path=path: ps_cfr_spiel.load_policy(path).for_hands for _, path in looks_in(options.folder)}
+  players: dict[str, Callable[[], Callable]] = {
+    "always call": lambda: calling(form),
+    "uniform": lambda: uniform(form),
+  }
+  players |= {
+    path.stem[5:]: lambda path=path: ps_cfr_spiel.load_policy(path).for_hands
+    for _, path in looks_in(options.folder)
+  }
   for name, answers in players.items():
     if name not in found:
       result = sampled_response(game, answers(), options.hands, progress=False)
@@ -154,7 +173,9 @@ def draw(found: dict, file: Path) -> None:
   axes.errorbar(seconds, means, 1.96 * errors, color=LINES[0], marker="o", label="blueprint")
   for color, name in zip(LINES[1:], ("always call", "uniform"), strict=False):
     axes.axhline(found[name][0], color=color, label=name)
-  axes.set(xlabel="seconds of processors", ylabel="local best response, mbb a hand", xscale="log", yscale="log")
+  axes.set(
+    xlabel="seconds of processors", ylabel="local best response, mbb a hand", xscale="log", yscale="log"
+  )
   axes.legend(frameon=False)
   figure.savefig(file)
 

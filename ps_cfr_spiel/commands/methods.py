@@ -82,7 +82,7 @@ METHOD_FLAGS = (
   *CLUSTERS_AND_BUCKETS,
   Flag("boards", 1, "Boards that each cluster draws for a pair of hands.", least=1),
   Flag("pruning", None,
-    "Negative regret, in chips, below which 95% of the traversals leave an action out; for --rule=rm or lcfr.",
+    "Negative regret, in chips, below which 95% of the traversals leave an action out (for rm and lcfr).",
     kind=float),
   ),
   *shared(" By itself: processes of this machine, for hierarchical."),

@@ -167,7 +167,10 @@ class Run:
     """The result for people."""
     game, values, look = self.solver.game, {}, {}
     if self.solver.evaluable:
-      last, command = self.points[-1], "show" if isinstance(self.solver, ps.solvers.TreeSolver) else "evaluate"
+      last, command = (
+        self.points[-1],
+        "show" if isinstance(self.solver, ps.solvers.TreeSolver) else "evaluate",
+      )
       values = {
         **ps.views.value_lines(last.value, game),
         "exploitability": ps.views.with_unit(last.exploitability, game),

@@ -1,15 +1,15 @@
 """Local best response in games of dealt cards that are too large for tables of answers: hands are sampled.
 
-Lisý and Bowling 2017; `local_best_response` is the exact form. At each of its decisions the searcher knows the
-range of the opponent, by the policy and Bayes' rule. A call is worth what both get who check and call from then
-on. A bet wins the pot if the opponent folds, and else as much as if both check and call after it. The better
-is played. At the end of a hand the searcher is credited with its mean win over the opponent's range and the
+Lisý and Bowling 2017; `local_best_response` is the exact form. At each decision the searcher knows the range
+of the opponent, by the policy and Bayes' rule. The worth of a call is the mean win if both check and call
+from then on. A bet wins the pot if the opponent folds; else both check and call after it. The best action is
+played. At the end of a hand the searcher is credited with its mean win over the opponent's range and the
 cards to come, which has the same expectation as the win itself and a smaller variance.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -24,7 +24,9 @@ CALL, FOLD = 1, 0  # OpenSpiel's actions in these games; others bet or raise
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
 
-Answers = Callable[[int, tuple[int, ...]], np.ndarray]  # line, board -> [A, H], as `HierarchicalPolicy.for_hands`
+Answers = Callable[
+  [int, tuple[int, ...]], np.ndarray
+]  # line, board -> [A, H], as `HierarchicalPolicy.for_hands`
 
 
 class SampledResponse(NamedTuple):
@@ -120,7 +122,13 @@ class _Table:
     return 1.0 - np.isin(self.game.hands, cards).any(1)
 
   def _best(
-    self, line: int, seat: int, board: tuple[int, ...], reach: np.ndarray, chances: "Chances", answers: Answers
+    self,
+    line: int,
+    seat: int,
+    board: tuple[int, ...],
+    reach: np.ndarray,
+    chances: "Chances",
+    answers: Answers,
   ) -> int:
     """The line after the searcher's action."""
     form, found = self.game.form, {}
@@ -131,11 +139,15 @@ class _Table:
         found[after] = self.down[after] * chances.lead(reach)
       else:
         fold = self._by(after, FOLD)
-        folding = answers(after, board)[self.children[after].index(fold)] if fold >= 0 else np.zeros_like(reach)
+        folding = (
+          answers(after, board)[self.children[after].index(fold)] if fold >= 0 else np.zeros_like(reach)
+        )
         left = reach * (1 - folding)
         share = left.sum() / reach.sum()
         won = form.constant[fold] * (1 - 2 * seat) if fold >= 0 else 0.0
-        found[after] = (1 - share) * won + (share * self.down[after] * chances.lead(left) if share > 0 else 0.0)
+        found[after] = (1 - share) * won + (
+          share * self.down[after] * chances.lead(left) if share > 0 else 0.0
+        )
     return max(found, key=lambda after: found[after])
 
 

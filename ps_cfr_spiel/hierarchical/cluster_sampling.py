@@ -41,8 +41,8 @@ class Cards(NamedTuple):
     hand_masks: uint32[H, words].
     hand_swaps: int32[S, H].
     set_masks: for each round from the special one on uint32[N, words], of the sets that may come.
-    index, swap: for each of these rounds int32[P, N], as in `Runouts`; the rounds whose boards are in no table
-      (`FoundCards`) have none of this and of what follows.
+    index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
+      (`FoundCards`) have neither these nor the tables below.
     board_masks: for each of these rounds uint32[K, words], of all public cards.
     buckets: for each round int32[K, H].
     strength: int32[K, H].
@@ -200,9 +200,9 @@ class ClusterSampling(mccfr.Sampler):
   Attributes:
     clusters: C, without the empty ones.
     boards: n, the boards that each cluster draws for a pair of hands.
-    pruning: the regret below which actions are not looked at in 95% of the traversals (Brown and Sandholm 2019),
-      if they are not played, do not end the game, and the round is not the last; minus infinity for none. LCFR
-      weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
+    pruning: the regret below which 95% of the traversals leave actions out (Brown and Sandholm 2019, on
+      Pluribus), if they are not played, do not end the game, and are not of the last round; minus infinity for
+      none. LCFR weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
   """
 
   clusters: int
@@ -223,7 +223,9 @@ class ClusterSampling(mccfr.Sampler):
   def block(self, game: DealtTree, batch: int) -> int:
     return BLOCK
 
-  def turn(self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: Rule, batch: int) -> DealtTables:
+  def turn(
+    self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: Rule, batch: int
+  ) -> DealtTables:
     """The tables after a turn, within `shard_map`."""
     local, key, dtype = len(game.boards), turn.random, tables.head.regrets.dtype
 
@@ -238,9 +240,11 @@ class ClusterSampling(mccfr.Sampler):
       hands=_deal(game.cards, jax.random.fold_in(key, 1), batch),
       head=numbers(game.head, 0, batch),
       clusters=jax.vmap(
-        lambda n: jax.random.key_data(jax.random.fold_in(key, 2 + n))
-        if self.natively
-        else numbers(game.child, 2 + n, each, rounds)
+        lambda n: (
+          jax.random.key_data(jax.random.fold_in(key, 2 + n))
+          if self.natively
+          else numbers(game.child, 2 + n, each, rounds)
+        )
       )(ids),
     )
 
@@ -326,7 +330,9 @@ def _natively(
   return values, PartTables(regrets, own.average._replace(excess=excess))
 
 
-def _side_by_side(game, own: PartTables, turn, drawn, dealt, full, rule: Rule) -> tuple[jax.Array, PartTables]:
+def _side_by_side(
+  game, own: PartTables, turn, drawn, dealt, full, rule: Rule
+) -> tuple[jax.Array, PartTables]:
   """The same, all lines side by side."""
   sign = (1 - 2 * turn.traverser).astype(own.regrets.dtype)
 

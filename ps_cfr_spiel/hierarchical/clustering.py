@@ -101,7 +101,9 @@ def make_abstraction(
   Raises:
     ValueError: an argument is not one of the allowed, or clusters or buckets need more memory than is free.
   """
-  aware = check_option("aware", (POTENTIAL if game.in_tables else DISTRIBUTION) if aware is None else aware, AWARE)
+  aware = check_option(
+    "aware", (POTENTIAL if game.in_tables else DISTRIBUTION) if aware is None else aware, AWARE
+  )
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
   seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
@@ -114,8 +116,8 @@ def make_abstraction(
   if not game.in_tables:
     if buckets == LOSSLESS or aware != DISTRIBUTION:
       raise ValueError(
-        f"{game.name} has too many boards for tables: give a number of buckets, described by 'distribution'; got "
-        f"buckets={buckets!r} and aware={aware!r}."
+        f"{game.name} has too many boards for tables: give a number of buckets, described by 'distribution'; "
+        f"got buckets={buckets!r} and aware={aware!r}."
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean

@@ -36,9 +36,9 @@ class DealtGame:
   Attributes:
     name: `str(game)`.
     form: its rules as arrays.
-    runouts: for each round the classes of public cards that have come; up to the special round alone in a
-      game that has more than `MOST_CLASSES` of them, such as hold'em to the river. There hands are ranked when
-      they are dealt (`native`).
+    runouts: for each round the classes of public cards that have come; in a game with more than
+      `MOST_CLASSES` of them, such as hold'em to the river, up to the special round alone. There hands are
+      ranked when they are dealt (`native`).
   """
 
   name: str
@@ -52,7 +52,9 @@ class DealtGame:
     later = form.public[SPECIAL + 1 :]
     if count_classes(form.deck, form.public[1:]) > MOST_CLASSES and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():
-        raise ValueError(f"{game} has too many boards for tables, and the native library is missing: {reason}.")
+        raise ValueError(
+          f"{game} has too many boards for tables, and the native library is missing: {reason}."
+        )
       return cls(str(game), form, runouts(form.deck, form.public[1 : SPECIAL + 1]))
     check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
     return cls(str(game), form, runouts(form.deck, form.public[1:]))
@@ -102,7 +104,7 @@ class DealtGame:
     return tuple(hand_classes(self.form.deck, self.form.hole, after) for after in self.runouts)
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int32[K, H], the strengths of all hands with all public cards int[K, m], and bool[K, H], which can be there."""
+    """int32[K, H], the strengths of all hands with all public cards int[K, m]; bool[K, H], living hands."""
     member = np.zeros((len(boards), self.form.deck.size), np.float32)
     np.put_along_axis(member, np.asarray(boards, int), 1, 1)
     alive = member @ self.members.T == 0
@@ -118,8 +120,8 @@ class DealtGame:
   def shares_beaten(self, number: int, board: Any) -> np.ndarray:
     """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
 
-    Ties count half; the cards that hands share are not removed; the share of dead hands is 0. Where boards are in
-    no table `board` is as in `seen`, the cards are removed, and before the last round shares are rounded to bins.
+    Ties count half; cards that hands share are not removed; the share of dead hands is 0. Where boards are
+    in no table, `board` is as in `seen`, the cards are removed, and shares before the last round are rounded.
     """
     if not self.in_tables:
       return self._found_shares(number, board)
@@ -172,7 +174,7 @@ class DealtGame:
     return [(place, int(set_numbers(swap[list(hand)]))) for place, swap in self.renamed(board)]
 
   def renamed(self, board: Sequence[int]) -> list[tuple[Any, np.ndarray]]:
-    """For each round so far the place as in `seen`, and int[D], the name of each card there; errors as there."""
+    """For each round so far the place as in `seen`, and int[D], each card's name there; errors as there."""
     form, swaps = self.form, renamings(self.form.deck)
     ends = np.cumsum(form.public).tolist()
     if len(board) not in ends:

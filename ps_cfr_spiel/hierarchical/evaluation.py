@@ -154,8 +154,8 @@ def evaluate_strategies(
   """
   if not game.in_tables:
     raise ValueError(
-      f"{game.name} has {game.boards_left(SPECIAL):,} boards in its first public round alone, too many to evaluate a "
-      "strategy exactly; measure it by matches or by a local best response."
+      f"{game.name} has too many boards to evaluate a strategy exactly; measure it by matches or by "
+      "evaluation.sampled_response."
     )
   every = np.arange(len(game.runouts[SPECIAL].cards))
   boards = every[jax.process_index() :: jax.process_count()] if boards is None else boards
@@ -268,7 +268,9 @@ def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tupl
   """Policies of the actors, [A, N, H], and both players' reach of all lines, [2, N, H]."""
   lines = here.lines
   bucket = board.bucket[jnp.minimum(lines.actor, 1)]
-  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + lines.stride[:, None] * bucket, 0)
+  cell = jnp.where(
+    (lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + lines.stride[:, None] * bucket, 0
+  )
   width = jnp.repeat(lines.count, bucket.shape[1])
   policy = regret_matching(table[:, cell.ravel()], width).reshape(len(table), *cell.shape)
   reach = reach * board.alive[None, None]

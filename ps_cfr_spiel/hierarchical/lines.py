@@ -1,8 +1,8 @@
 """External sampling over lines of betting, all side by side: masks say which lines a traversal visits.
 
 The cards are dealt before the betting begins, so a node is a line, and the infostate of the player who acts
-there is the line and a bucket of the hand. The library's traversal recurses (`clusters.cc`), and meets only the
-lines that it visits; here all lines are there at once, without a frontier.
+there is the line and a bucket of the hand. The library's traversal recurses (`clusters.cc`), and meets only
+the lines that it visits; here all lines are there at once, without a frontier.
 """
 
 import dataclasses
@@ -35,8 +35,8 @@ class BettingLines:
     first: int32[N], the first child.
     count: int32[N], number of children.
     cell: int32[N], the cell of bucket 0; 0 where no player acts.
-    stride: int32[N], by which the cells of a line's buckets are apart: the lines of its round. So the cells of
-      a hand are next to each other, those of lines that are close to each other above all.
+    stride: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand
+      are next to each other, above all those of lines that are close to each other.
     constant, stake: [N], as in `DealtForm`.
     depths: static; (start, stop) of each depth.
     cells: static; S, the number of cells.

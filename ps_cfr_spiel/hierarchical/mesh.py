@@ -25,6 +25,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   PartTables,
 )
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy
+from ps_cfr_spiel.hierarchical.native import why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.mccfr import Rule, SamplingState
 
@@ -51,7 +52,8 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   number, head, child = np.dtype(dtype).itemsize, game.head, game.child
   clusters = len(game.boards) * len(mesh.local_devices) // mesh.size
   cells = head.actions * head.cells + clusters * child.actions * child.cells
-  lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in (head, child))
+  passed = (head, child) if why_unavailable() else (head,)  # the library keeps the lines that it visits alone
+  lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in passed)
   drawn = (game.cards.hand_masks, game.boards.T, *game.cards.set_masks[1:])  # one of the first, and so on
   found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
   each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))

@@ -1,7 +1,8 @@
-"""Clusters sampled in C++ on a CPU (`clusters.cc`), line by visited line, and hands ranked when they are dealt.
+"""Clusters sampled in C++ on a CPU (`clusters.cc`), and hands ranked when they are dealt.
 
-The sampler in JAX is the reference, and the only way on an accelerator. From the same seed both deal the same
-boards and visit the same lines, with the same results up to rounding (`tests/hierarchical/test_native.py`).
+A traversal meets only the lines that it visits. The sampler in JAX is the reference, and the only way on an
+accelerator. From the same seed both deal the same boards and visit the same lines, with the same results up
+to rounding (`tests/hierarchical/test_native.py`).
 """
 
 import ctypes
@@ -38,13 +39,14 @@ def sample_clusters(
 
   Args:
     game: a `DealtTree` on the device.
-    regrets, excess: [A, C' S], cluster after cluster.
+    regrets: [A, C' S], cluster after cluster.
+    excess: of the same shape.
     keys: uint32[C', 2], of the random numbers, which are `jax.random.uniform`'s, [rounds + depths, B].
     dealt: int32[2, B], both hands.
     full: bool[S, B], the roots that a traversal visits.
     traverser: int32[].
-    numbers: the boards that chance may deal, the weight of the turn's averages, that of its regrets, the floor
-      of regrets, and the regret below which an action may be skipped.
+    numbers: the boards that chance may deal, the weight of the turn's averages, that of its regrets, the
+      floor of regrets, and the regret below which an action may be skipped.
 
   Returns:
     The regrets and the excess after the traversals, and the values [C', S, B] of the roots to the traverser,
@@ -55,7 +57,9 @@ def sample_clusters(
   later = []
   for k, sets in enumerate(cards.set_masks):
     known = k < len(cards.index)
-    tables = (cards.index[k], cards.swap[k], cards.board_masks[k]) if known else (no_integer, no_integer, no_mask)
+    tables = (
+      (cards.index[k], cards.swap[k], cards.board_masks[k]) if known else (no_integer, no_integer, no_mask)
+    )
     later += [sets, *tables, cards.buckets[k + 1] if k + 1 < len(cards.buckets) else no_integer]
   tables = (
     (jnp.zeros((0, 0, 0, 0), jnp.int16), no_integer, no_integer, jnp.zeros((0, 0, 0), jnp.float32))
@@ -63,7 +67,16 @@ def sample_clusters(
     else (found.buckets, found.slot, found.groups, found.centres.astype(jnp.float32))
   )
   given = (
-    *(lines.actor, lines.round, lines.first, lines.count, lines.cell, lines.stride, lines.constant, lines.stake),
+    *(
+      lines.actor,
+      lines.round,
+      lines.first,
+      lines.count,
+      lines.cell,
+      lines.stride,
+      lines.constant,
+      lines.stake,
+    ),
     *(regrets, excess, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
     *(dealt, full.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
     *(no_integer if cards.strength is None else cards.strength, cards.buckets[0], *tables, *later),
@@ -72,7 +85,10 @@ def sample_clusters(
   shapes = [*(jax.ShapeDtypeStruct(x.shape, dtype) for x in (regrets, excess)),
             jax.ShapeDtypeStruct((len(keys), *full.shape), dtype)]  # fmt: skip
   call = jax.ffi.ffi_call(
-    handler("Clusters", dtype), shapes, vmap_method="sequential", input_output_aliases={place[0]: 0, place[1]: 1}
+    handler("Clusters", dtype),
+    shapes,
+    vmap_method="sequential",
+    input_output_aliases={place[0]: 0, place[1]: 1},
   )
   deck = Deck(0, 1) if found is None else found.deck
   work = len(keys) * full.shape[1] // EACH
@@ -104,7 +120,8 @@ def histograms(deck: Deck, hole: int, board: Sequence[int] | np.ndarray, left: i
   The first are on the board; the others, if two cards are to come, with each card of the deck more.
 
   Args:
-    deck, hole: of the game.
+    deck: the cards.
+    hole: cards of a hand.
     board: its cards.
     left: cards to come, one or two.
   """

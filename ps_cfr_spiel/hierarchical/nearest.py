@@ -1,10 +1,10 @@
 """Abstractions without tables of boards: a hand is in the bucket of the nearest centre of its cluster.
 
-They are for games with too many boards, such as hold'em to the river, where hands are described when they are
-dealt (`native`): on the last round by equities against groups of the opponent's hands (OCHS; Johanson et al.
-2013), before it by a histogram of the equity at the end, under an earth mover's distance. An abstraction holds
-only the centres. For speed the sampler of a process tabulates the rounds before the last on the boards of its
-own clusters (`found_cards`).
+They are for games with too many boards, such as hold'em to the river, where hands are described when they
+are dealt (`native`): on the last round by equities against groups of the opponent's hands (OCHS; Johanson et
+al. 2013), before it by a histogram of the equity at the end, under an earth mover's distance. An abstraction
+is the centres alone. For speed the sampler of a process tabulates the rounds before the last on the boards
+of its own clusters (`tabulated`).
 """
 
 import contextlib
@@ -134,7 +134,8 @@ class NearestAbstraction(Hierarchy):
       shape = int(clusters.max()) + 1, int(groups.max()) + 1 if last else native.BINS - 1
       if table.ndim != 3 or table.shape[:2] != shape or not np.isfinite(table).all() or not table.size:
         raise ValueError(
-          f"centres of round {SPECIAL + number}: expected finite numbers {[*shape, 'buckets']}, got {table.shape}."
+          f"centres of round {SPECIAL + number}: expected finite numbers {[*shape, 'buckets']}, got "
+          f"{table.shape}."
         )
     return cls(
       *(game.name, clusters, groups.astype(np.int32), tables, form.deck, form.hole, form.public),
@@ -161,7 +162,9 @@ def make_nearest(
   later = np.empty((len(boards), rows if left == 2 else 0, native.BINS - 1), np.float32)
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
   described = _described(game, np.arange(len(boards)))
-  for board, found in progress_bar(progress, iterable=described, total=len(boards), unit="board", desc="Hands"):
+  for board, found in progress_bar(
+    progress, iterable=described, total=len(boards), unit="board", desc="Hands"
+  ):
     own[board] = found[0]
     if left == 2:
       flat = found[1:].reshape(-1, native.BINS - 1)
@@ -227,7 +230,9 @@ def _some(points: np.ndarray, weights: np.ndarray, generator: np.random.Generato
   return points[generator.choice(len(points), ROWS, p=weights / weights.sum())]
 
 
-def _last(game: DealtGame, members, weights, groups: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def _last(
+  game: DealtGame, members, weights, groups: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
   """Equities of hands on boards of the last round that are drawn as chance deals them."""
   form, cards, found = game.form, game.runouts[SPECIAL].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
@@ -258,8 +263,8 @@ class FoundCards:
   """The buckets that a sampler looks up or finds where boards are in no table.
 
   Attributes:
-    buckets: int16[C', F, 1 + D, H], by cluster, place of the board in it, and card after it: first those on the
-      board itself.
+    buckets: int16[C', F, 1 + D, H], by cluster, place of the board in it, and card after it: those on the
+      board itself come first.
     slot: int32[K], the place of each board in its cluster.
     groups: int32[H].
     centres: float32[C', G, B], of the last round.
@@ -288,8 +293,10 @@ def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, 
   return most, 1 + game.form.deck.size * (game.rounds - 1 - SPECIAL == 2), len(game.hands)
 
 
-def tabulated(game: DealtGame, abstraction: NearestAbstraction, clusters: range, progress: bool | None) -> np.ndarray:
-  """int16[clusters, F, 1 + D, H]: buckets of the rounds before the last; 0 of dead hands and behind boards."""
+def tabulated(
+  game: DealtGame, abstraction: NearestAbstraction, clusters: range, progress: bool | None
+) -> np.ndarray:
+  """int16[clusters, F, 1 + D, H]: buckets before the last round; 0 of dead hands and behind boards."""
   shape, known = found_shape(game, abstraction), []
   table = np.zeros((len(clusters), *shape), np.int16)
   for cluster in clusters if abstraction.kept else ():
@@ -300,7 +307,9 @@ def tabulated(game: DealtGame, abstraction: NearestAbstraction, clusters: range,
   missing = [cluster for cluster in clusters if cluster not in known]
   boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
   described = _described(game, boards)
-  for board, found in progress_bar(progress, iterable=described, total=len(boards), unit="board", desc="Cards"):
+  for board, found in progress_bar(
+    progress, iterable=described, total=len(boards), unit="board", desc="Cards"
+  ):
     cluster = int(abstraction.clusters[board])
     here = table[cluster - clusters.start, place[board]]
     for number, rows in enumerate((slice(0, 1), slice(1, None))[: len(abstraction.centres) - 1]):

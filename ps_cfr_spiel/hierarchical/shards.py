@@ -51,7 +51,7 @@ def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, Part
 
 
 def write_tables(run: str | os.PathLike, tables: Mapping[str, np.ndarray]) -> None:
-  """Writes tables of cards, by the names of their files, unless they are there; OSError as of `write_shards`."""
+  """Writes tables of cards, by the names of their files, if they are missing; OSError as of `write`."""
   for name, table in tables.items():
     if not (shard_folder(Path(run)) / name).exists():
       storage.write_array(shard_folder(Path(run)) / name, table)

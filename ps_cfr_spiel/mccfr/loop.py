@@ -20,7 +20,6 @@ import numpy as np
 from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
 
-
 Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.hierarchical import SPECIAL, Hierarchy, DealtGame
+from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, Hierarchy
 from ps_cfr_spiel.pictures.hands import boxes
 from ps_cfr_spiel.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
 from ps_cfr_spiel.poker import RANKS

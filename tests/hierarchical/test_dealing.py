@@ -56,7 +56,7 @@ def legal_actions(lines):
     here = (lines.actor < 2) & (lines.round == number)
     if here.any():
       first, stride = lines.cell[here].min(), lines.stride[here][0]
-      stop = min([x for x in (*lines.cell[(lines.actor < 2) & (lines.round > number)], lines.cells)])
+      stop = min([*lines.cell[(lines.actor < 2) & (lines.round > number)], lines.cells])
       found[first:stop] = np.tile(lines.count[here][np.argsort(lines.cell[here])], (stop - first) // stride)
   return found
 

@@ -1,5 +1,4 @@
-"""Clusters in C++ (`clusters.cc`): the traversals of the reference in JAX, exact increments on average, and hands
-as NumPy ranks them."""
+"""Clusters in C++ (`clusters.cc`): the traversals of the reference, exact on average, and NumPy's strengths."""
 
 import itertools
 
@@ -91,7 +90,9 @@ def test_the_library_samples_as_the_reference(name, rule, boards, dtype):
 # --- Cards that are found when they are dealt --------------------------------------------------------
 
 
-@pytest.mark.parametrize(("ranks", "suits", "hole", "size"), [(13, 4, 2, 5), (6, 2, 2, 5), (13, 4, 1, 4), (5, 3, 1, 2)])
+@pytest.mark.parametrize(
+  ("ranks", "suits", "hole", "size"), [(13, 4, 2, 5), (6, 2, 2, 5), (13, 4, 1, 4), (5, 3, 1, 2)]
+)
 def test_hands_are_as_strong_as_by_numpy(ranks, suits, hole, size):
   deck, generator = Deck(ranks, suits), np.random.default_rng(0)
   boards = np.array([generator.permutation(deck.size)[:size] for _ in range(200)])
@@ -130,7 +131,9 @@ def test_histograms_are_those_of_all_cards_to_come(hole, left):
 
 
 def test_nearest_centres():
-  points, centres = (np.random.default_rng(k).random((n, 5)).astype(np.float32) for k, n in enumerate((400, 37)))
+  points, centres = (
+    np.random.default_rng(k).random((n, 5)).astype(np.float32) for k, n in enumerate((400, 37))
+  )
   gaps = points[:, None] - centres
   np.testing.assert_array_equal(native.nearest(points, centres.T, True), (gaps**2).sum(2).argmin(1))
   np.testing.assert_array_equal(native.nearest(points, centres.T, False), np.abs(gaps).sum(2).argmin(1))
@@ -139,7 +142,7 @@ def test_nearest_centres():
 
 
 def exact_increments(dealt, abstraction, tables, traverser):
-  """[A, C S] regrets, and strategies of the other player, of the clusters: all deals, line by line in plain Python."""
+  """[A, C S] regrets, and strategies of the other player, in clusters: all deals and lines in plain Python."""
   form, cells = dealt.form, hierarchical.line_cells(dealt, abstraction.sizes)
   below = [np.flatnonzero(form.parent == line).tolist() for line in range(len(form.parent))]
   shape, size = (tables.child.shape[1], tables.child.shape[0] * tables.child.shape[2]), tables.child.shape[2]
@@ -147,12 +150,14 @@ def exact_increments(dealt, abstraction, tables, traverser):
   deals = list(itertools.permutations(range(form.deck.size), 2 * form.hole + sum(form.public)))
   for cards in deals:
     held, board = (cards[:1], cards[1:2]), cards[2:]
-    places = [[abstraction.find(dealt.seen(hand, board[:n])) for n in range(len(form.public))] for hand in held]
+    places = [
+      [abstraction.find(dealt.seen(hand, board[:n])) for n in range(len(form.public))] for hand in held
+    ]
     first, second = strengths(
       form.deck.whole(np.array(board)), form.deck.whole(np.array([[held[0][0]], [held[1][0]]]))
     )
 
-    def value(line, reach):
+    def value(line, reach, places=places, first=first, second=second):
       player, number = form.player[line], form.round[line]
       if not below[line]:
         won = form.constant[line] + form.stake[line] * np.sign(int(first) - int(second))
@@ -190,7 +195,9 @@ def test_increments_are_exact_on_average(untabulated, traverser):
     regrets = random_regrets(tree, np.random.default_rng(1))
     game, sampler = hierarchical.device_game(tree, "float64", hierarchical.all_devices()), ClusterSampling(2)
     head = np.zeros((tree.head.actions, tree.head.cells))
-    truth = exact_increments(dealt, abstraction, StrategyTables(head, np.stack(np.split(regrets, 2, 1))), traverser)
+    truth = exact_increments(
+      dealt, abstraction, StrategyTables(head, np.stack(np.split(regrets, 2, 1))), traverser
+    )
 
     @jit()
     def turn(game, tables, key):
@@ -211,7 +218,7 @@ def test_increments_are_exact_on_average(untabulated, traverser):
 
 
 def test_actions_of_very_negative_regret_are_left_out(untabulated):
-  """In some 95% of the turns; other cells learn the same as without pruning, and the last round prunes nothing."""
+  """In some 95% of the turns; other actions there learn the same as without pruning."""
   dealt = untabulated(FOUND)
   abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
   with precision("float64"):
@@ -247,7 +254,10 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
   assert abstraction.on(dealt).find([(0, 1)]) == (-1, int(dealt.classes[0][0][1]))
   for _ in range(200):
     cards = generator.permutation(deck.size)
-    hand, board = cards[: dealt.form.hole].tolist(), cards[dealt.form.hole :][: sum(dealt.form.public) - 1].tolist()
+    hand, board = (
+      cards[: dealt.form.hole].tolist(),
+      cards[dealt.form.hole :][: sum(dealt.form.public) - 1].tolist(),
+    )
     swaps = renamings(deck)
     seen = dealt.seen(hand, board)
     special, number = seen[1][0], seen[-1][1]
@@ -255,7 +265,9 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
     place = abstraction.clusters[special], found.slot[special], row, number
     assert abstraction.find(seen) == (place[0], table[place])
     renamed = swaps[generator.integers(len(swaps))]
-    assert abstraction.find(dealt.seen(renamed[hand].tolist(), renamed[board].tolist())) == abstraction.find(seen)
+    assert abstraction.find(dealt.seen(renamed[hand].tolist(), renamed[board].tolist())) == abstraction.find(
+      seen
+    )
     assert set(runouts.cards[special].tolist()) <= set(range(deck.size))
 
 
@@ -272,7 +284,9 @@ def test_hold_em_to_the_river_is_answered():
   abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.hands)) % 8, centres)
   head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
   assert 60 * child.cells + head.cells == 40_203_380
-  tables = StrategyTables(np.zeros((head.actions, head.cells)), generator.random((60, child.actions, child.cells)))
+  tables = StrategyTables(
+    np.zeros((head.actions, head.cells)), generator.random((60, child.actions, child.cells))
+  )
   policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
   state, rounds = game.new_initial_state(), set()
   while not state.is_terminal():

@@ -69,7 +69,7 @@ def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
 
 
 def test_whole_holdem_is_dealt_without_tables(free):
-  """Tables of its 2.6 million classes of runouts would take 140 GB; two boards of two rounds in a row need them."""
+  """Tables of its 2.6 million classes of runouts would take 140 GB; other numbers of cards need them."""
   free(2e9)
   game = holdem(13, 4, "0 3 1 1")
   assert peak(lambda: DealtGame.of(game)) < 1e8
