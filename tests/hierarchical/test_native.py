@@ -1,4 +1,4 @@
-"""Clusters in C++ (`clusters.cc`): the traversals of the reference, exact on average, and NumPy's strengths."""
+"""Clusters in C++ (`clusters.cc`): the reference's traversals, exact on average; and NumPy's strengths."""
 
 import itertools
 
@@ -142,7 +142,7 @@ def test_nearest_centres():
 
 
 def exact_increments(dealt, abstraction, tables, traverser):
-  """[A, C S] regrets, and strategies of the other player, in clusters: all deals and lines in plain Python."""
+  """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
   form, cells = dealt.form, hierarchical.line_cells(dealt, abstraction.sizes)
   below = [np.flatnonzero(form.parent == line).tolist() for line in range(len(form.parent))]
   shape, size = (tables.child.shape[1], tables.child.shape[0] * tables.child.shape[2]), tables.child.shape[2]
