@@ -48,7 +48,9 @@ FOUND = "responses.json"
 class ByJax(ClusterSampling):
   """The sampler without the library."""
 
-  natively = False
+  @property
+  def natively(self) -> bool:
+    return False
 
 
 def seconds_of(solver: ps_cfr_spiel.HierarchicalMCCFRSolver, seconds: float) -> float:

@@ -119,7 +119,7 @@ class _Table:
 
   def _apart(self, cards: np.ndarray) -> np.ndarray:
     """float64[H]: 1 for hands with none of these cards."""
-    return 1.0 - np.isin(self.game.hands, cards).any(1)
+    return (~np.isin(self.game.hands, cards).any(1)).astype(float)
 
   def _best(
     self,

@@ -201,8 +201,8 @@ class ClusterSampling(mccfr.Sampler):
     clusters: C, without the empty ones.
     boards: n, the boards that each cluster draws for a pair of hands.
     pruning: the regret below which 95% of the traversals leave actions out (Brown and Sandholm 2019, on
-      Pluribus), if they are not played, do not end the game, and are before the last round; minus infinity for
-      none. LCFR weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
+      Pluribus), if they are not played, do not end the game, and are before the last round; minus infinity
+      for none. LCFR weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
   """
 
   clusters: int

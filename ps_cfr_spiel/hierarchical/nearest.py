@@ -299,11 +299,12 @@ def tabulated(
   """int16[clusters, F, 1 + D, H]: buckets before the last round; 0 of dead hands and behind boards."""
   shape, known = found_shape(game, abstraction), []
   table = np.zeros((len(clusters), *shape), np.int16)
-  for cluster in clusters if abstraction.kept else ():
+  for cluster in clusters:
     with contextlib.suppress(FileNotFoundError):
-      file = abstraction.kept / abstraction.table_of(cluster)
-      table[cluster - clusters.start] = storage.open_array(file, shape, "int16")
-      known.append(cluster)
+      if abstraction.kept is not None:
+        file = abstraction.kept / abstraction.table_of(cluster)
+        table[cluster - clusters.start] = storage.open_array(file, shape, "int16")
+        known.append(cluster)
   missing = [cluster for cluster in clusters if cluster not in known]
   boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
   described = _described(game, boards)

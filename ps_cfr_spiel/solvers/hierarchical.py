@@ -107,14 +107,14 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     else:
       self.abstraction = abstraction.on(self._dealt)
-    self._mesh, pruned = hierarchical.all_devices(), () if pruning is None else (self.pruning,)
+    self._mesh, least = hierarchical.all_devices(), -math.inf if self.pruning is None else self.pruning
     with precision(self.dtype):
       tree = hierarchical.dealt_tree(self._dealt, self.abstraction, self._mesh.size)
       needs = hierarchical.run_needs(tree, self._mesh, self.batch * self.boards, self.dtype)
       what = f"{self.name} on {game} with batch={self.batch:,} and boards={self.boards:,}"
       check_needs(what, needs, None, ADVICE)
       self._tree = hierarchical.device_game(tree, self.dtype, self._mesh)
-      self._sampler = ClusterSampling(self.abstraction.count, self.boards, *pruned)
+      self._sampler = ClusterSampling(self.abstraction.count, self.boards, least)
       self._state = hierarchical.init(tree, self._sampler, self.seed, self.dtype, self._mesh)
 
   @property

@@ -37,7 +37,9 @@ FOUND = poker(3, 2, 1, "0 1 1 1", raises=1)  # with one card between the special
 class ByJax(ClusterSampling):
   """The sampler without the library."""
 
-  natively = False
+  @property
+  def natively(self):
+    return False
 
 
 @pytest.fixture
