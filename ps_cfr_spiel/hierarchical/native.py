@@ -2,7 +2,7 @@
 
 A traversal meets only the lines that it visits. The sampler in JAX is the reference, and the only way on an
 accelerator. From the same seed both deal the same boards and visit the same lines, with the same results up
-to rounding (`tests/hierarchical/test_native.py`).
+to rounding (`tests/hierarchical/test_native_clusters.py`).
 """
 
 import ctypes
