@@ -178,8 +178,9 @@ def iterate(
       stop = jnp.minimum(stop, averages.before_doubling(t))
       begins, scale = begins | averages.doubles(t), averages.scale(t, rule.gamma)
     # A loop of one turn or none: a table that is not folded is not touched.
+    once = begins.astype(jnp.int32)
     tables = jax.lax.fori_loop(
-      0, begins.astype(jnp.int32), lambda _, x: sampler.scaled(_folded(x, scale), scale), state.tables
+      0, once, lambda _, x: sampler.scaled(_folded(x, scale, once), scale), state.tables
     )
     # Turns are counted within the block: those of a whole run may be more than int32 holds.
     first, last = (players * (t - begin) for t in (done, stop))
@@ -192,16 +193,21 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _folded(tables: Any, scale: jax.Array | float) -> Any:
-  """The tables with all sums folded and scaled; those of [A, S] row by row, so that little is kept twice."""
+def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
+  """The tables with all sums folded and scaled; those of [A, S] row by row, so that little is kept twice.
+
+  `once`, int32[], is 1, which XLA does not know.
+  """
 
   def whole(x: averages.Sum) -> averages.Sum:
     return averages.fold_where(jnp.bool_(True), x, scale)
 
   def row(n: jax.Array, x: averages.Sum) -> averages.Sum:
-    # Both rows are made before either table changes; else XLA would copy one of the tables.
-    one = jax.lax.optimization_barrier(whole(jax.tree.map(lambda y: y[n], x)))
-    return jax.tree.map(lambda y, z: y.at[n].set(z), x, one)
+    # Both rows are made before either table changes, by loops of one turn, which XLA does not fuse: it would copy
+    # the tables, since each new row depends on both.
+    rows = jax.tree.map(lambda y: jnp.zeros_like(y[0]), x)
+    one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(lambda y: y[n], x)), rows)
+    return jax.lax.fori_loop(0, once, lambda _, y: jax.tree.map(lambda a, b: a.at[n].set(b), y, one), x)
 
   def fold(x: Any) -> Any:
     if not isinstance(x, averages.Sum):

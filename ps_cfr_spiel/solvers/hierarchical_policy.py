@@ -69,7 +69,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
     table = self.tables.head if cluster < 0 else self.tables.child[cluster]
     count = int((dealt.form.parent == line).sum())
-    return _normalised(table[:count, first + stride * np.maximum(bucket, 0)[hands]])
+    return _normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
     """The exact evaluation of the policy in the whole game; see `hierarchical.evaluate_strategies`."""

@@ -300,7 +300,7 @@ def test_hold_em_to_the_river_is_answered():
     rounds.add(policy.bucket(state)[0])
     state.apply_action(1)
   assert len(rounds) == 2  # none, and the cluster of the board
-  with pytest.raises(ValueError, match="too many to evaluate a strategy exactly"):
+  with pytest.raises(ValueError, match="too many boards to evaluate a strategy exactly"):
     policy.evaluation()
 
 
@@ -330,7 +330,7 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
   np.testing.assert_allclose(policy.for_hands(line, (8, 9, 10))[:, number], list(shares.values()))
   with pytest.raises(ValueError, match="give a number of buckets"):
     HierarchicalMCCFRSolver(game, 2, "lossless")
-  with pytest.raises(ValueError, match="too many to evaluate a strategy exactly"):
+  with pytest.raises(ValueError, match="too many boards to evaluate a strategy exactly"):
     resumed.exploitability()
   tables[0].write_bytes(b"x")
   with pytest.raises(ValueError, match="is damaged"):
