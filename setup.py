@@ -24,9 +24,11 @@ def library(name: str, *sources: str) -> Extension:
     list(sources),
     depends=[
       "ps_cfr_spiel/native/native.h",
+      "ps_cfr_spiel/mccfr/sampling.h",
+      "ps_cfr_spiel/hierarchical/cards.h",
       *(f"ps_cfr_spiel/tree/{name}.h" for name in ("learn", "sweep", "walk")),
     ],
-    include_dirs=["ps_cfr_spiel/native", *(f"{place}/include" for place in places)],
+    include_dirs=["ps_cfr_spiel/native", "ps_cfr_spiel/mccfr", *(f"{place}/include" for place in places)],
     extra_compile_args=[
       *("-std=c++17", "-O3", "-g0", "-Wno-psabi", "-pthread"),
       # A loop whose steps divide only on a condition is vectorised, as those of the rules are.
@@ -65,8 +67,9 @@ sweep = library(
 )
 cheat = library("ps_cfr_spiel.games.cheat._traversals", "games/cheat/traversals.cc")
 samplers = library("ps_cfr_spiel.mccfr._sample", "ps_cfr_spiel/mccfr/sample.cc")
+clusters = library("ps_cfr_spiel.hierarchical._clusters", "ps_cfr_spiel/hierarchical/clusters.cc")
 setup(
-  ext_modules=[sweep, cheat, samplers],
+  ext_modules=[sweep, cheat, samplers, clusters],
   cmdclass={"build_ext": BuildOnAllCores},
   options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

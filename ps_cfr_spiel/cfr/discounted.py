@@ -107,6 +107,7 @@ class LCFR(DCFR):
   The same as DCFR(1, 1, 1).
   """
 
+  floor: ClassVar[float] = -math.inf  # see `RM`
   alpha: float = 1.0
   beta: float = 1.0
   gamma: float = 1.0

@@ -26,7 +26,7 @@ FLAGS = (
   *CLUSTERS_AND_BUCKETS,
   Flag("aware", "potential",
     "Description of hands before the last round: the buckets that they may reach next, or a histogram of "
-    "their equity at the end.", choices=("potential", "distribution")),
+    "their equity at the end, the only one for hold'em to the river.", choices=("potential", "distribution")),
   Flag("seed", 0, "Seed of the random numbers.", least=0),
   Flag("sizes", False, "Print sizes and memory only, and make nothing."),
   Flag("output", None, "Folder for the abstraction (default: runs/ and the game's name).", value="FOLDER"),
@@ -113,7 +113,7 @@ def _draw(
   pictures: ModuleType,
   file: Path,
   dealt: ps.hierarchical.DealtGame,
-  found: ps.hierarchical.DealtAbstraction,
+  found: ps.hierarchical.Hierarchy,
   board: str,
 ) -> None:
   """Draws the clusters of the boards, or the buckets on a board."""
@@ -124,13 +124,14 @@ def _draw(
 
 def _made(
   values: flags.FlagValues, dealt: ps.hierarchical.DealtGame, buckets: int | str
-) -> ps.hierarchical.DealtAbstraction:
+) -> ps.hierarchical.Hierarchy:
   """The abstraction that a file has, or a new one."""
   if values.abstraction is not None:
     return ps.hierarchical.load_abstraction(values.abstraction, dealt)
-  silent = False if values.quiet or values.json else None
+  silent, aware = False if values.quiet or values.json else None, values["aware"]
+  aware = aware.value if aware.present else None  # the default depends on the game
   return ps.hierarchical.make_abstraction(
-    dealt, values.clusters, buckets, values.seed, progress=silent, aware=values.aware
+    dealt, values.clusters, buckets, values.seed, progress=silent, aware=aware
   )
 
 

@@ -47,8 +47,7 @@ TREE = group("Tree and memory",
 RULE = Flag("rule", "nrm+",
   "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "
   "published. cfr is rm, cfr+ is rm+. Sampling solvers take rm, their default, and rm+, that of "
-  "hierarchical.",
-
+  "hierarchical, which takes lcfr too.",
   choices=(*RULES, "cfr", "cfr+"))
 BITS = Flag("bits", "32",
   "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ and "

@@ -17,7 +17,7 @@ from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 AT = "@"  # between a strategy and its hands, in --lock
 _WALKED = ("public_states", "limit", "memory", "tree_cache")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
-_DEALT = ("clusters", "buckets", "abstraction", "boards", *_SAMPLING)
+_DEALT = ("clusters", "buckets", "abstraction", "boards", "pruning", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
 METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags that are its own
   "ps-cfr": (
@@ -81,6 +81,9 @@ METHOD_FLAGS = (
   *group("Hierarchical",
   *CLUSTERS_AND_BUCKETS,
   Flag("boards", 1, "Boards that each cluster draws for a pair of hands.", least=1),
+  Flag("pruning", None,
+    "Negative regret, in chips, below which 95% of the traversals leave an action out (for rm and lcfr).",
+    kind=float),
   ),
   *shared(" By itself: processes of this machine, for hierarchical."),
 )

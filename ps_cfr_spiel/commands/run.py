@@ -75,7 +75,9 @@ class Run:
       print(*lines, sep="\n", flush=True)
 
   def measure(self) -> None:
-    """Adds the point of the present iteration, if it is still missing."""
+    """Adds the point of the present iteration, if it is still missing and the game can be evaluated."""
+    if not self.solver.evaluable:
+      return
     if self.points and self.points[-1].iteration == self.solver.iteration:
       return
     with self.measuring:
@@ -118,7 +120,7 @@ class Run:
         self.measure()
         if ps.evaluation.is_round(solver.iteration) or last or self.reached:
           bar.clear()
-          if self.table:
+          if self.table and self.points:
             self.say(self.table_row())
           bar.refresh()
     return stopped
@@ -127,6 +129,8 @@ class Run:
 
   def table_head(self) -> str:
     """The head of the table of measurements."""
+    if not self.solver.evaluable:
+      return "The game is too large for exact values, so none are printed."
     game = self.solver.game
     share = f"{'% of the pot':>16}" if ps.views.pot_of(game) else ""
     sets = f"{'sets':>11}" if self.abstraction else ""
@@ -142,14 +146,16 @@ class Run:
 
   def facts(self, files: Sequence[str]) -> dict[str, Any]:
     """The result for programs."""
-    game, last, sets = self.solver.game, self.points[-1], self.abstraction
+    game, sets, values = self.solver.game, self.abstraction, {}
+    if self.solver.evaluable:
+      last = self.points[-1]
+      values = {"value": last.value, **exploitability_facts(last.exploitability, game)}
+      values |= general_sum_facts(self.solver.evaluation())
     return {
       "game": str(game),
       "method": self.solver.description,
-      "iterations": last.iteration,
-      "value": last.value,
-      **exploitability_facts(last.exploitability, game),
-      **general_sum_facts(self.solver.evaluation()),
+      "iterations": self.solver.iteration,
+      **values,
       **({"sets": sets.count, "infostates": sets.infostates} if sets else {}),
       "target_reached": self.reached,
       "seconds": self.iterating.seconds,
@@ -159,17 +165,25 @@ class Run:
 
   def result(self, files: Sequence[str]) -> dict[str, str]:
     """The result for people."""
-    game, last = self.solver.game, self.points[-1]
-    look = "show" if isinstance(self.solver, ps.solvers.TreeSolver) else "evaluate"
+    game, values, look = self.solver.game, {}, {}
+    if self.solver.evaluable:
+      last, command = (
+        self.points[-1],
+        "show" if isinstance(self.solver, ps.solvers.TreeSolver) else "evaluate",
+      )
+      values = {
+        **ps.views.value_lines(last.value, game),
+        "exploitability": ps.views.with_unit(last.exploitability, game),
+        **general_sum_lines(self.solver.evaluation()),
+      }
+      look = {"look at it": f"ps-cfr-spiel {command} {self.file}"}
     return {
-      **ps.views.value_lines(last.value, game),
-      "exploitability": ps.views.with_unit(last.exploitability, game),
-      **general_sum_lines(self.solver.evaluation()),
+      **values,
       **({"abstraction": self.abstraction.size} if self.abstraction else {}),
       "time": f"{self.iterating.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
       f"after {self.building.seconds:.1f} s to build and compile",
       "saved": f"{', '.join(files)} in {self.folder}",
-      "look at it": f"ps-cfr-spiel {look} {self.file}",
+      **look,
     }
 
   # --- Files ------------------------------------------------------------------------------
@@ -208,7 +222,7 @@ class Run:
     if pictures is None or not ps.device.is_first_process():
       return files
     name, game = self.solver.name, self.solver.game
-    figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})}
+    figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}
     if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
       figures[STRATEGY] = pictures.hand_chart(policy)
     for name, figure in figures.items():

@@ -99,6 +99,8 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   solver.end_of(values.iterations)
   check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
   target = check_target("--target", values.target, ps.views.pot_of(solver.game))
+  if values["target"].present and not solver.evaluable:
+    raise ValueError(f"--target={values.target}: {solver.game} is too large for exact values.")
   points = []
   if values.resume is not None:
     points = ps.evaluation.read_points(Path(values.resume).with_name(POINTS), solver.iteration)

@@ -6,6 +6,7 @@ policies, `table` seats a person; `sampling_runs` measures many runs at once, `p
 """
 
 from ps_cfr_spiel.evaluation import comparison, matches, table
+from ps_cfr_spiel.evaluation.dealt_response import SampledResponse, sampled_response
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
 from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponse,

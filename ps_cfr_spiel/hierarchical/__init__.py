@@ -17,13 +17,8 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
 from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 from ps_cfr_spiel.hierarchical.evaluation import ByCluster, Strategy, StrategyTables, evaluate_strategies
-from ps_cfr_spiel.hierarchical.hierarchy import (
-  DealtAbstraction,
-  from_file,
-  load_abstraction,
-  save_abstraction,
-  to_arrays,
-)
+from ps_cfr_spiel.hierarchical.files import InFile, from_file, load_abstraction, save_abstraction
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import head_and_child, line_cells
 from ps_cfr_spiel.hierarchical.mesh import (
   all_devices,
@@ -33,6 +28,9 @@ from ps_cfr_spiel.hierarchical.mesh import (
   on_mesh,
   run,
   run_needs,
+  tables_here,
 )
-from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards
+from ps_cfr_spiel.hierarchical.native import why_unavailable
+from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
+from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards, write_tables
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure

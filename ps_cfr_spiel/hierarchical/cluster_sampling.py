@@ -10,6 +10,7 @@ with probability 1 / F_n, though chance deals them all equally often, which is b
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,14 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
+from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
+from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
+from ps_cfr_spiel.mccfr import Rule, regret_weight
 from ps_cfr_spiel.poker import card_sets
 
 AXIS = "clusters"  # of the mesh
 BLOCK = 1024  # iterations between two passes over whole tables, which fold sums
+BELOW = 31 / 30  # how far regrets may fall below those that are pruned, after Brown and Sandholm 2019
 WORD = 32  # bits in which sets of cards are kept
 
 
@@ -36,7 +41,8 @@ class Cards(NamedTuple):
     hand_masks: uint32[H, words].
     hand_swaps: int32[S, H].
     set_masks: for each round from the special one on uint32[N, words], of the sets that may come.
-    index, swap: for each of these rounds int32[P, N], as in `Runouts`.
+    index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
+      (`FoundCards`) have neither these nor the tables below.
     board_masks: for each of these rounds uint32[K, words], of all public cards.
     buckets: for each round int32[K, H].
     strength: int32[K, H].
@@ -62,6 +68,7 @@ class DealtTree(NamedTuple):
     every: [], the number of boards that two hands leave possible.
     boards: int32[C', most], the boards of each cluster, as sets of cards, -1 behind them; the last C' - C
       clusters are empty and fill up the devices.
+    found: the buckets of rounds that are in no table; None if all are.
   """
 
   head: BettingLines
@@ -70,6 +77,7 @@ class DealtTree(NamedTuple):
   cards: Cards
   every: Any
   boards: Any
+  found: Any = None
 
 
 class PartTables(NamedTuple):
@@ -98,7 +106,7 @@ class Numbers(NamedTuple):
     hands: int32[2, B].
     head: [depths, B], uniform, for the head.
     clusters: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by
-      the mean of their values.
+      the mean of their values. Or uint32[C', 2], the keys of these numbers, for the library.
   """
 
   hands: jax.Array
@@ -106,26 +114,61 @@ class Numbers(NamedTuple):
   clusters: jax.Array
 
 
-def dealt_tree(game: DealtGame, abstraction: DealtAbstraction, devices: int = 1) -> DealtTree:
+def dealt_tree(
+  game: DealtGame, abstraction: Hierarchy, devices: int = 1, progress: bool | None = None
+) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
   form = game.form
   head, child = head_and_child(game, abstraction.sizes)
-  deck, later = form.deck.size, range(SPECIAL, game.rounds)
+  deck, later, known = form.deck.size, range(SPECIAL, game.rounds), range(SPECIAL, len(game.runouts))
+  in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
     hand_masks=_masks(game.hands, deck),
     hand_swaps=game.hand_swaps,
     set_masks=tuple(_masks(card_sets(deck, form.public[number]), deck) for number in later),
-    index=tuple(game.runouts[number].index for number in later),
-    swap=tuple(game.runouts[number].swap for number in later),
-    board_masks=tuple(_masks(game.runouts[number].cards, deck) for number in later),
-    buckets=tuple(np.maximum(table, 0) for table in abstraction.buckets),
-    strength=game.strength,
+    index=tuple(game.runouts[number].index for number in known),
+    swap=tuple(game.runouts[number].swap for number in known),
+    board_masks=tuple(_masks(game.runouts[number].cards, deck) for number in known),
+    buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:SPECIAL])),
+    strength=game.strength if in_tables else None,
   )
-  every = np.asarray(float(game.boards_left(SPECIAL)))
-  return DealtTree(head, child, leaving(head), cards, every, _boards_of(game, abstraction, devices))
+  every, boards = np.asarray(float(game.boards_left(SPECIAL))), _boards_of(game, abstraction, devices)
+  found = None
+  if isinstance(abstraction, NearestAbstraction):
+    found = _found(game, abstraction, len(boards), progress)
+  return DealtTree(head, child, leaving(head), cards, every, boards, found)
 
 
-def _boards_of(game: DealtGame, abstraction: DealtAbstraction, devices: int) -> np.ndarray:
+def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progress: bool | None) -> FoundCards:
+  """The buckets of rounds that are in no table, of `count` clusters, made when a cluster is asked for."""
+  last = abstraction.centres[-1]
+  centres = np.concatenate([last, np.zeros((count - len(last), *last.shape[1:]), last.dtype)])
+
+  def read(clusters: slice) -> np.ndarray:
+    first, stop, _ = clusters.indices(count)
+    return tabulated(game, abstraction, range(first, stop), progress)
+
+  buckets: Any = Lazy((count, *found_shape(game, abstraction)), read)
+  slot = slots(abstraction)
+  return FoundCards(buckets, slot, abstraction.groups, centres, game.form.deck)
+
+
+class Lazy(NamedTuple):
+  """An array that is made part by part.
+
+  Attributes:
+    shape: its shape.
+    read: makes a slice along the first axis.
+  """
+
+  shape: tuple[int, ...]
+  read: Callable[[slice], np.ndarray]
+
+  def __getitem__(self, part: Any) -> np.ndarray:
+    return self.read(part[0] if isinstance(part, tuple) else part)
+
+
+def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
   """See `DealtTree.boards`."""
   cluster = abstraction.clusters[game.runouts[SPECIAL].index[0]]
   count = abstraction.count + -abstraction.count % devices
@@ -157,10 +200,19 @@ class ClusterSampling(mccfr.Sampler):
   Attributes:
     clusters: C, without the empty ones.
     boards: n, the boards that each cluster draws for a pair of hands.
+    pruning: the regret below which 95% of the traversals leave actions out (Brown and Sandholm 2019, on
+      Pluribus), if they are not played, do not end the game, and are before the last round; minus infinity
+      for none. LCFR weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
   """
 
   clusters: int
   boards: int = 1
+  pruning: float = -math.inf
+
+  @property
+  def natively(self) -> bool:
+    """Whether the library samples."""
+    return not why_unavailable()
 
   def init(self, game: DealtTree, dtype: str) -> DealtTables:
     counts = (1, len(game.boards))
@@ -171,7 +223,9 @@ class ClusterSampling(mccfr.Sampler):
   def block(self, game: DealtTree, batch: int) -> int:
     return BLOCK
 
-  def turn(self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: RM, batch: int) -> DealtTables:
+  def turn(
+    self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: Rule, batch: int
+  ) -> DealtTables:
     """The tables after a turn, within `shard_map`."""
     local, key, dtype = len(game.boards), turn.random, tables.head.regrets.dtype
 
@@ -185,13 +239,19 @@ class ClusterSampling(mccfr.Sampler):
     drawn = Numbers(
       hands=_deal(game.cards, jax.random.fold_in(key, 1), batch),
       head=numbers(game.head, 0, batch),
-      clusters=jax.vmap(lambda n: numbers(game.child, 2 + n, each, rounds))(ids),
+      clusters=jax.vmap(
+        lambda n: (
+          jax.random.key_data(jax.random.fold_in(key, 2 + n))
+          if self.natively
+          else numbers(game.child, 2 + n, each, rounds)
+        )
+      )(ids),
     )
 
     def gather(values: jax.Array) -> jax.Array:
       return jax.lax.all_gather(values, AXIS, tiled=True)[: self.clusters]
 
-    return traverse(game, tables, turn, drawn, rule, gather)
+    return traverse(game, tables, turn, drawn, rule, gather, self.boards, self.pruning)
 
 
 def _deal(cards: Cards, key: jax.Array, batch: int) -> jax.Array:
@@ -216,8 +276,10 @@ def traverse(
   tables: DealtTables,
   turn: mccfr.Turn,
   numbers: Numbers,
-  rule: RM,
+  rule: Rule,
   gather: Callable[[jax.Array], jax.Array],
+  draws: int = 1,
+  pruning: float = -math.inf,
 ) -> DealtTables:
   """B traversals under one strategy profile, and the tables after them.
 
@@ -228,36 +290,65 @@ def traverse(
     numbers: the random ones.
     rule: see `mccfr.iterate`.
     gather: makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here.
+    draws: n, the boards that each cluster draws for a pair of hands.
+    pruning: see `ClusterSampling`.
   """
   head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
   sign = (1 - 2 * traverser).astype(numbers.head.dtype)
-  draws = numbers.clusters.shape[-1] // batch
   dealt = jnp.tile(hands, (1, draws))
   buckets = game.cards.buckets[0][0][hands][:, None]
   root = jnp.ones((1, batch), bool)
   fronts = descend(head, tables.head.regrets, buckets, traverser, numbers.head, root)
   full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
 
-  def added(own: PartTables, updates: mccfr.Updates, count: int) -> PartTables:
-    return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
+  if numbers.clusters.dtype == jnp.uint32:
+    values, clusters = _natively(game, tables.clusters, turn, numbers.clusters, dealt, full, rule, pruning)
+  else:
+    values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, full, rule)
+  values = values.reshape(*values.shape[:2], draws, batch).mean(2)
+  mean = gather(values).sum(0) / game.every
+  ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
+  _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
+  return DealtTables(_added(tables.head, updates, turn, rule, batch), clusters)
+
+
+def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: Rule, count: int) -> PartTables:
+  return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
+
+
+def _natively(
+  game, own: PartTables, turn, keys, dealt, full, rule: Rule, pruning: float = -math.inf
+) -> tuple[jax.Array, PartTables]:
+  """Values [C', S, n B] of all roots times F, and the tables after the traversals: by the library."""
+  weight = averages.weight(turn.iteration, rule.gamma, own.regrets.dtype)
+  linear = regret_weight(rule, turn.iteration, own.regrets.dtype)
+  floor = jnp.maximum(rule.floor, BELOW * pruning * linear)
+  numbers = game.every, weight, linear, floor, pruning * linear
+  regrets, excess, values = sample_clusters(
+    game, own.regrets, own.average.excess, keys, dealt, full, turn.traverser, numbers
+  )
+  return values, PartTables(regrets, own.average._replace(excess=excess))
+
+
+def _side_by_side(
+  game, own: PartTables, turn, drawn, dealt, full, rule: Rule
+) -> tuple[jax.Array, PartTables]:
+  """The same, all lines side by side."""
+  sign = (1 - 2 * turn.traverser).astype(own.regrets.dtype)
 
   def cluster(k: jax.Array, carry: tuple[PartTables, jax.Array]) -> tuple[PartTables, jax.Array]:
     # All clusters' tables are carried along and changed where they lie: a scan over them would copy them.
     own, every = carry
-    boards, uniforms = game.boards[k], numbers.clusters[k]
+    boards, uniforms = game.boards[k], drawn[k]
     lines = dataclasses.replace(game.child, cell=game.child.cell + k * game.child.cells)
     values, possible, updates = _below(
-      game, lines, boards, own.regrets, dealt, uniforms, traverser, sign, full
+      game, lines, boards, own.regrets, dealt, uniforms, turn.traverser, sign, full
     )
-    values = (values * possible[None]).reshape(-1, draws, batch).mean(1)
-    return added(own, updates, draws * batch), every.at[k].set(values)
+    return _added(own, updates, turn, rule, dealt.shape[1]), every.at[k].set(values * possible[None])
 
-  values = jnp.zeros((len(game.boards), len(game.leaving), batch), sign.dtype)
-  clusters, values = jax.lax.fori_loop(0, len(game.boards), cluster, (tables.clusters, values))
-  mean = gather(values).sum(0) / game.every
-  ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
-  _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
-  return DealtTables(added(tables.head, updates, batch), clusters)
+  values = jnp.zeros((len(game.boards), *full.shape), own.regrets.dtype)
+  own, values = jax.lax.fori_loop(0, len(game.boards), cluster, (own, values))
+  return values, own
 
 
 def _below(game: DealtTree, lines: BettingLines, boards, regrets, hands, numbers, traverser, sign, full):

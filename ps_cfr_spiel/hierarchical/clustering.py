@@ -24,13 +24,13 @@ from ps_cfr_spiel.abstraction import (
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, check_clusters, clusters_of
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
 from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
+from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
 from ps_cfr_spiel.hierarchical.sizes import measure
 from ps_cfr_spiel.reports import progress_bar, waiting
 
 CLUSTERS = 60  # after Brown et al. 2015
-GROUPS = 8  # clusters of the opponent's hands, after Johanson et al. 2013
 BASE = 200  # buckets of the abstraction by which boards are compared
 SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
 LOSSLESS = "lossless"
@@ -81,8 +81,8 @@ def make_abstraction(
   seed: int = 0,
   restarts: int = 5,
   progress: bool | None = None,
-  aware: str = POTENTIAL,
-) -> DealtAbstraction:
+  aware: str | None = None,
+) -> Hierarchy:
   """Clusters boards and puts hands into buckets (Brown et al. 2015, Algorithm 1).
 
   Args:
@@ -95,12 +95,15 @@ def make_abstraction(
     progress: as in `reports.progress_bar`.
     aware: the description of hands before the last round, always under an earth mover's distance:
       "potential", how likely they are to come into each bucket of the next round (Ganzfried and Sandholm
-      2014), or "distribution", a histogram of the shares that they beat at the end.
+      2014), or "distribution", a histogram of the shares that they beat at the end. By default "potential",
+      and "distribution", the only one there, in a game whose boards are not all in tables.
 
   Raises:
     ValueError: an argument is not one of the allowed, or clusters or buckets need more memory than is free.
   """
-  check_option("aware", aware, AWARE)
+  aware = check_option(
+    "aware", (POTENTIAL if game.in_tables else DISTRIBUTION) if aware is None else aware, AWARE
+  )
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
   seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
@@ -110,6 +113,13 @@ def make_abstraction(
     if check_count("clusters", clusters, 1) > boards:
       raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
     check_needs(game.name, board_needs(boards), None, "Fewer public cards at first, ranks or suits take less")
+  if not game.in_tables:
+    if buckets == LOSSLESS or aware != DISTRIBUTION:
+      raise ValueError(
+        f"{game.name} has too many boards for tables: give a number of buckets, described by 'distribution'; "
+        f"got buckets={buckets!r} and aware={aware!r}."
+      )
+    return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
     every = measure(game.form).hand_classes[SPECIAL:]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)

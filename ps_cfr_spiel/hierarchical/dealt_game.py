@@ -11,10 +11,12 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
+from ps_cfr_spiel.hierarchical.native import BINS, equities, histograms, strengths, why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
   card_sets,
+  count_classes,
   dealt_form,
   hand_classes,
   renamed_sets,
@@ -24,6 +26,7 @@ from ps_cfr_spiel.poker import (
 )
 
 SPECIAL = 1  # the round whose public cards are clustered
+MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,7 +36,9 @@ class DealtGame:
   Attributes:
     name: `str(game)`.
     form: its rules as arrays.
-    runouts: for each round the classes of public cards that have come.
+    runouts: for each round the classes of public cards that have come; in a game with more than
+      `MOST_CLASSES` of them, such as hold'em to the river, up to the special round alone. There hands are
+      ranked when they are dealt (`native`).
   """
 
   name: str
@@ -44,8 +49,20 @@ class DealtGame:
   def of(cls, game: pyspiel.Game) -> "DealtGame":
     """From `universal_poker` or `leduc_poker`; ValueError for another game, or one with too many cards."""
     form = dealt_form(game)
+    later = form.public[SPECIAL + 1 :]
+    if count_classes(form.deck, form.public[1:]) > MOST_CLASSES and set(later) == {1} and len(later) <= 2:
+      if reason := why_unavailable():
+        raise ValueError(
+          f"{game} has too many boards for tables, and the native library is missing: {reason}."
+        )
+      return cls(str(game), form, runouts(form.deck, form.public[1 : SPECIAL + 1]))
     check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
     return cls(str(game), form, runouts(form.deck, form.public[1:]))
+
+  @property
+  def in_tables(self) -> bool:
+    """Whether the boards of all rounds are in tables."""
+    return len(self.runouts) == self.rounds
 
   @property
   def rounds(self) -> int:
@@ -86,16 +103,28 @@ class DealtGame:
     """For each round int32[K, H], the classes of hands on those of runouts; see `suits.hand_classes`."""
     return tuple(hand_classes(self.form.deck, self.form.hole, after) for after in self.runouts)
 
+  def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int32[K, H], the strengths of all hands with all public cards int[K, m]; bool[K, H], living hands."""
+    member = np.zeros((len(boards), self.form.deck.size), np.float32)
+    np.put_along_axis(member, np.asarray(boards, int), 1, 1)
+    alive = member @ self.members.T == 0
+    if why_unavailable():
+      return self.form.strengths(boards), alive
+    return strengths(self.form.deck, self.form.hole, boards), alive
+
   def boards_left(self, number: int) -> int:
     """The number of sets of public cards that may come before a round, given both hands and earlier cards."""
     gone = 2 * self.form.hole + sum(self.form.public[:number])
     return math.comb(self.form.deck.size - gone, self.form.public[number])
 
-  def shares_beaten(self, number: int, board: int) -> np.ndarray:
+  def shares_beaten(self, number: int, board: Any) -> np.ndarray:
     """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
 
-    Ties count half; the cards that hands share are not removed; the share of dead hands is 0.
+    Ties count half; cards that hands share are not removed; the share of dead hands is 0. Where boards are
+    in no table, `board` is as in `seen`, the cards are removed, and shares before the last round are rounded.
     """
+    if not self.in_tables:
+      return self._found_shares(number, board)
     alive = self.classes[number][board] >= 0
     if number == self.rounds - 1:
       lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
@@ -110,15 +139,28 @@ class DealtGame:
         times += lives[hands]
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
 
-  def place(self, state: Any) -> tuple[int, list[tuple[int, int]]]:
+  def _found_shares(self, number: int, board: Any) -> np.ndarray:
+    """`shares_beaten` without tables; ValueError before the special round."""
+    if number < SPECIAL:
+      raise ValueError(f"{self.name} has too many boards to go through all of them; give public cards.")
+    form, cards = self.form, self.runouts[SPECIAL].cards[board].tolist() if number == SPECIAL else list(board)
+    if left := sum(form.public) - len(cards):
+      shares = 1 - (histograms(form.deck, form.hole, cards, left)[0].sum(1) + 0.5) / BINS
+    else:
+      shares = equities(form.deck, form.hole, np.array([cards]), np.zeros(len(self.hands), int))[0, :, 0]
+    return np.where(np.isin(self.hands, cards).any(1), 0, shares)
+
+  def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
     form, player = self.form, state.current_player()
     cards = [move.action for move in state.full_history() if move.player < 0]
     hand = cards[player * form.hole : (player + 1) * form.hole]
     return self._line(state), self.seen(hand, cards[2 * form.hole :])
 
-  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[int, int]]:
+  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
+
+    In place of a class that is in no table its public cards, with the names of suits of the special round.
 
     Args:
       hand: its cards.
@@ -127,19 +169,26 @@ class DealtGame:
     Raises:
       ValueError: the cards are too few, or their number is not that of a round.
     """
+    if len(hand) != self.form.hole:
+      raise ValueError(f"Expected a hand of {self.form.hole}, got {len(hand)} cards.")
+    return [(place, int(set_numbers(swap[list(hand)]))) for place, swap in self.renamed(board)]
+
+  def renamed(self, board: Sequence[int]) -> list[tuple[Any, np.ndarray]]:
+    """For each round so far the place as in `seen`, and int[D], each card's name there; errors as there."""
     form, swaps = self.form, renamings(self.form.deck)
     ends = np.cumsum(form.public).tolist()
-    if len(hand) != form.hole or len(board) not in ends:
-      raise ValueError(
-        f"Expected a hand of {form.hole} and {', '.join(map(str, ends))} public cards, got {len(hand)} and "
-        f"{len(board)}."
-      )
-    place, swap, found = 0, np.arange(form.deck.size), [(0, int(set_numbers(np.array(hand))))]
+    if len(board) not in ends:
+      raise ValueError(f"Expected {', '.join(map(str, ends))} public cards, got {len(board)}.")
+    place, swap = 0, np.arange(form.deck.size)
+    found: list[tuple[Any, np.ndarray]] = [(0, swap)]
     for number in range(1, ends.index(len(board)) + 1):
+      if number >= len(self.runouts):
+        found.append((tuple(swap[list(board[: ends[number]])].tolist()), swap))
+        continue
       after, some = self.runouts[number], list(board[ends[number - 1] : ends[number]])
       which = int(set_numbers(swap[some]))
       swap, place = swaps[after.swap[place, which]][swap], int(after.index[place, which])
-      found.append((place, int(set_numbers(swap[list(hand)]))))
+      found.append((place, swap))
     return found
 
   @functools.cached_property

@@ -17,7 +17,7 @@ import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction
+from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy
 from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, line_cells, make_lines
 from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.reports import progress_bar
@@ -63,7 +63,7 @@ class Strategy(NamedTuple):
     tables: the strategies.
   """
 
-  abstraction: DealtAbstraction
+  abstraction: Hierarchy
   tables: StrategyTables
 
 
@@ -148,7 +148,15 @@ def evaluate_strategies(
 
   Returns:
     The `Evaluation`, as floats, in the game's utility.
+
+  Raises:
+    ValueError: the boards are too many to go through.
   """
+  if not game.in_tables:
+    raise ValueError(
+      f"{game.name} has too many boards to evaluate a strategy exactly; measure it by matches or by "
+      "evaluation.sampled_response."
+    )
   every = np.arange(len(game.runouts[SPECIAL].cards))
   boards = every[jax.process_index() :: jax.process_count()] if boards is None else boards
   # Cluster by cluster, so that the tables of one at a time are needed.
@@ -203,7 +211,8 @@ class _Walk:
     last = number == game.rounds - 1
     left = [game.boards_left(later) for later in range(number + 1, game.rounds)]
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
-    bucket = [np.maximum(own.abstraction.buckets[number][board], 0) for own in self.strategies]
+    tables: Any = [own.abstraction for own in self.strategies]  # `DealtAbstraction`s, of a game in tables
+    bucket = [np.maximum(own.buckets[number][board], 0) for own in tables]
     leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
     return Board(np.stack(bucket), alive, leaves, np.asarray(math.prod(left), self.dtype))
 
@@ -242,7 +251,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   form, first = game.form, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
   before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
-  cell = np.where(form.player == 1, before + cells[1], cells[0]).astype(np.int32)
+  cell = np.where(form.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
   follows[form.parent[1:]] = np.arange(1, len(cell))
   roots, found = np.zeros(1, np.int32), []
@@ -259,7 +268,9 @@ def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tupl
   """Policies of the actors, [A, N, H], and both players' reach of all lines, [2, N, H]."""
   lines = here.lines
   bucket = board.bucket[jnp.minimum(lines.actor, 1)]
-  cell = jnp.where((lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + bucket, 0)
+  cell = jnp.where(
+    (lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + lines.stride[:, None] * bucket, 0
+  )
   width = jnp.repeat(lines.count, bucket.shape[1])
   policy = regret_matching(table[:, cell.ravel()], width).reshape(len(table), *cell.shape)
   reach = reach * board.alive[None, None]

@@ -5,21 +5,73 @@ from it on, round by round and cluster by cluster, hands fall into buckets: play
 cluster. So no two clusters share an infostate, and each may live on a machine of its own.
 """
 
+import abc
 import dataclasses
 import functools
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel import storage
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.storage import Stored
+
+
+class Hierarchy(abc.ABC):
+  """What all abstractions of dealt games have.
+
+  Attributes:
+    game: `str(game)`.
+    clusters: int32[K], the cluster of each class of boards of the special round, 0 to C - 1.
+  """
+
+  game: str
+  clusters: np.ndarray
+
+  @property
+  @abc.abstractmethod
+  def sizes(self) -> tuple[int, ...]:
+    """For each round the most buckets that a cluster has."""
+
+  @abc.abstractmethod
+  def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
+    """The cluster, -1 before the special round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
+
+  @abc.abstractmethod
+  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    """The cluster, as of `find`, and int[H], the buckets of all hands; of dead ones anything.
+
+    Args:
+      special: the class of boards of the special round, None before it.
+      place: as of `DealtGame.seen`, on the last round so far.
+      number: of that round.
+    """
+
+  @abc.abstractmethod
+  def on(self, game: DealtGame) -> "Hierarchy":
+    """The same, checked; ValueError if it does not fit the game."""
+
+  @abc.abstractmethod
+  def to_arrays(self) -> dict[str, np.ndarray]:
+    """The arrays in files, beside the game."""
+
+  @property
+  def count(self) -> int:
+    """C, the number of clusters."""
+    return int(self.clusters.max()) + 1
+
+  def facts(self) -> dict[str, str]:
+    """The numbers of clusters and buckets, as text."""
+    boards = np.bincount(self.clusters)
+    least, most = boards.min(), boards.max()
+    each = f"{least:,} to {most:,} boards" if least < most else "1 board" if most == 1 else f"{most:,} boards"
+    return {
+      "clusters": f"{self.count:,}, each of {each} up to names of suits",
+      "buckets": f"at most {', '.join(f'{n:,}' for n in self.sizes)} in a cluster, round by round",
+    }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DealtAbstraction:
+class DealtAbstraction(Hierarchy):
   """Clusters and buckets of a dealt game.
 
   Attributes:
@@ -33,30 +85,22 @@ class DealtAbstraction:
   clusters: np.ndarray
   buckets: tuple[np.ndarray, ...]
 
-  @property
-  def count(self) -> int:
-    """C, the number of clusters."""
-    return int(self.clusters.max()) + 1
-
   @functools.cached_property
-  def sizes(self) -> tuple[int, ...]:
-    """For each round the most buckets that a cluster has."""
+  def sizes(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
     return tuple(int(table.max()) + 1 for table in self.buckets)
 
-  def facts(self) -> dict[str, str]:
-    """The numbers of clusters and buckets, as text."""
-    boards = np.bincount(self.clusters)
-    least, most = boards.min(), boards.max()
-    each = f"{least:,} to {most:,} boards" if least < most else "1 board" if most == 1 else f"{most:,} boards"
-    return {
-      "clusters": f"{self.count:,}, each of {each} up to names of suits",
-      "buckets": f"at most {', '.join(f'{n:,}' for n in self.sizes)} in a cluster, round by round",
-    }
-
-  def find(self, seen: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The cluster, -1 before the special round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
+  def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
     cluster = int(self.clusters[seen[SPECIAL][0]]) if len(seen) > SPECIAL else -1
     return cluster, int(self.buckets[len(seen) - 1][seen[-1]])
+
+  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    return -1 if special is None else int(self.clusters[special]), self.buckets[number][place]
+
+  def on(self, game: DealtGame) -> "DealtAbstraction":
+    return DealtAbstraction.of(game, self.clusters, self.buckets)
+
+  def to_arrays(self) -> dict[str, np.ndarray]:
+    return {"clusters": self.clusters, **{f"buckets{n}": table for n, table in enumerate(self.buckets)}}
 
   @classmethod
   def of(cls, game: DealtGame, clusters: np.ndarray, buckets: Sequence[np.ndarray]) -> "DealtAbstraction":
@@ -106,43 +150,6 @@ def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
       f"clusters: expected a number for each of {boards} boards, every one from 0 to the largest used."
     )
   return given.astype(np.int32)
-
-
-def to_arrays(abstraction: DealtAbstraction) -> dict[str, np.ndarray]:
-  """The arrays of an abstraction in files, beside its game."""
-  tables = {f"buckets{number}": table for number, table in enumerate(abstraction.buckets)}
-  return {"clusters": abstraction.clusters, **tables}
-
-
-def from_file(file: Stored) -> DealtAbstraction:
-  """The abstraction in a file: the inverse of `to_arrays`; `DealtAbstraction.of` checks it."""
-  arrays = file.arrays(file.shapes)
-  tables = [arrays[name] for n in range(len(arrays)) if (name := f"buckets{n}") in arrays]
-  return DealtAbstraction(file.header["game"], arrays["clusters"], tuple(tables))
-
-
-def save_abstraction(path: str | os.PathLike, abstraction: DealtAbstraction) -> None:
-  """Saves an abstraction, for `load_abstraction`; OSError if it cannot be written."""
-  storage.write(path, "abstraction", {"game": abstraction.game}, to_arrays(abstraction))
-
-
-def load_abstraction(path: str | os.PathLike, game: DealtGame) -> DealtAbstraction:
-  """Reads a file of `save_abstraction`.
-
-  Raises:
-    OSError: no such file.
-    ValueError: the file is damaged, of another kind, or its abstraction is one of another game.
-  """
-  file = storage.read(path)
-  if file.header["kind"] != "abstraction":
-    raise ValueError(f"{path} holds {file.content}, not an abstraction.")
-  if file.header["game"] != game.name:
-    raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game.name}.")
-  try:
-    found = from_file(file)
-  except KeyError as error:
-    raise ValueError(f"{path} is damaged: it has no {error}.") from error
-  return DealtAbstraction.of(game, found.clusters, found.buckets)
 
 
 def clusters_of(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """External sampling over lines of betting, all side by side: masks say which lines a traversal visits.
 
 The cards are dealt before the betting begins, so a node is a line, and the infostate of the player who acts
-there is the line and a bucket of the hand. Betting trees are small, so no frontier is packed.
+there is the line and a bucket of the hand. The library's traversal recurses (`clusters.cc`), and meets only
+the lines that it visits; here all lines are there at once, without a frontier.
 """
 
 import dataclasses
@@ -33,7 +34,9 @@ class BettingLines:
     move: int32[N], the number of its parent's action that leads here.
     first: int32[N], the first child.
     count: int32[N], number of children.
-    cell: int32[N], the cell of bucket 0, to which the bucket is added; 0 where no player acts.
+    cell: int32[N], the cell of bucket 0; 0 where no player acts.
+    stride: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand
+      are next to each other, above all those of lines that are close to each other.
     constant, stake: [N], as in `DealtForm`.
     depths: static; (start, stop) of each depth.
     cells: static; S, the number of cells.
@@ -48,6 +51,7 @@ class BettingLines:
   first: Array
   count: Array
   cell: Array
+  stride: Array
   constant: Array
   stake: Array
   depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
@@ -87,11 +91,16 @@ def make_lines(
   order = np.array(source)
   player = form.player[order]
   actor = np.where(player >= 0, player, np.where(np.isin(order, form.parent), CHANCE_LINE, END_LINE))
-  sizes = np.where(actor < CHANCE_LINE, np.array(buckets)[form.round[order]], 0)
-  whole = [order, actor, form.round[order], parent, move, first, count, np.cumsum(sizes) - sizes]
+  cell, stride, cells = np.zeros(len(order), int), np.zeros(len(order), int), 0
+  for number in rounds:
+    here = np.flatnonzero((actor < CHANCE_LINE) & (form.round[order] == number))
+    cell[here[np.argsort(order[here])]] = cells + np.arange(len(here))
+    stride[here] = len(here)
+    cells += len(here) * buckets[number]
+  whole = [order, actor, form.round[order], parent, move, first, count, cell, stride]
   columns = [np.asarray(column, np.int32) for column in whole]
   payoffs = [form.constant[order], form.stake[order]]
-  return BettingLines(*columns, *payoffs, depths=tuple(depths), cells=int(sizes.sum()), actions=max(count))
+  return BettingLines(*columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count))
 
 
 def leaving(lines: BettingLines) -> np.ndarray:
@@ -111,11 +120,11 @@ def head_and_child(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLine
 
 
 def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
-  """int32[N]: for each line of the form the cell of bucket 0 in its part; anything where no player acts."""
-  cell = np.zeros(len(game.form.parent), np.int32)
+  """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts."""
+  found = np.zeros((len(game.form.parent), 2), np.int32)
   for lines in reversed(head_and_child(game, sizes)):  # lines that leave the head are of both parts
-    cell[lines.source] = lines.cell
-  return cell
+    found[lines.source] = np.stack([lines.cell, lines.stride], 1)
+  return found
 
 
 class Front(NamedTuple):
@@ -151,9 +160,8 @@ def descend(
   buckets = jax.lax.optimization_barrier(buckets)  # see `mccfr.roots`
   for depth, (start, stop) in enumerate(lines.depths):
     actor, count = lines.actor[start:stop], lines.count[start:stop]
-    acts = (actor < CHANCE_LINE)[:, None]
     bucket = buckets[jnp.minimum(actor, 1), lines.round[start:stop]]
-    cell = jnp.where(acts, lines.cell[start:stop, None] + bucket, 0)
+    cell = lines.cell[start:stop, None] + lines.stride[start:stop, None] * bucket
     width = jnp.repeat(count, cell.shape[1])
     policy = regret_matching(regrets[:, cell.ravel()], width).reshape(lines.actions, *cell.shape)
     sampled = _choose(policy, uniforms[depth])

@@ -3,7 +3,9 @@
 Clusters lie along the axis of a mesh of devices, of one process or of several.
 """
 
+import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +15,6 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import COMPILING, MORE_CODE
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
@@ -23,7 +24,10 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.mccfr import SamplingState
+from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy
+from ps_cfr_spiel.hierarchical.native import why_unavailable
+from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
+from ps_cfr_spiel.mccfr import Rule, SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 RUN = 5  # copies of the tables: before and after a part of a run, and in between
@@ -32,8 +36,8 @@ LINE = 8  # numbers of each line in a traversal, beside two for each of its acti
 PLACE = 8  # bytes of each hand or board from which one is drawn
 # How a game and a state lie on the mesh: whole on each device, or cut.
 WHOLE, BOARDS, CELLS = PartitionSpec(), PartitionSpec(AXIS), PartitionSpec(None, AXIS)
+FOUND = ("buckets", "slot", "groups", "centres")
 STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(head=WHOLE, clusters=CELLS))  # pyright: ignore
-GAME: Any = DealtTree(*(WHOLE,) * 5, boards=BOARDS)  # pyright: ignore
 
 
 def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, int]:
@@ -48,12 +52,15 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   number, head, child = np.dtype(dtype).itemsize, game.head, game.child
   clusters = len(game.boards) * len(mesh.local_devices) // mesh.size
   cells = head.actions * head.cells + clusters * child.actions * child.cells
-  lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in (head, child))
+  passed = (head, child) if why_unavailable() else (head,)  # the library keeps the lines that it visits alone
+  lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in passed)
   drawn = (game.cards.hand_masks, game.boards.T, *game.cards.set_masks[1:])  # one of the first, and so on
+  found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
   each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
   return {
     "for compiling": COMPILING + MORE_CODE,
     "for regrets and averages": RUN * TABLES * number * cells,
+    "for the buckets of hands": 2 * found,
     "for the deals of a batch": deals * each,
   }
 
@@ -69,10 +76,25 @@ def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
   def place(spec: PartitionSpec, part: Any) -> Any:
     return jax.tree.map(lambda x: _placed(mesh, spec, np.asarray(x)), part)
 
-  return jax.tree.map(place, GAME, to_device(game, dtype))
+  placed = game._replace(found=None)
+  placed = jax.tree.map(place, _specs(placed), to_device(placed, dtype))
+  if game.found is None:
+    return placed
+  spec, own = _specs(game).found, game.found
+  parts = {name: _placed(mesh, getattr(spec, name), getattr(own, name)) for name in FOUND}
+  return placed._replace(found=dataclasses.replace(own, **parts))
 
 
-def _placed(mesh: Mesh, spec: PartitionSpec, host: np.ndarray) -> jax.Array:
+def _specs(game: DealtTree) -> Any:
+  """How the parts of a game lie on the mesh."""
+  found: Any = game.found
+  if found is not None:
+    found = dataclasses.replace(found, **dict(zip(FOUND, (BOARDS, WHOLE, WHOLE, BOARDS), strict=True)))
+  every: Any = (WHOLE,) * 5
+  return DealtTree(*every, boards=BOARDS, found=found)  # pyright: ignore[reportArgumentType]
+
+
+def _placed(mesh: Mesh, spec: PartitionSpec, host: Any) -> jax.Array:
   return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda part: host[part])
 
 
@@ -137,6 +159,17 @@ def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int
   return found
 
 
+def tables_here(game: DealtTree, abstraction: Hierarchy) -> dict[str, np.ndarray]:
+  """The tables of cards of the clusters that this process holds, by the names of their files: views."""
+  found = {}
+  if isinstance(abstraction, NearestAbstraction):
+    for shard in game.found.buckets.addressable_shards:
+      first, last, _ = shard.index[0].indices(len(game.boards))
+      rows = np.asarray(shard.data)
+      found |= {abstraction.table_of(k): rows[k - first] for k in range(first, min(last, abstraction.count))}
+  return found
+
+
 @jit(static_argnames=("sampler", "rule", "batch", "mesh"), donate_argnames="state")
 def run(
   game: DealtTree,
@@ -144,7 +177,7 @@ def run(
   iterations: jax.Array | int,
   *,
   sampler: ClusterSampling,
-  rule: RM,
+  rule: Rule,
   batch: int,
   mesh: Mesh,
 ) -> SamplingState:
@@ -153,7 +186,7 @@ def run(
   def share(game: DealtTree, state: SamplingState, iterations: jax.Array | int) -> SamplingState:
     return mccfr.iterate(game, state, iterations, sampler=sampler, rule=rule, batch=batch)
 
-  specs = (GAME, STATE, WHOLE)
+  specs = (_specs(game), STATE, WHOLE)
   return jax.shard_map(share, mesh=mesh, in_specs=specs, out_specs=STATE, check_vma=False)(
     game, state, iterations
   )

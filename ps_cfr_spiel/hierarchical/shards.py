@@ -16,6 +16,7 @@ import numpy as np
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.cluster_sampling import PartTables
+from ps_cfr_spiel.hierarchical.nearest import TABLE
 
 PARTS = 3  # arrays of a cluster: its regrets, and the two of its sum of strategies
 
@@ -49,10 +50,17 @@ def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, Part
     storage.write_array(_file(run, stamp, cluster), np.stack(jax.tree.leaves(part)))
 
 
+def write_tables(run: str | os.PathLike, tables: Mapping[str, np.ndarray]) -> None:
+  """Writes tables of cards, by the names of their files, if they are missing; OSError as of `write`."""
+  for name, table in tables.items():
+    if not (shard_folder(Path(run)) / name).exists():
+      storage.write_array(shard_folder(Path(run)) / name, table)
+
+
 def forget_shards(run: str | os.PathLike, stamp: str) -> None:
-  """Deletes all clusters of a run's folder but those of a stamp."""
+  """Deletes all clusters of a run's folder but those of a stamp; tables of cards stay."""
   for entry in list(os.scandir(shard_folder(Path(run)))):
-    if not entry.name.startswith(f"{stamp}."):
+    if not entry.name.startswith((f"{stamp}.", TABLE)):
       with contextlib.suppress(FileNotFoundError):
         os.unlink(entry.path)
 

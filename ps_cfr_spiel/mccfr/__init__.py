@@ -12,7 +12,19 @@ from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseli
 from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import at, regret_matching, row_sum, sample_rows
 from ps_cfr_spiel.mccfr.external import ExternalSampling
-from ps_cfr_spiel.mccfr.loop import Sampler, SamplingState, Turn, Turns, check_rule, init, iterate, run, start
+from ps_cfr_spiel.mccfr.loop import (
+  Rule,
+  Sampler,
+  SamplingState,
+  Turn,
+  Turns,
+  check_rule,
+  init,
+  iterate,
+  regret_weight,
+  run,
+  start,
+)
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree, abstracted

@@ -17,8 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.cfr import RM, averages, make_rule
+from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
+
+Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
 
 
 class Turn(NamedTuple):
@@ -66,10 +68,10 @@ class Sampler(abc.ABC):
     """
 
   @abc.abstractmethod
-  def turn(self, game: Any, tables: Any, turn: Turn, rule: RM, batch: int) -> Any:
+  def turn(self, game: Any, tables: Any, turn: Turn, rule: Rule, batch: int) -> Any:
     """The tables after a turn with `batch` samples; pure JAX."""
 
-  def turns(self, game: Any, tables: Any, turns: Turns, rule: RM, batch: int) -> Any:
+  def turns(self, game: Any, tables: Any, turns: Turns, rule: Rule, batch: int) -> Any:
     """The tables after some turns of a block, by default one after the other; pure JAX."""
     players = self.players(game)
     draws = self.draw(game, turns.key, players * self.block(game, batch), batch)
@@ -112,12 +114,21 @@ class SamplingState(NamedTuple):
   tables: Any
 
 
-def check_rule(rule: Any) -> RM:
-  """A rule that can be sampled, from anything that `make_rule` takes; ValueError for another."""
+def check_rule(rule: Any, linear: bool = False) -> Any:
+  """A rule that can be sampled, from anything that `make_rule` takes; ValueError for another.
+
+  `linear` says whether the sampler can weigh regrets by their iterations, as LCFR does.
+  """
   made = make_rule(rule)
-  if not isinstance(made, RM):
-    raise ValueError(f"Sampling takes the rules 'rm' and 'rm+' (RM(), RMPlus()), got {rule!r}.")
+  if not isinstance(made, RM) and not (linear and isinstance(made, LCFR)):
+    names = "'rm', 'rm+' and 'lcfr' (RM(), RMPlus(), LCFR())" if linear else "'rm' and 'rm+' (RM(), RMPlus())"
+    raise ValueError(f"Sampling takes the rules {names}, got {rule!r}.")
   return made
+
+
+def regret_weight(rule: Rule, t: Any, dtype: Any) -> Any:
+  """The factor of the regrets of iteration t, int32[]: t for LCFR, else 1."""
+  return t.astype(dtype) if isinstance(rule, LCFR) else 1.0
 
 
 def start(game: Any, sampler: Sampler, seed: int, dtype: str) -> SamplingState:
@@ -138,7 +149,7 @@ def iterate(
   iterations: jax.Array | int,
   *,
   sampler: Sampler,
-  rule: RM,
+  rule: Rule,
   batch: int = 1,
 ) -> SamplingState:
   """Runs Monte Carlo CFR for some iterations.
@@ -167,8 +178,9 @@ def iterate(
       stop = jnp.minimum(stop, averages.before_doubling(t))
       begins, scale = begins | averages.doubles(t), averages.scale(t, rule.gamma)
     # A loop of one turn or none: a table that is not folded is not touched.
+    once = begins.astype(jnp.int32)
     tables = jax.lax.fori_loop(
-      0, begins.astype(jnp.int32), lambda _, x: sampler.scaled(_folded(x, scale), scale), state.tables
+      0, once, lambda _, x: sampler.scaled(_folded(x, scale, once), scale), state.tables
     )
     # Turns are counted within the block: those of a whole run may be more than int32 holds.
     first, last = (players * (t - begin) for t in (done, stop))
@@ -181,16 +193,21 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _folded(tables: Any, scale: jax.Array | float) -> Any:
-  """The tables with all sums folded and scaled; those of [A, S] row by row, so that little is kept twice."""
+def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
+  """The tables with all sums folded and scaled; those of [A, S] row by row, so that little is kept twice.
+
+  `once`, int32[], is 1, which XLA does not know.
+  """
 
   def whole(x: averages.Sum) -> averages.Sum:
     return averages.fold_where(jnp.bool_(True), x, scale)
 
   def row(n: jax.Array, x: averages.Sum) -> averages.Sum:
-    # Both rows are made before either table changes; else XLA would copy one of the tables.
-    one = jax.lax.optimization_barrier(whole(jax.tree.map(lambda y: y[n], x)))
-    return jax.tree.map(lambda y, z: y.at[n].set(z), x, one)
+    # Both rows are made before either table changes, by loops of one turn, which XLA does not fuse: it would copy
+    # the tables, since each new row depends on both.
+    rows = jax.tree.map(lambda y: jnp.zeros_like(y[0]), x)
+    one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(lambda y: y[n], x)), rows)
+    return jax.lax.fori_loop(0, once, lambda _, y: jax.tree.map(lambda a, b: a.at[n].set(b), y, one), x)
 
   def fold(x: Any) -> Any:
     if not isinstance(x, averages.Sum):

@@ -14,7 +14,7 @@ from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.build import build_sampling_tree
-from ps_cfr_spiel.mccfr.loop import Sampler, Turn, Turns
+from ps_cfr_spiel.mccfr.loop import Rule, Sampler, Turn, Turns, regret_weight
 from ps_cfr_spiel.mccfr.native import sample_turns, why_unavailable
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.tree import PublicTree
@@ -73,11 +73,12 @@ def join(parts: Sequence[Updates], actions: int, dtype) -> Updates:
 
 
 def add(
-  regrets: jax.Array, average: averages.Sum, updates: Updates, t: jax.Array, rule: RM, batch: int
+  regrets: jax.Array, average: averages.Sum, updates: Updates, t: jax.Array, rule: Rule, batch: int
 ) -> tuple[jax.Array, averages.Sum]:
   """Regrets and the sum of strategies, [A, S] each, with the increments of `batch` samples in iteration t."""
   weight = averages.weight(t, rule.gamma, regrets.dtype)
-  regrets = regrets.at[:, updates.cells].add(updates.regrets / batch)
+  gains = updates.regrets * (regret_weight(rule, t, regrets.dtype) / batch)
+  regrets = regrets.at[:, updates.cells].add(gains)
   if rule.floor > -math.inf:
     regrets = regrets.at[:, updates.cells].max(rule.floor)
   excess = average.excess.at[:, updates.cells].add(updates.averages * (-weight / batch))

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame
+from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, Hierarchy
 from ps_cfr_spiel.pictures.hands import boxes
 from ps_cfr_spiel.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
 from ps_cfr_spiel.poker import RANKS
@@ -15,7 +15,7 @@ ROW, COLUMN, MARGIN = 0.15, 0.3, 0.9  # inches
 SMALL = 6  # size of letters
 
 
-def cluster_chart(game: DealtGame, abstraction: DealtAbstraction) -> Figure:
+def cluster_chart(game: DealtGame, abstraction: Hierarchy) -> Figure:
   """All boards of the special round up to names of suits: a row for each cluster, the largest first.
 
   A board is shown by the ranks of its cards; the colour is the number of suits.
@@ -42,7 +42,7 @@ def cluster_chart(game: DealtGame, abstraction: DealtAbstraction) -> Figure:
   return figure
 
 
-def bucket_chart(game: DealtGame, abstraction: DealtAbstraction, board: Sequence[int]) -> Figure:
+def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) -> Figure:
   """The buckets of all hands on a board: a box for each pair of cards, or each card.
 
   Boxes of one bucket have one colour; it is redder if its hands beat more hands on average over the cards to

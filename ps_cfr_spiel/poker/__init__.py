@@ -28,6 +28,7 @@ from ps_cfr_spiel.poker.situations import (
 )
 from ps_cfr_spiel.poker.suits import (
   CHUNK,
+  Deck,
   Runouts,
   card_sets,
   count_classes,

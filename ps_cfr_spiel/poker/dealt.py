@@ -14,7 +14,7 @@ from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.suits import Deck, card_sets
 
 PLAYERS = 2
-MAX_LINES = 100_000
+MAX_LINES = 2_000_000
 HOLES = (1, 2)  # cards of a hand
 TRIES = 1000
 

@@ -29,6 +29,11 @@ class ExactSolver(Solver[Policy]):
   slowly_evaluated: ClassVar[bool] = False
   _evaluation: tuple[int, Evaluation] | None = None
 
+  @property
+  def evaluable(self) -> bool:
+    """Whether the game is small enough for exact values."""
+    return True
+
   @abc.abstractmethod
   def _evaluate(self, progress: bool | None) -> Evaluation:
     """Evaluate the average policy."""

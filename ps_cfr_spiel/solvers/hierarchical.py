@@ -1,6 +1,7 @@
 """Monte Carlo CFR on games of dealt cards, in public clusters on all devices, in OpenSpiel's shape."""
 
 import functools
+import math
 import secrets
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import hierarchical, mccfr
-from ps_cfr_spiel.arguments import check_count, check_integer
-from ps_cfr_spiel.cfr import RM
+from ps_cfr_spiel.arguments import check_count, check_integer, check_number
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import (
   barrier,
@@ -23,8 +23,9 @@ from ps_cfr_spiel.device import (
 from ps_cfr_spiel.hierarchical import (
   ByCluster,
   ClusterSampling,
-  DealtAbstraction,
   DealtGame,
+  Hierarchy,
+  InFile,
   PartTables,
   Strategy,
   StrategyTables,
@@ -62,12 +63,13 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     game: pyspiel.Game,
     clusters: int | np.ndarray | None = None,
     buckets: int | str = 50,
-    rule: str | RM = "rm+",
+    rule: str | mccfr.Rule = "rm+",
     batch: int = 16,
     boards: int = 1,
     seed: int = 0,
     dtype: str = "float32",
-    abstraction: DealtAbstraction | None = None,
+    abstraction: Hierarchy | InFile | None = None,
+    pruning: float | None = None,
   ):
     """Makes the abstraction and the tables; nothing is compiled yet.
 
@@ -75,12 +77,14 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       game: `universal_poker` for two with public cards, or `leduc_poker`.
       clusters: see `hierarchical.make_abstraction`.
       buckets: see `hierarchical.make_abstraction`.
-      rule: see `SamplingSolver`.
+      rule: as of `SamplingSolver`, or "lcfr", which weighs regrets and strategies by their iterations.
       batch: pairs of hands dealt for one update, at least 1.
       boards: boards that each cluster draws for a pair of hands, and averages, at least 1.
       seed: of the random numbers, also of the abstraction's.
       dtype: "float32" or "float64".
       abstraction: an existing one, instead of `clusters` and `buckets`.
+      pruning: the negative regret, in the game's utility, below which 95% of the traversals leave an action
+        out: regret-based pruning (Brown and Sandholm 2019, Pluribus). For the rules "rm" and "lcfr".
 
     Raises:
       ValueError: an argument is not one of the allowed, the game is not one of dealt cards, or its cards,
@@ -88,11 +92,11 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       TypeError: `game` is not a game.
     """
     self.game, self.dtype = game, check_dtype(dtype)
-    self.rule = mccfr.check_rule(rule)
+    self.rule = mccfr.check_rule(rule, linear=True)
     self.batch, self.boards = check_count("batch", batch, 1), check_count("boards", boards, 1)
-    self.seed = check_integer("seed", seed, 0)
+    self.seed, self.pruning = check_integer("seed", seed, 0), _pruning(pruning, self.rule)
     check_is_game(game)
-    if not isinstance(abstraction, DealtAbstraction | None):
+    if not isinstance(abstraction, Hierarchy | InFile | None):
       raise ValueError(
         f"abstraction must be one of make_abstraction or load_abstraction, got {abstraction!r}."
       )
@@ -102,16 +106,20 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     elif abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     else:
-      self.abstraction = DealtAbstraction.of(self._dealt, abstraction.clusters, abstraction.buckets)
-    self._mesh = hierarchical.all_devices()
+      self.abstraction = abstraction.on(self._dealt)
+    self._mesh, least = hierarchical.all_devices(), -math.inf if self.pruning is None else self.pruning
     with precision(self.dtype):
       tree = hierarchical.dealt_tree(self._dealt, self.abstraction, self._mesh.size)
       needs = hierarchical.run_needs(tree, self._mesh, self.batch * self.boards, self.dtype)
       what = f"{self.name} on {game} with batch={self.batch:,} and boards={self.boards:,}"
       check_needs(what, needs, None, ADVICE)
       self._tree = hierarchical.device_game(tree, self.dtype, self._mesh)
-      self._sampler = ClusterSampling(self.abstraction.count, self.boards)
+      self._sampler = ClusterSampling(self.abstraction.count, self.boards, least)
       self._state = hierarchical.init(tree, self._sampler, self.seed, self.dtype, self._mesh)
+
+  @property
+  def evaluable(self):
+    return self._dealt.in_tables
 
   def summary(self):
     sizes = hierarchical.measure(self._dealt.form)
@@ -165,7 +173,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     found, game = cls._arguments(file), game_of(file)
     dealt, dtype, own = DealtGame.of(game), check_dtype(found["dtype"]), found["abstraction"]
-    abstraction = DealtAbstraction.of(dealt, own.clusters, own.buckets)
+    abstraction = own.on(dealt)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
     shape = (child.actions, child.cells)
     part = hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)
@@ -196,6 +204,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     """See `Solver`; all processes must call it: the first writes the file, each its clusters beside it."""
     stamp = f"{int(broadcast(secrets.randbits(31))):08x}"
     hierarchical.write_shards(path, stamp, self._here())
+    hierarchical.write_tables(path, hierarchical.tables_here(self._tree, self.abstraction))
     barrier("written")
     if is_first_process():
       self._write(path, shards=stamp)
@@ -213,8 +222,22 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
 
   def _arrays(self):
-    return hierarchical.to_arrays(self.abstraction)
+    return self.abstraction.to_arrays()
 
   @classmethod
   def _arguments(cls, file):
     return {**super()._arguments(file), "abstraction": hierarchical.from_file(file)}
+
+
+def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:
+  """The regret below which actions are pruned; ValueError unless it is negative and regrets can be."""
+  if regret is None:
+    return None
+  if rule.floor > -math.inf:
+    raise ValueError(f"pruning={regret!r}: regrets of {rule} are never negative; choose rule='rm' or 'lcfr'.")
+  if reason := hierarchical.why_unavailable():
+    raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
+  found = check_number("pruning", regret, -math.inf, 0)
+  if not -math.inf < found < 0:
+    raise ValueError(f"pruning={regret!r}: give a negative regret, such as -300 stacks.")
+  return found

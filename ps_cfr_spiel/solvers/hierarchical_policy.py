@@ -1,7 +1,7 @@
 """A strategy in an abstraction of a game of dealt cards, as an OpenSpiel policy of the whole game."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.hierarchical import (
   SPECIAL,
   ByCluster,
-  DealtAbstraction,
   DealtGame,
+  Hierarchy,
   Strategy,
   StrategyTables,
   evaluate_strategies,
   line_cells,
 )
+from ps_cfr_spiel.poker import set_numbers
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing, probabilities_at
 from ps_cfr_spiel.tree import Evaluation
 
@@ -35,7 +36,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     self,
     game: pyspiel.Game,
     dealt: DealtGame,
-    abstraction: DealtAbstraction,
+    abstraction: Hierarchy,
     tables: StrategyTables,
     info: Mapping[str, Any],
   ):
@@ -52,6 +53,23 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
     """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
     return self.abstraction.find(self._dealt.place(state)[1])
+
+  def for_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
+    """float64[A, H]: the policy of all hands at once; of those that hold a card of the board anything.
+
+    Args:
+      line: of `poker.DealtForm`, at which a player acts.
+      board: the public cards in the order of their rounds, numbered as there.
+    """
+    dealt, abstraction = self._dealt, self.abstraction
+    ways, (first, stride) = dealt.renamed(board), self._cells[line].tolist()
+    place, swap = ways[-1]
+    hands = set_numbers(swap[dealt.hands])
+    special = ways[SPECIAL][0] if len(ways) > SPECIAL else None
+    cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
+    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
+    count = int((dealt.form.parent == line).sum())
+    return _normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
     """The exact evaluation of the policy in the whole game; see `hierarchical.evaluate_strategies`."""
@@ -73,10 +91,11 @@ class HierarchicalPolicy(openspiel_policy.Policy):
       """The tables of one part, rounded."""
       form, sizes, table = self._dealt.form, self.abstraction.sizes, np.array(table)
       for line, state in enumerate(states):
-        player, number, first = int(form.player[line]), int(form.round[line]), self._cells[line]
+        player, number = int(form.player[line]), int(form.round[line])
+        first, stride = self._cells[line].tolist()
         if player < 0 or (number < SPECIAL) != head:
           continue
-        place = slice(len(state.legal_actions())), slice(first, first + sizes[number])
+        place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
         table[place] = how.at(state, player, _normalised(table[place]))
       return table
 
@@ -112,7 +131,8 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     (line, seen), actions = self._dealt.place(state), state.legal_actions()
     cluster, bucket = self.abstraction.find(seen)
     table = self.tables.head if cluster < 0 else self.tables.child[cluster]
-    shares = _normalised(table[: len(actions), self._cells[line] + bucket, None])[:, 0]
+    first, stride = self._cells[line]
+    shares = _normalised(table[: len(actions), first + stride * bucket, None])[:, 0]
     return dict(zip(actions, shares.tolist(), strict=True))
 
 

@@ -172,7 +172,7 @@ def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") ->
   if form is None:
     return None
   streams = is_streamed(game, leaves)
-  tables = cfr.num_tables(NRMPlus(), "float32", bits, not streams)
+  tables = cfr.num_tables(make_rule("nrm+"), "float32", bits, not streams)
   return sum(memory_needs(form, tables, 4, leaves=leaves, streamed=streams).values())
 
 

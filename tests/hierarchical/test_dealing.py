@@ -52,8 +52,14 @@ def compiled(name):
 
 def legal_actions(lines):
   """int[cells]: how many actions each cell has; tables are zero beyond."""
-  acts = lines.actor < 2
-  return np.repeat(lines.count[acts], np.diff(np.append(lines.cell[acts], lines.cells)))
+  found = np.zeros(lines.cells, int)
+  for number in range(lines.round.max() + 1):
+    here = (lines.actor < 2) & (lines.round == number)
+    if here.any():
+      first, stride = lines.cell[here].min(), lines.stride[here][0]
+      stop = min([*lines.cell[(lines.actor < 2) & (lines.round > number)], lines.cells])
+      found[first:stop] = np.tile(lines.count[here][np.argsort(lines.cell[here])], (stop - first) // stride)
+  return found
 
 
 def random_tables(dealt, abstraction, seed):
@@ -106,7 +112,8 @@ def cell_of(dealt, abstraction, state):
   """(cluster or -1, cell) of a state."""
   line, seen = dealt.place(state)
   cluster, bucket = abstraction.find(seen)
-  return cluster, line_cells(dealt, abstraction.sizes)[line] + bucket
+  first, stride = line_cells(dealt, abstraction.sizes)[line]
+  return cluster, first + stride * bucket
 
 
 def exact_increments(game, policy, traverser, key_of=pyspiel.State.information_state_string):
@@ -171,7 +178,8 @@ def after_a_turn(parts, strategies, hands, head, child, traverser):
   empty = np.pad(strategies.child, ((0, count - len(strategies.child)), (0, 0), (0, 0)))
   tables = strategies.head, np.concatenate(empty, 1)
   before = DealtTables(*(PartTables(x, averages.Sum(np.zeros_like(x), np.zeros_like(x))) for x in tables))
-  after = turn(*to_device((parts, before, hands, head, child), "float64"), jnp.int32(traverser))
+  draws = child.shape[1] // hands.shape[1]
+  after = turn(*to_device((parts, before, hands, head, child), "float64"), jnp.int32(traverser), draws)
   found = [
     (np.asarray(new.regrets) - old.regrets, np.asarray(new.average.total))
     for new, old in zip(after, before, strict=True)
@@ -179,12 +187,12 @@ def after_a_turn(parts, strategies, hands, head, child, traverser):
   return found[0], tuple(np.stack(np.split(x, count, 1)) for x in found[1])
 
 
-@jit()
-def turn(parts, tables, hands, head, child, traverser):
+@jit(static_argnums=6)
+def turn(parts, tables, hands, head, child, traverser, draws):
   """A turn of the first iteration, jitted; all clusters are here."""
   own = jnp.broadcast_to(child[None], (len(parts.boards), *child.shape))
   now = Turn(traverser, jnp.int32(1), None)
-  return traverse(parts, tables, now, Numbers(hands, head, own), RM(), lambda values: values)
+  return traverse(parts, tables, now, Numbers(hands, head, own), RM(), lambda values: values, draws)
 
 
 def enumerated(dealt, abstraction, tables, traverser, draws):

@@ -142,8 +142,12 @@ def test_wrong_input(tmp_path):
     make(abstraction=5)
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     HierarchicalMCCFRSolver(None)
-  with pytest.raises(ValueError, match=r"Sampling takes the rules 'rm' and 'rm\+'"):
+  with pytest.raises(ValueError, match=r"Sampling takes the rules 'rm', 'rm\+' and 'lcfr'"):
     make(rule="dcfr")
+  with pytest.raises(ValueError, match="are never negative; choose rule='rm' or 'lcfr'"):
+    make(pruning=-100.0)
+  with pytest.raises(ValueError, match="give a negative regret"):
+    make(rule="lcfr", pruning=0)
   solver = make()
   assert not hasattr(solver, "tree") and not hasattr(solver, "_strategies")
   solver.save(tmp_path / "run.npz")

@@ -1,0 +1,210 @@
+"""A blueprint of no-limit hold'em with all four rounds: speed of its sampler, training, responses to it.
+
+  python -m benchmarks.papers.blueprint speed [--seconds 5]
+  python -m benchmarks.papers.blueprint train --folder FOLDER [--clusters 60] [--buckets 500] [--minutes 60]
+    [--looks 4] [--rule lcfr]
+  python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--plot FILE]
+
+`speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop,
+fcpa, 4 clusters) by the number of lines of betting: line by visited line in the library, and all lines side
+by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16
+pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
+local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
+against uniform play, in thousandths of a big blind a hand.
+"""
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+
+import ps_cfr_spiel
+from benchmarks.machine import describe
+from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.evaluation import sampled_response
+from ps_cfr_spiel.hierarchical import (
+  ClusterSampling,
+  DealtGame,
+  load_abstraction,
+  make_abstraction,
+  save_abstraction,
+)
+
+NO_LIMIT = (
+  "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds={},blind=100 50,"
+  "firstPlayer=2 1 1 1,numSuits=4,numRanks={},numHoleCards=2,numBoardCards={},stack={} {})"
+)
+HOLDEM = NO_LIMIT.format(4, 13, "0 3 1 1", 20_000, 20_000)
+BLIND = 100  # chips of the big blind
+STACKS = (500, 2_000, 10_000, 20_000)  # chips, of `speed`
+FOUND = "responses.json"
+
+
+class ByJax(ClusterSampling):
+  """The sampler without the library."""
+
+  @property
+  def natively(self) -> bool:
+    return False
+
+
+def seconds_of(solver: ps_cfr_spiel.HierarchicalMCCFRSolver, seconds: float) -> float:
+  """Seconds of an iteration, after those that compile."""
+  solver.run(4, progress=False)
+  done, start = 0, time.perf_counter()
+  with precision(solver.dtype):
+    while time.perf_counter() - start < seconds:
+      solver._advance(10)
+      done += 10
+  return (time.perf_counter() - start) / done
+
+
+def speed(options: argparse.Namespace) -> None:
+  print(f"{'lines':>8}{'JAX, ms':>10}{'library, ms':>13}{'ratio':>8}{'lines of betting a second':>27}")
+  for stack in STACKS:
+    game = pyspiel.load_game(NO_LIMIT.format(2, 5, "0 3", stack, stack))
+    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, clusters=4, buckets=20)
+    lines, found = len(DealtGame.of(game).form.parent), []
+    for kind in (ByJax, ClusterSampling):
+      solver._sampler = kind(solver.abstraction.count)
+      found.append(seconds_of(solver, options.seconds))
+    each = (
+      2 * solver.batch * solver.abstraction.count * lines / found[1]
+    )  # the same work as in JAX, which passes all
+    print(
+      f"{lines:8,}{1e3 * found[0]:10.2f}{1e3 * found[1]:13.2f}{found[0] / found[1]:8.1f}{each:27,.0f}",
+      flush=True,
+    )
+
+
+def memory() -> str:
+  return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB at most"
+
+
+def train(options: argparse.Namespace) -> None:
+  game, folder = pyspiel.load_game(HOLDEM), options.folder
+  folder.mkdir(parents=True, exist_ok=True)
+  cards, start, spent = folder / "abstraction.npz", time.process_time(), 0.0
+  if looks := looks_in(folder):
+    spent, path = looks[-1]
+    solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
+  else:
+    if cards.exists():
+      abstraction = load_abstraction(cards, DealtGame.of(game))
+    else:
+      abstraction = make_abstraction(DealtGame.of(game), options.clusters, options.buckets, progress=False)
+      save_abstraction(cards, abstraction)
+      print(f"abstraction made in {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
+    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, abstraction=abstraction, rule=options.rule)
+  print(
+    f"{solver.summary()}\nready after {time.process_time() - start:.0f} s of processors, {memory()}",
+    flush=True,
+  )
+  solver.run(0)  # compiles
+  end = spent + 60 * options.minutes
+  for look in range(options.looks):
+    while spent < end * 2.0 ** (look + 1 - options.looks):
+      start = time.process_time()
+      solver.run(4, progress=False)
+      spent += time.process_time() - start
+    deals, start = 2 * solver.batch * solver.iteration, time.process_time()
+    solver.save(folder / f"look-{spent:.0f}.npz")
+    print(
+      f"{spent:8.0f} s of processors: iteration {solver.iteration:,}, {deals:,} pairs of hands, "
+      f"{deals * solver.abstraction.count:,} boards; saved in {time.process_time() - start:.1f} s, "
+      f"{memory()}",
+      flush=True,
+    )
+
+
+def looks_in(folder: Path) -> list[tuple[float, Path]]:
+  """The saved runs, by seconds."""
+  return sorted((float(path.stem[5:]), path) for path in folder.glob("look-*.npz"))
+
+
+def calling(form) -> Callable:
+  """A player who always calls."""
+  moves = [form.action[form.parent == line] for line in range(len(form.parent))]
+  hands = len(DealtGame.of(pyspiel.load_game(HOLDEM)).hands)
+  return lambda line, board: np.repeat((moves[line] == 1).astype(float)[:, None], hands, 1)
+
+
+def uniform(form) -> Callable:
+  """A player who plays all actions equally often."""
+  count, hands = np.bincount(form.parent[1:]), len(DealtGame.of(pyspiel.load_game(HOLDEM)).hands)
+  return lambda line, board: np.full((count[line], hands), 1 / count[line])
+
+
+def respond(options: argparse.Namespace) -> None:
+  game = pyspiel.load_game(HOLDEM)
+  form, kept = DealtGame.of(game).form, options.folder / FOUND
+  found = json.loads(kept.read_text()) if kept.exists() else {}
+  players: dict[str, Callable[[], Callable]] = {
+    "always call": lambda: calling(form),
+    "uniform": lambda: uniform(form),
+  }
+  players |= {
+    path.stem[5:]: lambda path=path: ps_cfr_spiel.load_policy(path).for_hands
+    for _, path in looks_in(options.folder)
+  }
+  for name, answers in players.items():
+    if name not in found:
+      result = sampled_response(game, answers(), options.hands, progress=False)
+      found[name] = [1e3 * result.mean / BLIND, 1e3 * result.error / BLIND, options.hands]
+      kept.write_text(json.dumps(found))
+    mean, error, hands = found[name]
+    print(f"{name:>12}: {mean:8,.0f} +- {1.96 * error:,.0f} mbb a hand over {hands:,} hands", flush=True)
+  if options.plot:
+    draw(found, options.plot)
+
+
+def draw(found: dict, file: Path) -> None:
+  from matplotlib.figure import Figure
+
+  from ps_cfr_spiel.pictures.style import DPI, LINES
+
+  figure = Figure(figsize=(7, 4), dpi=DPI, facecolor="white", layout="constrained")
+  axes = figure.add_subplot()
+  points = sorted((float(name), *found[name][:2]) for name in found if name.replace(".", "").isdigit())
+  seconds, means, errors = np.array(points).T
+  axes.errorbar(seconds, means, 1.96 * errors, color=LINES[0], marker="o", label="blueprint")
+  for color, name in zip(LINES[1:], ("always call", "uniform"), strict=False):
+    axes.axhline(found[name][0], color=color, label=name)
+  axes.set(
+    xlabel="seconds of processors", ylabel="local best response, mbb a hand", xscale="log", yscale="log"
+  )
+  axes.legend(frameon=False)
+  figure.savefig(file)
+
+
+def main() -> None:
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  commands = parser.add_subparsers(required=True)
+  for work in (speed, train, respond):
+    command = commands.add_parser(work.__name__)
+    command.set_defaults(work=work)
+    if work is speed:
+      command.add_argument("--seconds", type=float, default=5.0)
+      continue
+    command.add_argument("--folder", type=Path, required=True)
+    if work is train:
+      command.add_argument("--clusters", type=int, default=60)
+      command.add_argument("--buckets", type=int, default=500)
+      command.add_argument("--minutes", type=float, default=60.0, help="of processors")
+      command.add_argument("--looks", type=int, default=4)
+      command.add_argument("--rule", default="lcfr")
+    else:
+      command.add_argument("--hands", type=int, default=400)
+      command.add_argument("--plot", type=Path)
+  options = parser.parse_args()
+  print(describe(), flush=True)
+  options.work(options)
+
+
+if __name__ == "__main__":
+  main()

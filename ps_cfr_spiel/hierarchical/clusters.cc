@@ -1,0 +1,435 @@
+// A turn of modified external sampling in all clusters that are here: a custom call of XLA. native.py has its arguments
+// and results.
+//
+// cluster_sampling.py is the reference: with the same numbers this deals the same boards and walks the same lines, but
+// only those that a traversal visits. Clusters share nothing, so they are shared out over threads; policies stand still
+// until a cluster's traversals are over, so its increments are written down first.
+
+#include <atomic>
+#include <thread>
+
+#include "cards.h"
+#include "sampling.h"
+
+namespace {
+
+constexpr int32_t kChanceLine = 2, kEndLine = 3;  // as in lines.py
+constexpr int kMostRounds = 8;
+constexpr double kPruned = 0.95;  // of the traversals skip actions of very negative regret (Brown and Sandholm 2019)
+
+// `BettingLines`, line by line.
+template <typename T>
+struct Line {
+  int32_t actor, round, first, count, cell, stride;
+  T constant, stake;
+};
+
+struct Deal {
+  int64_t possible;  // boards of the cluster
+  int32_t bucket[2][kMostRounds], lead;
+};
+
+// `Cards` of a later round.
+struct Round {
+  const uint32_t* sets;
+  int64_t count;
+  const int32_t *index, *swap;  // null, as the next two, in rounds whose boards are in no table
+  const uint32_t* boards;
+  const int32_t* buckets;
+};
+
+// The cards of a game: in tables, or, from the round after the special one on, found when they are dealt.
+struct Cards {
+  int64_t words, hands, boards_each;
+  const uint32_t* hand_masks;
+  const int32_t *hand_swaps, *strength, *first_buckets, *boards;
+  std::vector<Round> later;
+  // Found: buckets [C', F, 1 + D, H] by cluster, its board, and the card after it; the place of a board in its cluster;
+  // and for the last round the groups of hands and the centres [C', G, B].
+  const int16_t* found = nullptr;
+  const int32_t *slot = nullptr, *groups = nullptr;
+  const float* centres = nullptr;
+  int64_t slots = 0, rows = 0, centre_count = 0;
+  const Hands* deck = nullptr;
+};
+
+template <typename T>
+struct Game {
+  std::vector<Line<T>> lines;
+  Cards cards;
+  int64_t roots, depths, actions, cells, deals, clusters;
+  const uint32_t* keys;
+  const int32_t *dealt, *full;
+  int32_t traverser;
+  T every, weight, linear, floor, prune;
+};
+
+template <typename T>
+class Dealer {
+ public:
+  explicit Dealer(const Cards& cards)
+      : cards_(cards), used_(cards.words), apart_(cards.centre_count) {
+    if (cards.deck) equities_ = std::make_unique<Equities>(*cards.deck, cards.groups);
+  }
+
+  // Deals a board of a cluster, by the first numbers; false if both hands leave none.
+  bool deal(int64_t cluster, int32_t first, int32_t second, Uniforms<T>& uniforms, Deal& out) {
+    int32_t hands[2] = {first, second};
+    const int32_t* boards = cards_.boards + cluster * cards_.boards_each;
+    for (int i : {0, 1}) out.bucket[i][0] = cards_.first_buckets[hands[i]];
+    take(hands);
+    const Round& special = cards_.later[0];
+    const auto own = [&](int64_t k) { return boards[k] >= 0 && free(special, boards[k]); };
+    const int64_t chosen = pick(cards_.boards_each, uniforms[0], own, out.possible);
+    if (!out.possible) return false;
+    int64_t came = boards[chosen], board = 0, other;
+    for (size_t k = 0; k < cards_.later.size(); ++k) {
+      const Round& round = cards_.later[k];
+      if (!round.index) return find(cluster, board, k, hands, uniforms, out);
+      if (k > 0) {
+        take(hands);
+        put(cards_.later[k - 1].boards + board * cards_.words);
+        came = pick(round.count, uniforms[k], [&](int64_t n) { return free(round, n); }, other);
+      }
+      const int32_t* swap = cards_.hand_swaps + round.swap[board * round.count + came] * cards_.hands;
+      board = round.index[board * round.count + came];
+      for (int i : {0, 1}) {
+        hands[i] = swap[hands[i]];
+        if (round.buckets) out.bucket[i][k + 1] = round.buckets[board * cards_.hands + hands[i]];
+      }
+    }
+    compare(cards_.strength + board * cards_.hands, hands, out);
+    return true;
+  }
+
+ private:
+  // The rounds after the special one, whose boards are in no table; suits keep the names of the special board.
+  bool find(int64_t cluster, int64_t board, size_t k, const int32_t* hands, Uniforms<T>& uniforms, Deal& out) {
+    const int64_t place = (cluster * cards_.slots + cards_.slot[board]) * cards_.rows;
+    const auto bucket = [&](int64_t row, int i) { return cards_.found[(place + row) * cards_.hands + hands[i]]; };
+    const uint32_t* shown = cards_.later[0].boards + board * cards_.words;
+    uint64_t public_cards = 0;
+    for (int64_t w = 0; w < cards_.words; ++w) public_cards |= uint64_t(shown[w]) << 32 * w;
+    for (int i : {0, 1}) out.bucket[i][1] = bucket(0, i);
+    take(hands);
+    put(shown);
+    for (; k < cards_.later.size(); ++k) {
+      const Round& round = cards_.later[k];
+      int64_t other;
+      const int64_t card = pick(round.count, uniforms[k], [&](int64_t n) { return free(round, n); }, other);
+      public_cards |= uint64_t(1) << card;
+      put(round.sets + card * cards_.words);
+      if (k + 1 < cards_.later.size()) {
+        for (int i : {0, 1}) out.bucket[i][k + 1] = bucket(1 + card, i);
+      }
+    }
+    equities_->deal(public_cards);
+    float point[kMostGroups];
+    const float* centres = cards_.centres + cluster * equities_->groups * cards_.centre_count;
+    for (int i : {0, 1}) {
+      equities_->of(hands[i], point);
+      out.bucket[i][k] = nearest<true>(point, centres, int(cards_.centre_count), equities_->groups, apart_.data());
+    }
+    compare(equities_->strength.data(), hands, out);
+    return true;
+  }
+
+  static void compare(const int32_t* strength, const int32_t* hands, Deal& out) {
+    const int32_t one = strength[hands[0]], other = strength[hands[1]];
+    out.lead = (one > other) - (one < other);
+  }
+  void take(const int32_t* hands) {
+    for (int64_t w = 0; w < cards_.words; ++w) {
+      used_[w] = cards_.hand_masks[hands[0] * cards_.words + w] | cards_.hand_masks[hands[1] * cards_.words + w];
+    }
+  }
+  void put(const uint32_t* mask) {
+    for (int64_t w = 0; w < cards_.words; ++w) used_[w] |= mask[w];
+  }
+  bool free(const Round& round, int64_t set) const {
+    uint32_t both = 0;
+    for (int64_t w = 0; w < cards_.words; ++w) both |= used_[w] & round.sets[set * cards_.words + w];
+    return !both;
+  }
+  // One of n sets that are free, all equally likely; `count` becomes their number.
+  template <typename Free>
+  static int64_t pick(int64_t n, T u, const Free& free, int64_t& count) {
+    count = 0;
+    for (int64_t k = 0; k < n; ++k) count += free(k);
+    int64_t wanted = std::min<int64_t>(int64_t(u * T(count)), count - 1);
+    for (int64_t k = 0; k < n; ++k) {
+      if (free(k) && wanted-- == 0) return k;
+    }
+    return 0;
+  }
+
+  const Cards& cards_;
+  std::vector<uint32_t> used_;
+  std::vector<float> apart_;
+  std::unique_ptr<Equities> equities_;
+};
+
+// The traversals of one cluster after the other, on one thread.
+template <typename T>
+class Walker {
+ public:
+  Walker(const Game<T>& game, T* regrets, T* excess, T* values)
+      : game_(game), dealer_(game.cards), regrets_(regrets), excess_(excess), values_(values), step_(game.clusters * game.cells),
+        uniforms_(nullptr, game.cards.later.size() + game.depths + 1, game.deals),
+        policies_((game.depths + 1) * game.actions), moves_((game.depths + 1) * game.actions) {}
+
+  FOR_EACH_PROCESSOR void cluster(int64_t k) {
+    first_ = k * game_.cells;
+    uniforms_.use(game_.keys + 2 * k);
+    for (int64_t b = 0; b < game_.deals; ++b) {
+      T* out = values_ + k * game_.roots * game_.deals + b;
+      uniforms_.begin(0, b);
+      if (!dealer_.deal(k, game_.dealt[b], game_.dealt[game_.deals + b], uniforms_, deal_)) {
+        for (int64_t s = 0; s < game_.roots; ++s) out[s * game_.deals] = 0;
+        continue;
+      }
+      share_ = T(deal_.possible) / game_.every;
+      const int64_t rounds = game_.cards.later.size();
+      prunes_ = game_.prune > -std::numeric_limits<T>::infinity() && uniforms_[rounds + game_.depths] < T(kPruned);
+      for (int64_t s = 0; s < game_.roots; ++s) {
+        out[s * game_.deals] = game_.full[s * game_.deals + b] ? walk(s, 0) * T(deal_.possible) : T(0);
+      }
+    }
+    learn();
+  }
+
+ private:
+  // The value of a line to the traverser.
+  T walk(int64_t number, int64_t depth) {
+    const Line<T>& line = game_.lines[number];
+    if (line.actor == kChanceLine) return walk(line.first, depth + 1);
+    if (line.actor == kEndLine) {
+      const T won = line.constant + line.stake * deal_.lead;
+      return game_.traverser ? -won : won;
+    }
+    const int64_t cell = first_ + line.cell + int64_t(line.stride) * deal_.bucket[line.actor][line.round];
+    T* p = &policies_[depth * game_.actions];
+    regret_matching(regrets_ + cell, step_, line.count, p);
+    if (line.actor != game_.traverser) {
+      T* sum = note(shares_, cell, line.count);
+      for (int64_t a = 0; a < line.count; ++a) sum[a] = share_ * p[a];
+      const T u = uniforms_[game_.cards.later.size() + depth];
+      return walk(line.first + sample(line.count, u, [&](int64_t a) { return p[a]; }), depth + 1);
+    }
+    T *moves = &moves_[depth * game_.actions], mean = 0;
+    uint32_t skipped = 0;
+    for (int64_t a = 0; a < line.count; ++a) {
+      if (prunes_ && may_skip(line, p[a], regrets_[a * step_ + cell], line.first + a)) {
+        skipped |= 1u << a;
+        continue;
+      }
+      mean += p[a] * (moves[a] = walk(line.first + a, depth + 1));
+    }
+    T* gain = note(gains_, cell, line.count);
+    for (int64_t a = 0; a < line.count; ++a) gain[a] = skipped >> a & 1 ? T(0) : share_ * (moves[a] - mean);
+    return mean;
+  }
+
+  // An action that is not played and looks very bad, unless it costs nothing: it ends the game, or the round is the last.
+  bool may_skip(const Line<T>& line, T p, T regret, int64_t child) const {
+    return p <= 0 && regret < game_.prune && line.round < int64_t(game_.cards.later.size()) &&
+           game_.lines[child].actor != kEndLine;
+  }
+
+  struct Notes {
+    std::vector<int64_t> cell, count;
+    std::vector<T> numbers;
+  };
+  static T* note(Notes& notes, int64_t cell, int64_t count) {
+    notes.cell.push_back(cell);
+    notes.count.push_back(count);
+    notes.numbers.resize(notes.numbers.size() + count);
+    return &notes.numbers[notes.numbers.size() - count];
+  }
+  // Takes each note to `add(number in the table, noted number)`.
+  template <typename Add>
+  void each(const Notes& notes, const Add& add) const {
+    const T* number = notes.numbers.data();
+    for (size_t k = 0; k < notes.cell.size(); ++k) {
+      for (int64_t a = 0; a < notes.count[k]; ++a) add(a * step_ + notes.cell[k], *number++);
+    }
+  }
+  void learn() {
+    const T each_gain = game_.linear / game_.deals, each_share = -game_.weight / game_.deals;
+    each(gains_, [&](int64_t place, T gain) { regrets_[place] += gain * each_gain; });
+    if (game_.floor > -std::numeric_limits<T>::infinity()) {
+      each(gains_, [&](int64_t place, T) { regrets_[place] = above(regrets_[place], game_.floor); });
+    }
+    each(shares_, [&](int64_t place, T share) { excess_[place] += share * each_share; });
+    for (Notes* notes : {&gains_, &shares_}) {
+      notes->cell.clear();
+      notes->count.clear();
+      notes->numbers.clear();
+    }
+  }
+
+  const Game<T>& game_;
+  Dealer<T> dealer_;
+  T *regrets_, *excess_, *values_;
+  const int64_t step_;
+  Uniforms<T> uniforms_;
+  std::vector<T> policies_, moves_;  // by depth
+  Notes gains_, shares_;
+  Deal deal_;
+  int64_t first_ = 0;
+  T share_ = 0;
+  bool prunes_ = false;
+};
+
+// Given: the arrays of native.py. Returned: the regrets and the excess of the average, changed, and the values
+// [C', S, B] of the roots, times the boards that were possible.
+template <ffi::DataType type>
+ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t threads, int64_t ranks,
+                           int64_t suits, int64_t depths) {
+  using T = ffi::NativeType<type>;
+  const auto floats = [&](int64_t k) { return (*given.get<ffi::Buffer<type>>(k)).typed_data(); };
+  const auto integers = [&](int64_t k) { return (*given.get<ffi::Buffer<ffi::S32>>(k)).typed_data(); };
+  const auto masks = [&](int64_t k) { return (*given.get<ffi::Buffer<ffi::U32>>(k)).typed_data(); };
+  const auto sizes = [&](int64_t k) { return (*given.get<ffi::AnyBuffer>(k)).dimensions(); };
+  enum { kActor, kRound, kFirst, kCount, kCell, kStride, kConstant, kStake, kRegrets, kExcess, kNumbers, kTraverser, kKeys,
+         kDealt, kFull, kBoards, kHandMasks, kHandSwaps, kStrength, kFirstBuckets, kFound, kSlot, kGroups, kCentres,
+         kLater };
+  constexpr int kOfRound = 5;
+  Game<T> game;
+  for (int64_t n = 0; n < int64_t(sizes(kActor)[0]); ++n) {
+    game.lines.push_back({integers(kActor)[n], integers(kRound)[n], integers(kFirst)[n], integers(kCount)[n],
+                          integers(kCell)[n], integers(kStride)[n], floats(kConstant)[n], floats(kStake)[n]});
+  }
+  T* tables[2];
+  for (int64_t k : {0, 1}) {
+    auto after = **returned.get<ffi::Buffer<type>>(k);
+    tables[k] = after.typed_data();
+    const T* before = floats(kRegrets + k);
+    if (before != tables[k]) std::copy_n(before, after.element_count(), tables[k]);
+  }
+  game.actions = sizes(kRegrets)[0];
+  game.clusters = sizes(kKeys)[0];
+  game.cells = sizes(kRegrets)[1] / game.clusters;
+  game.roots = sizes(kFull)[0];
+  game.deals = sizes(kFull)[1];
+  game.depths = depths;
+  game.keys = masks(kKeys);
+  game.dealt = integers(kDealt);
+  game.full = integers(kFull);
+  game.traverser = integers(kTraverser)[0];
+  const T* numbers = floats(kNumbers);
+  game.every = numbers[0];
+  game.weight = numbers[1];
+  game.linear = numbers[2];
+  game.floor = numbers[3];
+  game.prune = numbers[4];
+  Cards& cards = game.cards;
+  cards.hand_masks = masks(kHandMasks);
+  cards.hands = sizes(kHandMasks)[0];
+  cards.words = sizes(kHandMasks)[1];
+  cards.boards = integers(kBoards);
+  cards.boards_each = sizes(kBoards)[1];
+  cards.hand_swaps = integers(kHandSwaps);
+  cards.strength = integers(kStrength);
+  cards.first_buckets = integers(kFirstBuckets);
+  for (int64_t k = kLater; k < int64_t(given.size()); k += kOfRound) {
+    const auto known = [&](auto buffer) { return buffer.element_count() ? buffer.typed_data() : nullptr; };
+    const auto table = [&](int64_t n) { return known(*given.get<ffi::Buffer<ffi::S32>>(k + n)); };
+    cards.later.push_back({masks(k), int64_t(sizes(k)[0]), table(1), table(2),
+                           known(*given.get<ffi::Buffer<ffi::U32>>(k + 3)), table(4)});
+  }
+  if (cards.later.size() >= kMostRounds) return ffi::Error::InvalidArgument("too many rounds");
+  const int64_t hole = cards.hands == ranks * suits ? 1 : 2;
+  std::unique_ptr<Hands> deck;
+  if (sizes(kFound)[0]) {
+    deck = std::make_unique<Hands>(int(ranks), int(suits), int(hole));
+    cards.found = (*given.get<ffi::Buffer<ffi::S16>>(kFound)).typed_data();
+    cards.slots = sizes(kFound)[1];
+    cards.rows = sizes(kFound)[2];
+    cards.slot = integers(kSlot);
+    cards.groups = integers(kGroups);
+    cards.centres = (*given.get<ffi::Buffer<ffi::F32>>(kCentres)).typed_data();
+    cards.centre_count = sizes(kCentres)[2];
+    cards.deck = deck.get();
+  }
+  T* values = (**returned.get<ffi::Buffer<type>>(2)).typed_data();
+  std::atomic<int64_t> next{0};
+  const auto work = [&] {
+    Walker<T> walker(game, tables[0], tables[1], values);
+    for (int64_t k; (k = next++) < game.clusters;) walker.cluster(k);
+  };
+  std::vector<std::thread> others;
+  for (int64_t n = 1; n < std::min(threads, game.clusters); ++n) others.emplace_back(work);
+  work();
+  for (auto& thread : others) thread.join();
+  return ffi::Error::Success();
+}
+
+template <ffi::DataType type>
+auto bind() {
+  return ffi::Ffi::Bind().RemainingArgs().RemainingRets().template Attr<int64_t>("threads")
+      .template Attr<int64_t>("ranks").template Attr<int64_t>("suits").template Attr<int64_t>("depths");
+}
+
+uint64_t mask_of(const int32_t* cards, int64_t count) {
+  uint64_t mask = 0;
+  for (int64_t k = 0; k < count; ++k) mask |= uint64_t(1) << cards[k];
+  return mask;
+}
+
+}  // namespace
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters32, sample_clusters<ffi::F32>, bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Clusters64, sample_clusters<ffi::F64>, bind<ffi::F64>());
+
+// Plain functions on the cards of a deck (ranks, suits, cards of a hand). Boards are int32[boards, size].
+
+// Strengths int32[boards, H]; kDead for dead hands.
+extern "C" void HandStrengths(const int32_t* deck, const int32_t* boards, int64_t count, int64_t size, int32_t* out) {
+  const Hands hands(deck[0], deck[1], deck[2]);
+  for (int64_t k = 0; k < count; ++k) hands.strengths(mask_of(boards + k * size, size), out + k * hands.count);
+}
+
+// Equities against groups, float[boards, H, G], of all hands; of dead ones anything.
+extern "C" void HandEquities(const int32_t* deck, const int32_t* boards, int64_t count, int64_t size,
+                             const int32_t* groups, float* out) {
+  const Hands hands(deck[0], deck[1], deck[2]);
+  Equities equities(hands, groups);
+  for (int64_t k = 0; k < count; ++k) {
+    equities.deal(mask_of(boards + k * size, size));
+    for (int h = 0; h < hands.count; ++h, out += equities.groups) {
+      if (equities.strength[h] != kDead) equities.of(h, out);
+    }
+  }
+}
+
+// Cumulative histograms of one board, float[1 + D, H, kBins - 1]: on it, and if two cards are left with each card more;
+// NaN for hands that are dead.
+extern "C" void HandHistograms(const int32_t* deck, const int32_t* board, int64_t size, int64_t left, float* out) {
+  const Hands hands(deck[0], deck[1], deck[2]);
+  Histograms counted(hands);
+  counted.count(mask_of(board, size), int(left));
+  const auto add = [&](const auto* bins) {
+    for (int h = 0; h < hands.count; ++h, out += kBins - 1) {
+      if (!cumulate(bins + h * kBins, out)) std::fill_n(out, kBins - 1, NAN);
+    }
+  };
+  add(counted.now.data());
+  for (int c = 0; left == 2 && c < hands.cards; ++c) add(&counted.later[size_t(c) * hands.count * kBins]);
+}
+
+// The nearest of `count` centres [size, count] to each of n points [n, size]; -1 for points that are NaN.
+FOR_EACH_PROCESSOR void find_nearest(const float* points, int64_t n, int64_t size, const float* centres, int64_t count,
+                                     bool squared, int16_t* out) {
+  std::vector<float> apart(count);
+  for (int64_t k = 0; k < n; ++k, points += size) {
+    out[k] = int16_t(std::isnan(points[0]) ? -1
+                     : squared ? nearest<true>(points, centres, int(count), int(size), apart.data())
+                               : nearest<false>(points, centres, int(count), int(size), apart.data()));
+  }
+}
+
+extern "C" void NearestCentres(const float* points, int64_t n, int64_t size, const float* centres, int64_t count,
+                               int64_t squared, int16_t* out) {
+  find_nearest(points, n, size, centres, count, squared != 0, out);
+}

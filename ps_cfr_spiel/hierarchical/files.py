@@ -1,0 +1,64 @@
+"""Abstractions of dealt games in files, of their own or of a run."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
+from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
+from ps_cfr_spiel.hierarchical.shards import shard_folder
+
+
+class InFile(NamedTuple):
+  """An abstraction as a file holds it, unchecked.
+
+  Attributes:
+    game: `str(game)`.
+    arrays: of `Hierarchy.to_arrays`.
+    kept: see `NearestAbstraction`.
+  """
+
+  game: str
+  arrays: Mapping[str, np.ndarray]
+  kept: Path | None = None
+
+  def on(self, game: DealtGame) -> Hierarchy:
+    """The abstraction, checked; ValueError if it does not fit the game, KeyError if an array is missing."""
+    name = "centres" if "groups" in self.arrays else "buckets"
+    tables = [self.arrays[key] for n in range(len(self.arrays)) if (key := f"{name}{n}") in self.arrays]
+    if name == "centres":
+      return NearestAbstraction.of(game, self.arrays["clusters"], self.arrays["groups"], tables, self.kept)
+    return DealtAbstraction.of(game, self.arrays["clusters"], tables)
+
+
+def from_file(file: storage.Stored) -> InFile:
+  """The abstraction in a file, unchecked."""
+  return InFile(file.header["game"], file.arrays(file.shapes), shard_folder(file.path))
+
+
+def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
+  """Saves an abstraction, for `load_abstraction`; OSError if it cannot be written."""
+  storage.write(path, "abstraction", {"game": abstraction.game}, abstraction.to_arrays())
+
+
+def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
+  """Reads a file of `save_abstraction`.
+
+  Raises:
+    OSError: no such file.
+    ValueError: the file is damaged, of another kind, or its abstraction is one of another game.
+  """
+  file = storage.read(path)
+  if file.header["kind"] != "abstraction":
+    raise ValueError(f"{path} holds {file.content}, not an abstraction.")
+  if file.header["game"] != game.name:
+    raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game.name}.")
+  try:
+    return from_file(file).on(game)
+  except KeyError as error:
+    raise ValueError(f"{path} is damaged: it has no {error}.") from error

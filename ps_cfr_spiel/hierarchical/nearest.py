@@ -1,0 +1,318 @@
+"""Abstractions without tables of boards: a hand is in the bucket of the nearest centre of its cluster.
+
+They are for games with too many boards, such as hold'em to the river, where hands are described when they
+are dealt (`native`): on the last round by equities against groups of the opponent's hands (OCHS; Johanson et
+al. 2013), before it by a histogram of the equity at the end, under an earth mover's distance. An abstraction
+is the centres alone. For speed the sampler of a process tabulates the rounds before the last on the boards
+of its own clusters (`tabulated`).
+"""
+
+import contextlib
+import dataclasses
+import functools
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
+from ps_cfr_spiel.device import cores
+from ps_cfr_spiel.hierarchical import native
+from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
+from ps_cfr_spiel.poker import Deck, card_sets
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.tree import Array
+
+GROUPS = 8  # of the opponent's hands, after Johanson et al. 2013
+BASE, SAMPLE = 200, 10_000  # buckets by which boards are compared, and hands from which they are made
+ROWS, SWEEPS = 4_000, 10  # hands of a cluster and round from which its centres are made, and steps of k-means
+RUNOUTS = 100  # boards of the last round that these hands are on
+TABLE = "cards."  # begins the name of a file with a table of `tabulated`
+KEPT = 64  # boards whose buckets are kept
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NearestAbstraction(Hierarchy):
+  """Clusters of boards, and centres of buckets.
+
+  Attributes:
+    game: `str(game)`.
+    clusters: int32[K], the cluster of each class of boards of the special round, 0 to C - 1.
+    groups: int32[H], the group of each hand as the opponent's.
+    centres: for each round from the special one on float32[C, D, B].
+    deck, hole, public: as in `DealtForm`.
+    first: int32[H], the bucket of each hand before the special round.
+    boards: int32[K, n], the cards of each class of boards of the special round.
+    kept: a folder with tables of `tabulated`, which are then read; None if there is none.
+  """
+
+  game: str
+  clusters: np.ndarray
+  groups: np.ndarray
+  centres: tuple[np.ndarray, ...]
+  deck: Deck
+  hole: int
+  public: tuple[int, ...]
+  first: np.ndarray
+  boards: np.ndarray
+  kept: Path | None = None
+
+  @property
+  def sizes(self) -> tuple[int, ...]:
+    return int(self.first.max()) + 1, *(table.shape[2] for table in self.centres)
+
+  def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
+    special, (place, hand) = seen[SPECIAL][0] if len(seen) > SPECIAL else None, seen[-1]
+    cluster, buckets = self.of_hands(special, place, len(seen) - 1)
+    return cluster, int(buckets[hand])
+
+  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    if special is None:
+      return -1, self.first
+    cluster = int(self.clusters[special])
+    board = tuple(self.boards[special].tolist()) if number == SPECIAL else place
+    return cluster, self._cached(cluster, board)
+
+  @functools.cached_property
+  def _cached(self) -> Callable[[int, tuple[int, ...]], np.ndarray]:
+    return functools.lru_cache(maxsize=KEPT)(self._on_board)
+
+  def _on_board(self, cluster: int, board: tuple[int, ...]) -> np.ndarray:
+    left = sum(self.public) - len(board)
+    centres = self.centres[len(self.centres) - 1 - left][cluster]
+    if left:
+      return native.nearest(native.histograms(self.deck, self.hole, board, left)[0], centres, squared=False)
+    found = native.nearest(
+      native.equities(self.deck, self.hole, np.array([board]), self.groups)[0], centres, squared=True
+    )
+    dead = np.isin(card_sets(self.deck.size, self.hole), board).any(1)
+    return np.where(dead, np.int16(-1), found)
+
+  def to_arrays(self) -> dict[str, np.ndarray]:
+    tables = {f"centres{number}": table for number, table in enumerate(self.centres)}
+    return {"clusters": self.clusters, "groups": self.groups, **tables}
+
+  def on(self, game: DealtGame) -> "NearestAbstraction":
+    return NearestAbstraction.of(game, self.clusters, self.groups, self.centres, self.kept)
+
+  def table_of(self, cluster: int) -> str:
+    """The name of the file with a cluster's table of `tabulated`; another abstraction's is another."""
+    return f"{TABLE}{self._mark:08x}.{cluster}.npy"
+
+  @functools.cached_property
+  def _mark(self) -> int:
+    mark = 0
+    for array in self.to_arrays().values():
+      mark = zlib.crc32(np.ascontiguousarray(array).tobytes(), mark)
+    return mark
+
+  @classmethod
+  def of(
+    cls,
+    game: DealtGame,
+    clusters: Any,
+    groups: np.ndarray,
+    centres: Sequence[np.ndarray],
+    kept: Path | None = None,
+  ) -> "NearestAbstraction":
+    """An abstraction of a game whose boards are not all in tables, checked; ValueError if it does not fit."""
+    clusters, form = check_clusters(game, clusters), game.form
+    if game.in_tables or len(centres) != game.rounds - SPECIAL:
+      raise ValueError(f"{game.name}: expected centres of hands for each round from the special one on.")
+    groups = np.asarray(groups)
+    if groups.shape != (len(game.hands),) or not np.issubdtype(groups.dtype, np.integer) or groups.min() < 0:
+      raise ValueError(f"groups: expected a number for each of {len(game.hands):,} hands.")
+    tables = tuple(np.asarray(table, np.float32) for table in centres)
+    for number, table in enumerate(tables):
+      last = number == len(tables) - 1
+      shape = int(clusters.max()) + 1, int(groups.max()) + 1 if last else native.BINS - 1
+      if table.ndim != 3 or table.shape[:2] != shape or not np.isfinite(table).all() or not table.size:
+        raise ValueError(
+          f"centres of round {SPECIAL + number}: expected finite numbers {[*shape, 'buckets']}, got "
+          f"{table.shape}."
+        )
+    return cls(
+      *(game.name, clusters, groups.astype(np.int32), tables, form.deck, form.hole, form.public),
+      *(game.classes[0][0], game.runouts[SPECIAL].cards, kept),
+    )
+
+
+def make_nearest(
+  game: DealtGame,
+  clusters: int | np.ndarray,
+  buckets: int,
+  seed: int,
+  restarts: int,
+  progress: bool | None = None,
+) -> NearestAbstraction:
+  """Clusters boards and makes centres, from hands drawn at random; see `make_abstraction`.
+
+  Boards are compared by the histograms of the hands on them (Brown et al. 2015, Algorithm 2).
+  """
+  generator, runouts = np.random.default_rng(seed), game.runouts[SPECIAL]
+  boards, sets = runouts.cards, game.form.deck.size
+  left, rows = len(game.form.public) - 1 - SPECIAL, max(8 * ROWS // len(boards), 64)
+  own = np.empty((len(boards), len(game.hands), native.BINS - 1), np.float32)
+  later = np.empty((len(boards), rows if left == 2 else 0, native.BINS - 1), np.float32)
+  picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
+  described = _described(game, np.arange(len(boards)))
+  for board, found in progress_bar(
+    progress, iterable=described, total=len(boards), unit="board", desc="Hands"
+  ):
+    own[board] = found[0]
+    if left == 2:
+      flat = found[1:].reshape(-1, native.BINS - 1)
+      chosen = picks[board][np.isfinite(flat[picks[board], 0])]
+      later[board] = flat[np.resize(chosen, rows)]
+  groups = _groups(game, own, seed)
+  if np.ndim(clusters) == 0:
+    clusters = _clustered(game, own, int(clusters), seed, restarts)
+  clusters = check_clusters(game, clusters)
+  centres: list[list[np.ndarray]] = [[] for _ in range(left + 1)]
+  every = np.arange(int(clusters.max()) + 1)
+  for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
+    members = np.flatnonzero(clusters == cluster)
+    weights = runouts.count[members].astype(float)
+    alive, which = own[members].reshape(-1, native.BINS - 1), np.repeat(members, len(game.hands))
+    living = np.flatnonzero(np.isfinite(alive[:, 0]))
+    described = [_some(alive[living], runouts.count[which[living]].astype(float), generator)]
+    if left == 2:
+      described.append(_some(later[members].reshape(-1, later.shape[2]), np.repeat(weights, rows), generator))
+    distances: list[Distance] = [_city] * left + [squared]
+    described.append(_last(game, members, weights, groups, generator))
+    for number, (points, distance) in enumerate(zip(described, distances, strict=True)):
+      found = bucketed(points, buckets, distance, seed=seed, restarts=1, sweeps=SWEEPS)
+      centres[number].append(found.means.astype(np.float32))
+  return NearestAbstraction.of(game, clusters, groups, [_stacked(tables) for tables in centres])
+
+
+def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+  """Boards of the special round, and the histograms on each, by all cores."""
+  form, cards = game.form, game.runouts[SPECIAL].cards
+  left = len(form.public) - 1 - SPECIAL
+  with ThreadPoolExecutor(cores()) as pool:
+    for start in range(0, len(boards), KEPT):  # the histograms of few boards are held at once
+      some = boards[start : start + KEPT].tolist()
+      yield from zip(
+        some, pool.map(lambda k: native.histograms(form.deck, form.hole, cards[k], left), some), strict=True
+      )
+
+
+def _groups(game: DealtGame, own: np.ndarray, seed: int) -> np.ndarray:
+  """int[H]: groups of hands whose mean equity is alike before public cards come."""
+  classes, count = game.classes[0][0], game.runouts[SPECIAL].count[:, None]
+  equity, alive = 1 - own.mean(2), np.isfinite(own[:, :, 0])
+  total, times = (np.where(alive, count * x, 0).sum(0) for x in (equity, 1))
+  mean = np.bincount(classes, total) / np.bincount(classes, times)
+  found = bucketed(mean[:, None], GROUPS, weights=np.bincount(classes).astype(float), seed=seed)
+  return found.label[classes]
+
+
+def _clustered(game: DealtGame, own: np.ndarray, count: int, seed: int, restarts: int) -> np.ndarray:
+  """Clusters boards by the buckets of a base abstraction into which the hands on them fall."""
+  generator = np.random.default_rng(seed)
+  alive = np.argwhere(np.isfinite(own[:, :, 0]))
+  some = alive[generator.integers(0, len(alive), SAMPLE)]
+  base = bucketed(own[some[:, 0], some[:, 1]], BASE, _city, seed=seed, restarts=1, sweeps=SWEEPS).means
+  labels = native.nearest(own, base.T, squared=False)
+  table = np.stack([np.bincount(row[row >= 0], minlength=len(base)) for row in labels])
+  return public_clusters(board_distances(table), count, seed=seed, restarts=restarts)
+
+
+def _some(points: np.ndarray, weights: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+  """`ROWS` of the points, drawn by their weights."""
+  return points[generator.choice(len(points), ROWS, p=weights / weights.sum())]
+
+
+def _last(
+  game: DealtGame, members, weights, groups: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+  """Equities of hands on boards of the last round that are drawn as chance deals them."""
+  form, cards, found = game.form, game.runouts[SPECIAL].cards, []
+  for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
+    rest = np.setdiff1d(np.arange(form.deck.size), board)
+    whole = [*board.tolist(), *generator.permutation(rest)[: sum(form.public[SPECIAL + 1 :])].tolist()]
+    alive = np.flatnonzero(~np.isin(game.hands, whole).any(1))
+    equities = native.equities(form.deck, form.hole, np.array([whole]), groups)[0]
+    found.append(equities[generator.choice(alive, ROWS // RUNOUTS)])
+  return np.concatenate(found)
+
+
+def _city(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
+  """Earth mover's distances of cumulative histograms, but for the width of a bin."""
+  from scipy.spatial.distance import cdist  # a quarter of a second, for those who ask
+
+  return cdist(rows, means, "cityblock")
+
+
+def _stacked(tables: Sequence[np.ndarray]) -> np.ndarray:
+  """float32[C, D, B]: the centres [B, D] of clusters; where there are fewer, the last comes again."""
+  most = max(map(len, tables))
+  return np.stack([np.concatenate([x, np.repeat(x[-1:], most - len(x), 0)]).T for x in tables])
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class FoundCards:
+  """The buckets that a sampler looks up or finds where boards are in no table.
+
+  Attributes:
+    buckets: int16[C', F, 1 + D, H], by cluster, place of the board in it, and card after it: those on the
+      board itself come first.
+    slot: int32[K], the place of each board in its cluster.
+    groups: int32[H].
+    centres: float32[C', G, B], of the last round.
+    deck: static.
+  """
+
+  buckets: Array
+  slot: Array
+  groups: Array
+  centres: Array
+  deck: Deck = dataclasses.field(metadata={"static": True})
+
+
+def slots(abstraction: NearestAbstraction) -> np.ndarray:
+  """int32[K]: the place of each board among those of its cluster."""
+  found = np.zeros(len(abstraction.clusters), np.int32)
+  for cluster in range(abstraction.count):
+    members = np.flatnonzero(abstraction.clusters == cluster)
+    found[members] = np.arange(len(members))
+  return found
+
+
+def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
+  """(F, 1 + D, H), of a cluster's table."""
+  most = int(np.bincount(abstraction.clusters).max())
+  return most, 1 + game.form.deck.size * (game.rounds - 1 - SPECIAL == 2), len(game.hands)
+
+
+def tabulated(
+  game: DealtGame, abstraction: NearestAbstraction, clusters: range, progress: bool | None
+) -> np.ndarray:
+  """int16[clusters, F, 1 + D, H]: buckets before the last round; 0 of dead hands and behind boards."""
+  shape, known = found_shape(game, abstraction), []
+  table = np.zeros((len(clusters), *shape), np.int16)
+  for cluster in clusters:
+    with contextlib.suppress(FileNotFoundError):
+      if abstraction.kept is not None:
+        file = abstraction.kept / abstraction.table_of(cluster)
+        table[cluster - clusters.start] = storage.open_array(file, shape, "int16")
+        known.append(cluster)
+  missing = [cluster for cluster in clusters if cluster not in known]
+  boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
+  described = _described(game, boards)
+  for board, found in progress_bar(
+    progress, iterable=described, total=len(boards), unit="board", desc="Cards"
+  ):
+    cluster = int(abstraction.clusters[board])
+    here = table[cluster - clusters.start, place[board]]
+    for number, rows in enumerate((slice(0, 1), slice(1, None))[: len(abstraction.centres) - 1]):
+      here[rows] = np.maximum(native.nearest(found[rows], abstraction.centres[number][cluster], False), 0)
+  return table
