@@ -31,7 +31,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour;
   ("hierarchical",),
   ("solvers", "learning", "games"),
   ("evaluation",),
-  ("views",),
+  ("views", "protocols"),
   ("pictures",),
   ("commands",),
 )

@@ -23,11 +23,15 @@ Parameters (`ValueError` for any other value):
     place in the deck.
 """
 
+import functools
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from ps_cfr_spiel.poker import betting, cards
+import numpy as np
+
+from ps_cfr_spiel.poker import betting, cards, strengths
 
 from .. import base
 from ..base import CHANCE, join
@@ -77,6 +81,30 @@ class HoldemGame(base.Game):
     """The cards of both hands and of the board, one by one."""
     return _HOLE + cards.BOARD_SIZE
 
+  def guess_values(self, state: "HoldemState") -> dict[int, float]:
+    """For each action a guess of player 0's return: by equity, as if both checked and called from there on.
+
+    The equity is that of `_BOARDS` boards drawn with the seed 0, or of all boards with one card to come. A
+    guess of the value of hands alone is 0.
+    """
+    here, rules = state.public_state, self.betting
+    live = state.live_cards()
+    if len(state.cards) < _HOLE:
+      return dict.fromkeys(map(self.deck.index, live), 0.0)
+    if state.current_player() == CHANCE:
+      leads = _leads(state.hands, state.runout, live)
+      places = map(self.deck.index, live)
+      return {place: min(here.spent) * lead for place, lead in zip(places, leads.tolist(), strict=True)}
+    lead, sign = None, 1 - 2 * here.player
+    values = {}
+    for action, chips in rules.moves(here).items():
+      if action == betting.FOLD:
+        values[action] = -float(sign * chips)
+      else:
+        lead = _lead(state.hands, state.runout, live) if lead is None else lead
+        values[action] = max(chips, *here.spent) * lead
+    return values
+
 
 def _parse_blinds(text: Any) -> tuple[int, int]:
   """The big and the small blind; ValueError for anything else."""
@@ -85,6 +113,42 @@ def _parse_blinds(text: Any) -> tuple[int, int]:
   if not 0 < small <= big:
     raise ValueError(f"blinds={text!r}: must be the big and the small blind, such as '100/50'")
   return big, small
+
+
+_BOARDS = 64  # drawn for a guess
+
+
+def _leads(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> np.ndarray:
+  """float64[n]: the mean of +1 for a win of the first hand and -1 for one of the second, by the next card."""
+  missing = cards.BOARD_SIZE - len(board) - 1
+  boards = []
+  for k, card in enumerate(live):
+    others = np.array(live[:k] + live[k + 1 :])
+    rest = others[:, None] if missing == 1 else others[_draws(len(others), missing)]
+    first = np.broadcast_to([*board, card], (len(rest), cards.BOARD_SIZE - missing))
+    boards.append(np.hstack([first, rest]))
+  return _signs(np.array(boards), hands).mean(1)
+
+
+def _lead(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> float:
+  """The same mean over boards, with the present one."""
+  missing = cards.BOARD_SIZE - len(board)
+  rest = np.array(live)[:, None] if missing == 1 else np.array(live)[_draws(len(live), missing)]
+  boards = np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
+  return float(_signs(boards, hands).mean())
+
+
+def _signs(boards: np.ndarray, hands: Sequence[list[int]]) -> np.ndarray:
+  strength = strengths(boards, np.array(hands))
+  return np.sign(strength[..., 0] - strength[..., 1])
+
+
+@functools.cache
+def _draws(count: int, missing: int) -> np.ndarray:
+  """int[_BOARDS, missing]: places of cards among `count`, different in each row; a single row for none."""
+  if not missing:
+    return np.zeros((1, 0), int)
+  return np.random.default_rng(0).random((_BOARDS, count)).argsort(1)[:, :missing]
 
 
 class HoldemState(base.State):

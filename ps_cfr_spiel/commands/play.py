@@ -27,8 +27,9 @@ MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a tur
 # fmt: off
 FLAGS = (
   Flag("opponent", None,
-    "Player of the other seats: random, in cheat also naive or heuristic, search (continual re-solving; in a "
-    "game too large or without public states a search by knowledge), or a file of solve, resolve or train, "
+    "Player of the other seats: random, in cheat also naive or heuristic, in poker also always_call, fold or "
+    "all_in, search (continual re-solving; in a game too large or without public states a search by "
+    "knowledge), or a file of solve, resolve or train, "
     "such as runs/glasses/run.npz (default: search in a game that it is ready for within seconds, "
     "else the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
@@ -110,8 +111,11 @@ def make_opponent(
   ValueError for a bot or policy of another game.
   """
   if name in ps.evaluation.BOTS:
-    if name in ONLY_IN_CHEAT and game.get_type().short_name != "cheat":
-      raise ValueError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
+    games = ps.evaluation.GAMES_OF_BOTS.get(name)
+    if games and game.get_type().short_name not in games:
+      raise ValueError(
+        f"The {name} bot plays {', '.join(games)} only, not {game}; choose random or a saved policy."
+      )
     return lambda seat: ps.evaluation.BOTS[name](seat, rng)
   if name == SEARCH:
     try:

@@ -264,19 +264,25 @@ class Betting(NamedTuple):
 
   def moves(self, state: BettingState) -> dict[int, int]:
     """Each legal action of the player to act: the chips that the player has spent after it."""
-    mine, to_call = state.spent[state.player], max(state.spent)
-    fold = {FOLD: mine} if mine < to_call else {}
-    return {**fold, CALL: to_call, **self._raises(state, to_call)}
+    return {**self._passive(state), **self._raises(state, max(state.spent))}
 
   def after(self, state: BettingState, action: int, index: int = -1) -> BettingState | None:
     """The public state after an action, None if it is illegal; the state before has the index `index`."""
     if state.player == CHANCE:
       return self._after_card(state, index) if action == ANY_CARD else None
-    if isinstance(self.bets, int) and action > CALL:  # quicker than a list of all chips
-      chips = action if action in self._any(state, max(state.spent)) else None
-    else:
-      chips = self.moves(state).get(action)
+    chips = self._passive(state).get(action)
+    if chips is None and isinstance(self.bets, int):  # quicker than a list of all chips
+      chips = action if action in self._any(state) else None
+    elif chips is None:
+      chips = self._raises(state, max(state.spent)).get(action)
     return None if chips is None else self._after(state, action, chips, index)
+
+  def action(self, state: BettingState, chips: int) -> int | None:
+    """The action after which the player to act has spent some number of chips; None if there is none."""
+    if isinstance(self.bets, int) and chips in self._any(state):
+      return chips
+    moves = self._passive(state) if isinstance(self.bets, int) else self.moves(state)
+    return next((action for action, spent in moves.items() if spent == chips), None)
 
   def successors(self, state: BettingState, index: int = -1) -> Iterator[BettingState]:
     """Yields the public states after each action at a state that is not terminal, actions ascending."""
@@ -354,15 +360,21 @@ class Betting(NamedTuple):
     )
     return self._closed(begun) if spent == self.stack else begun
 
-  def _any(self, state: BettingState, to_call: int) -> range:
-    """All chips that a bet may come to, where it may be any number."""
+  def _passive(self, state: BettingState) -> dict[int, int]:
+    """A fold, where there is a bet to answer, and a check or call."""
+    mine, to_call = state.spent[state.player], max(state.spent)
+    return {FOLD: mine, CALL: to_call} if mine < to_call else {CALL: to_call}
+
+  def _any(self, state: BettingState) -> range:
+    """All chips that a bet may come to, where it may be any number; these are its actions too."""
+    to_call = max(state.spent)
     fewest = min(to_call + state.min_raise, self.stack)
     return range(fewest, self.stack + 1) if to_call < self.stack else range(0)
 
   def _raises(self, state: BettingState, to_call: int) -> Mapping[int, int]:
     """The bets and raises allowed: action -> chips that the bettor will have spent."""
     if isinstance(self.bets, int):
-      return {chips: chips for chips in self._any(state, to_call)}
+      return {chips: chips for chips in self._any(state)}
     if isinstance(self.bets, DrawnLines):
       after = self.bets.after.get(state.invested, {})
       drawn = {action: amount + self.ante for action, amount in after.items()}
