@@ -61,6 +61,7 @@ if _typing.TYPE_CHECKING:
     histories,
     matches,
     policy,
+    protocols,
     rules,
     runtime,
     search,

@@ -229,7 +229,8 @@ class HoldemState(base.State):
     if self.current_player() >= 0:
       after = game.betting.after(here, action)
     else:
-      self.check_legal(action)
+      if not (0 <= action < len(game.deck) and game.deck[action] not in self.cards):
+        self.check_legal(action)  # which raises
       self.cards += (game.deck[action],)
       whole = here.player == betting.CHANCE and len(self.runout) == _BOARD[here.street + 1]
       after = game.betting.after(here, betting.ANY_CARD) if whole else here

@@ -18,6 +18,7 @@ from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_game, load_opponent
 
 SEARCH = "search"
+TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
@@ -123,13 +124,21 @@ def make_opponent(
     except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
       return lambda seat: ps.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
-  policy = load_opponent(name, limit)
-  if str(policy.game) != str(game):
-    raise ValueError(f"{name} holds a policy for {policy.game}, not for {game}.")
+  policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
+
+
+def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
+  """The policy in a file, by translation if for other bets of hold'em; ValueError if of another game."""
+  policy = load_opponent(path, limit)
+  if str(policy.game) == str(game):
+    return policy
+  if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:
+    raise ValueError(f"{path} holds a policy for {policy.game}, not for {game}.")
+  return ps.policy.TranslatedPolicy(game, policy)
 
 
 COMMAND = Command(

@@ -1,7 +1,7 @@
 """Games played from Python: matches between bots and policies, and a person against one of them."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import numpy as np
@@ -88,13 +88,19 @@ def play_games(
   """
   if games < 1:
     raise ValueError(f"games must be at least 1, got {games!r}.")
+  played = each_game(game, first, second, games, seed, mirrored)
+  return list(progress_bar(None, iterable=played, total=games, desc="Playing", unit=" games"))
+
+
+def each_game(
+  game: pyspiel.Game, first: Player, second: Player, games: int, seed: int = 0, mirrored: bool = False
+) -> Iterator[Played]:
+  """The games of `play_games`, one after the other."""
   pairs = ((first(0), second(1)), (second(0), first(1)))
-  records = []
-  for number in progress_bar(None, iterable=range(games), desc="Playing", unit=" games"):
+  for number in range(games):
     deal = number // 2 if mirrored else number
     state = _play_one(game, pairs[number % 2], np.random.default_rng([seed, deal]))
-    records.append(Played(number % 2, tuple(state.history()), deal))
-  return records
+    yield Played(number % 2, tuple(state.history()), deal)
 
 
 def _play_one(game: pyspiel.Game, bots: Sequence[pyspiel.Bot], chance: np.random.Generator) -> pyspiel.State:

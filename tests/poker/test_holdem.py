@@ -257,6 +257,30 @@ def test_longest_lines(game_string, moves):
   assert longest(game.betting.root) == moves <= game.max_game_length() <= moves + 1
 
 
+def test_guesses_of_values():
+  """By equity, found here board by board with the other ranking of hands."""
+  game = pyspiel.load_game("holdem")
+  moves = ("AsKd", "QhQd", "Raise to 300", "Call", "9s7c5s", "Check", "Check", "Ac")
+  state = play(game, *moves)
+  live = [card for card in game.deck if card not in state.cards]
+
+  def lead(*more):
+    board = cards.parse_cards("9s7c5sAc") + more
+    first, second = cards.strength(board, [cards.parse_cards("AsKd"), cards.parse_cards("QhQd")]).tolist()
+    return int(np.sign(first - second))
+
+  equity = np.mean([lead(card) for card in live])
+  assert game.guess_values(state) == pytest.approx({1: 300 * equity, 2: 900 * equity, 3: 20000 * equity})
+  state = play(game, *moves, "Check", "Bet 600")
+  assert game.guess_values(state)[0] == -300
+  state = play(game, *moves, "Check", "Check")
+  found = game.guess_values(state)
+  assert found == pytest.approx({game.deck.index(card): 300 * lead(card) for card in live})
+  assert set(game.guess_values(game.new_initial_state()).values()) == {0}
+  flop = game.guess_values(play(game, *moves[:4]))
+  assert len(flop) == 48 and flop[game.deck.index(cards.parse_cards("Qc")[0])] < -200
+
+
 # What players see
 
 
