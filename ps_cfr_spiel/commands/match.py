@@ -15,7 +15,7 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, say
-from ps_cfr_spiel.commands.play import SEARCH, make_opponent, policy_for
+from ps_cfr_spiel.commands.play import AGENT, SEARCH, make_opponent, policy_for
 from ps_cfr_spiel.commands.user_input import given, load_game, load_opponent, refuse, writable
 from ps_cfr_spiel.reports import progress_bar
 
@@ -109,7 +109,7 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
       if player not in (*ps.evaluation.BOTS, SEARCH):
-        return load_opponent(str(player), values.limit).game
+        return load_opponent(str(player).removeprefix(AGENT), values.limit).game
   return load_game([DEFAULT_GAME])
 
 
@@ -120,7 +120,7 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
     known |= {habit: ps.evaluation.Habit(habit) for habit in ps.evaluation.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)
-  if values.move_seconds > 0:
+  if values.move_seconds > 0 or who.startswith(AGENT):
     return make_opponent(game, who, rng, values.limit, values.move_seconds), None
   policy = policy_for(game, who, values.limit)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy), policy
@@ -211,7 +211,7 @@ COMMAND = Command(
   arguments="A B",
   summary="Let two players play a match",
   text="Prints the gain of A. A player is random, always_call, fold, all_in or another bot of play, search, "
-  "or the file of a policy. acpc:PORT is a program that comes to a port of this machine by the ACPC's "
+  "the file of a policy, or agent:FILE, which in holdem searches from the turn on. acpc:PORT is a program that comes to a port of this machine by the ACPC's "
   "protocol, for which we deal. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or "
   "slumbot (slumbot:URL for another server with its interface). Ctrl-C ends a match early, with the result "
   "so far.",
@@ -219,6 +219,7 @@ COMMAND = Command(
     "match always_call random --hands=200",
     "match always_call all_in --hands=100 --phh=match.phhs",
     "match runs/kuhn_poker/run.npz random --method=aivat",
+    "match agent:runs/holdem/run.npz runs/holdem/run.npz --hands=200",
     "match acpc:18791 acpc:18792 --hands=3000",
     "match runs/holdem/run.npz acpc:localhost:18791",
     "match runs/holdem/run.npz slumbot --hands=100",

@@ -21,6 +21,7 @@ SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
+AGENT = "agent:"  # in front of the file of a blueprint
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
@@ -30,8 +31,8 @@ FLAGS = (
   Flag("opponent", None,
     "Player of the other seats: random, in cheat also naive or heuristic, in poker also always_call, fold or "
     "all_in, search (continual re-solving; in a game too large or without public states a search by "
-    "knowledge), or a file of solve, resolve or train, "
-    "such as runs/glasses/run.npz (default: search in a game that it is ready for within seconds, "
+    "knowledge), a file of solve, resolve or train, such as runs/glasses/run.npz, or agent:FILE, which in "
+    "holdem searches from the turn on, with a blueprint from a file (default: search in a game that it is ready for within seconds, "
     "else the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
@@ -62,7 +63,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     )
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
-  policy = None if name in (*ps.evaluation.BOTS, SEARCH) else load_opponent(name, values.limit)
+  by_name = name in (*ps.evaluation.BOTS, SEARCH) or name.startswith(AGENT)
+  policy = None if by_name else load_opponent(name, values.limit)
   searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
   how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
   many = game.get_type().short_name == "cheat" and game.num_players() > 2
@@ -124,11 +126,19 @@ def make_opponent(
     except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
       return lambda seat: ps.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
+  if name.startswith(AGENT):
+    return agent_on(game, name.removeprefix(AGENT), int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
+
+
+def agent_on(game: pyspiel.Game, path: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
+  """A maker of agents that play hold'em from the blueprint in a file."""
+  blueprint = load_opponent(path, limit)
+  return lambda seat: ps.HoldemAgent(game, blueprint, seat, seed=seed)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:

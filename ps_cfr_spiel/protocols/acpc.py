@@ -103,13 +103,17 @@ class _Lines:
     self._connection, self._file = connection, connection.makefile("r", newline="\n", encoding="ascii")
 
   def send(self, line: str) -> None:
-    """Send a line."""
-    self._connection.sendall((line + END).encode())
+    """Send a line; `receive` notices if the other end has hung up."""
+    with contextlib.suppress(ConnectionError):
+      self._connection.sendall((line + END).encode())
 
   def receive(self) -> str:
     """The next line, without its end, or "" after the last; comments (# and ;) are left out."""
     while True:
-      line = self._file.readline()
+      try:
+        line = self._file.readline()
+      except ConnectionError:
+        return ""
       if not line.startswith(("#", ";")):
         return line.rstrip("\r\n") if line.strip() else ""
 
