@@ -211,10 +211,10 @@ COMMAND = Command(
   arguments="A B",
   summary="Let two players play a match",
   text="Prints the gain of A. A player is random, always_call, fold, all_in or another bot of play, search, "
-  "the file of a policy, or agent:FILE, which in holdem searches from the turn on. acpc:PORT is a program that comes to a port of this machine by the ACPC's "
-  "protocol, for which we deal. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or "
-  "slumbot (slumbot:URL for another server with its interface). Ctrl-C ends a match early, with the result "
-  "so far.",
+  "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
+  "file. acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we "
+  "deal. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for "
+  "another server with its interface). Ctrl-C ends a match early, with the result so far.",
   examples=(
     "match always_call random --hands=200",
     "match always_call all_in --hands=100 --phh=match.phhs",

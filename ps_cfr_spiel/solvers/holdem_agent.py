@@ -111,9 +111,9 @@ class HoldemAgent(SolvingBot):
     return self._searched(state, hand) if hand.street >= FIRST_SEARCH else self._from_blueprint(state, hand)
 
   def ranges(self, state: Any) -> np.ndarray:
-    """float64[2, 1326]: weights of both players' hands (`cards.ALL_HANDS`) at the beginning of a turn or river.
+    """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when a turn or river began.
 
-    The agent's own are those that an opponent who knows it would compute. ValueError before the turn.
+    Those of the agent are as an opponent who knows it would compute them. ValueError before the turn.
     """
     hand = View.of(state, self.player)
     if hand.street < FIRST_SEARCH:

@@ -1,4 +1,4 @@
-"""The agent for the whole of hold'em: its ranges by hand, its searches by the solver itself, and its manners."""
+"""The agent for the whole of hold'em: its ranges by hand, its searches by the solver, and its manners."""
 
 import numpy as np
 import pyspiel
