@@ -2,7 +2,7 @@
 
   python -m benchmarks.engineering.holdem_agent --hands=300 --iterations=100
 
-The blueprint is uniform play, so the gain says nothing about a good one. Prints a line for each stack and bot:
+The blueprint is uniform play, so the gain says nothing about a good one. Prints for each stack and bot
 the gain in mbb a hand with its 95% interval, and for decisions before the turn, on the turn and on the river
 their number, the median and the 95% quantile of their seconds.
 """

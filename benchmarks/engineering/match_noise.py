@@ -24,7 +24,12 @@ def main(_):
     "random": openspiel_policy.UniformRandomPolicy(game),
     **{name: matches.Habit(name) for name in ("always_call", "all_in", "fold")},
   }
-  pairs = [("always_call", "random"), ("random", "always_call"), ("random", "random"), ("all_in", "random")]
+  pairs = [
+    ("always_call", "random"),
+    ("random", "always_call"),
+    ("random", "random"),
+    ("all_in", "always_call"),
+  ]
   methods = ("chips", "mivat", "aivat")
   print(f"{'players':28}{'seed':>5}{'mirrored':>10}" + "".join(f"{method:>10}" for method in methods))
   for first, second in pairs:
