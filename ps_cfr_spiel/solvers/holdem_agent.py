@@ -110,6 +110,9 @@ class HoldemAgent(SolvingBot):
     hand = View.of(state, self.player)
     return self._searched(state, hand) if hand.street >= FIRST_SEARCH else self._from_blueprint(state, hand)
 
+  def restart(self) -> None:
+    self._known.clear()  # searches on turns take up memory
+
   def ranges(self, state: Any) -> np.ndarray:
     """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when a turn or river began.
 

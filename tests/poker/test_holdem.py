@@ -98,7 +98,7 @@ def test_same_game_as_universal_poker(stack, blinds, sizes, deck):
   ranks, suits = deck.split("x")
   theirs = universal_poker(stack, blinds.replace("/", " "), sizes, ranks, suits)
   rng = np.random.default_rng(stack)
-  for _ in range(10 if sizes == "fullgame" else 40):
+  for _ in range(8 if sizes == "fullgame" else 20):
     assert_same_line(ours.new_initial_state(), theirs.new_initial_state(), rng)
 
 

@@ -195,7 +195,7 @@ def test_a_match_over_sockets_is_the_match_at_the_table(game):
   for own, hand in zip(found, dealt, strict=True):
     assert (own.seat, own.chips, own.board, own.won) == (1 - hand.seat, hand.chips, hand.board, -hand.won)
     assert own.holes[own.seat] == hand.holes[own.seat]
-  assert len({len(hand.board) for hand in dealt}) == 4  # all streets
+  assert {0, 6, 10} <= {len(hand.board) for hand in dealt}
   assert {player for player, _, _ in theirs.told} == {0, 1}
 
 
