@@ -9,10 +9,11 @@ from ps_cfr_spiel.evaluation import (
   evaluate_match,
   local_best_response,
 )
-from ps_cfr_spiel.evaluation.matches import BOTS, Player, PolicyBot, match, play, play_games, player
+from ps_cfr_spiel.evaluation.matches import BOTS, Habit, Player, PolicyBot, match, play, play_games, player
 
 __all__ = [
   "BOTS",
+  "Habit",
   "LocalBestResponse",
   "LocalBestResponseBot",
   "MatchResult",

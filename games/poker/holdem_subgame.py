@@ -226,6 +226,11 @@ class HoldemSubgameState(base.State):
     dealt = player < len(self.hands)
     return self.get_game().ranges[player].names[self.hands[player]] if dealt else ""
 
+  def hole(self, player: int) -> list[int]:
+    """The cards of the hand of `player`, none before it is dealt."""
+    dealt = player < len(self.hands)
+    return self.get_game().ranges[player].cards[self.hands[player]].tolist() if dealt else []
+
   def live_cards(self) -> list[int]:
     """The cards on no board and in no hand, from which the next public card comes."""
     game = self.get_game()
@@ -239,13 +244,9 @@ class HoldemSubgameState(base.State):
 
     For `ps_cfr_spiel.abstractions.TranslatedPolicy`.
     """
-    game, here = self.get_game(), self.public_state
-    called = max(here.spent)
-    return {
-      action: (max(game.public_states[child].spent) - called) / (2 * called)
-      for action, child in here.children.items()
-      if action != betting.FOLD
-    }
+    states, here = self.get_game().public_states, self.public_state
+    chips = {action: max(states[child].spent) for action, child in here.children.items()}
+    return betting.sizes_in_pots(chips, max(here.spent))
 
   def current_player(self) -> int:
     return self.public_state.player if self._dealt else CHANCE

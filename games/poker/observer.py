@@ -28,24 +28,31 @@ class HoldemSubgameObserver(base.Observer):
     if self.public:
       pieces += [("board", (_DECK_SIZE,)), ("turn", (len(game.turns),))]
     if self.public and self.recall:
-      pieces.append(("betting", (game.max_game_length(), game.num_distinct_actions())))
-      pieces += [("runout", (game.cards_to_come, _DECK_SIZE))] * bool(game.cards_to_come)
+      pieces += self.past(game)
     elif self.public:
       pieces.append(("pot_contribution", (NUM_PLAYERS,)))
     return pieces
 
+  def past(self, game: Any) -> list[base.Piece]:
+    """The pieces with the public past."""
+    pieces = [("betting", (game.max_game_length(), game.num_distinct_actions()))]
+    return pieces + [("runout", (game.cards_to_come, _DECK_SIZE))] * bool(game.cards_to_come)
+
+  def fill_past(self, state: Any) -> None:
+    """Fill the zeros of these pieces."""
+    base.one_hot(self.dict["betting"], state.moves)
+    if state.runout:
+      base.one_hot(self.dict["runout"], state.runout)
+
   def fill(self, state: Any, seats: tuple[int, ...]) -> None:
     game = state.get_game()
     for row, seat in enumerate(seats):
-      if seat < len(state.hands):
-        self.dict["private_hands"][row, game.ranges[seat].cards[state.hands[seat]]] = 1
+      self.dict["private_hands"][row, state.hole(seat)] = 1
     if self.public:
       self.dict["board"][[*game.board, *state.runout]] = 1
       self.dict["turn"][_turn(state)] = 1
     if self.public and self.recall:
-      base.one_hot(self.dict["betting"], state.moves)
-      if state.runout:
-        base.one_hot(self.dict["runout"], state.runout)
+      self.fill_past(state)
     elif self.public:
       self.dict["pot_contribution"][:] = state.public_state.spent
 
@@ -60,6 +67,24 @@ class HoldemSubgameObserver(base.Observer):
     out = cards.card_names(sorted(state.runout))  # their order is forgotten
     spent = "in {} {}".format(*(betting.amount_text(chips, game.unit) for chips in state.public_state.spent))
     return base.join(private, game.header, out, spent, game.turns[_turn(state)])
+
+
+class HoldemObserver(HoldemSubgameObserver):
+  """The view of a player or of the public in the whole game, with another past.
+
+  betting: [max_game_length], the chips that each action so far has left its player with in the pot; 0 for
+    those to come.
+  runout: [3, 52], the cards of flop, turn and river.
+  """
+
+  def past(self, game: Any) -> list[base.Piece]:
+    return [("betting", (game.max_game_length(),)), ("runout", (len(cards.STREETS), _DECK_SIZE))]
+
+  def fill_past(self, state: Any) -> None:
+    invested = state.public_state.invested
+    self.dict["betting"][: len(invested)] = invested
+    for row, came in zip(self.dict["runout"], state.board_by_street(), strict=False):
+      row[list(came)] = 1
 
 
 def _turn(state: Any) -> int:

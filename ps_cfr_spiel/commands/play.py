@@ -18,8 +18,10 @@ from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_game, load_opponent
 
 SEARCH = "search"
+TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
+AGENT = "agent:"  # in front of the file of a blueprint
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
@@ -27,10 +29,11 @@ MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a tur
 # fmt: off
 FLAGS = (
   Flag("opponent", None,
-    "Player of the other seats: random, in cheat also naive or heuristic, search (continual re-solving; in a "
-    "game too large or without public states a search by knowledge), or a file of solve, resolve or train, "
-    "such as runs/glasses/run.npz (default: search in a game that it is ready for within seconds, "
-    "else the run that train has saved, else heuristic in cheat, else random).",
+    "Player of the other seats: random, in cheat also naive or heuristic, in poker also always_call, fold or "
+    "all_in, search (continual re-solving; in a game too large or without public states a search by "
+    "knowledge), a file of solve, resolve or train, such as runs/glasses/run.npz, or agent:FILE, which in "
+    "holdem searches from the turn on, with a blueprint from a file (default: search in a game that it is "
+    "ready for within seconds, else the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
@@ -60,7 +63,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     )
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
-  policy = None if name in (*ps.evaluation.BOTS, SEARCH) else load_opponent(name, values.limit)
+  by_name = name in (*ps.evaluation.BOTS, SEARCH) or name.startswith(AGENT)
+  policy = None if by_name else load_opponent(name, values.limit)
   searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
   how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
   many = game.get_type().short_name == "cheat" and game.num_players() > 2
@@ -110,8 +114,11 @@ def make_opponent(
   ValueError for a bot or policy of another game.
   """
   if name in ps.evaluation.BOTS:
-    if name in ONLY_IN_CHEAT and game.get_type().short_name != "cheat":
-      raise ValueError(f"The {name} bot plays cheat only, not {game}; choose random or a saved policy.")
+    games = ps.evaluation.GAMES_OF_BOTS.get(name)
+    if games and game.get_type().short_name not in games:
+      raise ValueError(
+        f"The {name} bot plays {', '.join(games)} only, not {game}; choose random or a saved policy."
+      )
     return lambda seat: ps.evaluation.BOTS[name](seat, rng)
   if name == SEARCH:
     try:
@@ -119,13 +126,29 @@ def make_opponent(
     except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
       return lambda seat: ps.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
-  policy = load_opponent(name, limit)
-  if str(policy.game) != str(game):
-    raise ValueError(f"{name} holds a policy for {policy.game}, not for {game}.")
+  if name.startswith(AGENT):
+    return agent_on(game, name.removeprefix(AGENT), int(rng.randint(2**31)), limit)
+  policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
+
+
+def agent_on(game: pyspiel.Game, path: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
+  """A maker of agents that play hold'em from the blueprint in a file."""
+  blueprint = load_opponent(path, limit)
+  return lambda seat: ps.HoldemAgent(game, blueprint, seat, seed=seed)
+
+
+def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
+  """The policy in a file, by translation if for other bets of hold'em; ValueError if of another game."""
+  policy = load_opponent(path, limit)
+  if str(policy.game) == str(game):
+    return policy
+  if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:
+    raise ValueError(f"{path} holds a policy for {policy.game}, not for {game}.")
+  return ps.policy.TranslatedPolicy(game, policy)
 
 
 COMMAND = Command(

@@ -29,7 +29,7 @@ PROGRAM = "ps-cfr-spiel"
 GROUPS = {
   "Solve and search": ("solve", "report", "resolve", "check", "summary"),
   "Look and play": ("show", "explore", "play", "upi"),
-  "Measure": ("evaluate", "compare"),
+  "Measure": ("evaluate", "compare", "match"),
   "Learn and abstract": ("train", "generate", "learn", "abstract"),
 }
 COMMANDS: dict[str, Command] = {

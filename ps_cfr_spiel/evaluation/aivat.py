@@ -14,10 +14,11 @@ averages over histories that the opponent cannot tell apart, with the coarsest c
 numbers are those of the solver: the weight of infostates, leaf values, and a pass up the opponent's forest.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.histories import Histories, walked_source
@@ -35,6 +36,7 @@ from ps_cfr_spiel.tree import (
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 Guess = Callable[[int, str], float]
+StateGuess = Callable[[Any], Mapping[int, float]]  # of each action at a state: the utility of player 0
 MOST = 1e30  # of a guess
 IMPOSSIBLE = "the agent's policy never plays so"
 
@@ -178,6 +180,35 @@ class Mivat:
         luck += self._values[child] - self._values[here]
       here = child
     return game.utility - self._sign * float(luck)
+
+
+class Corrected:
+  """Chips, less the luck of chance and of the agent's own choices, as guesses value them.
+
+  For games too large to compile: guesses are asked for along the game alone, and each number subtracted has
+  the mean 0, whatever the guesses are. Single histories, so more noise is left than `Aivat` leaves.
+  """
+
+  def __init__(self, game: pyspiel.Game, guess: StateGuess, policy: Any, agent: int):
+    """Takes the agent's seat and policy, or None for the luck of chance alone."""
+    self._game, self._guess, self._policy, self._agent = game, guess, policy, agent
+
+  def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
+    state, luck = self._game.new_initial_state(), 0.0
+    for action in game.actions:
+      odds: dict[int, float] = {}
+      if state.is_chance_node():
+        odds = dict(state.chance_outcomes())
+      elif self._policy is not None and state.current_player() == self._agent:
+        odds = self._policy.action_probabilities(state, self._agent)
+        if odds.get(action, 0) <= 0:
+          raise ValueError(IMPOSSIBLE)
+      if len(odds) > 1:
+        values = self._guess(state)
+        luck += values[action] - sum(chance * values[a] for a, chance in odds.items() if chance)
+      state.apply_action(action)
+    return game.utility - (1 - 2 * self._agent) * float(luck)
 
 
 def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:

@@ -111,16 +111,18 @@ def evaluate_match(
   for any `values`; good values reduce the noise.
 
   Args:
-    game: the game; for other methods than "chips" one that `build_tree` takes.
+    game: the game; for other methods than "chips" one that `build_tree` takes, or `holdem`.
     games: such as `matches.play_games` records.
     agent: the agent's OpenSpiel policy, asked for all possible deals. A search must answer the same question
       in the same way, as those of `ContinualResolving` do; `tabularise` makes it fast.
     values: a guess of the rest of a game: a policy of the opponent's, by default the agent's; for "aivat"
-      also a function (player, information state string of the opponent) -> the agent's expected utility.
+      also a function (player, information state string of the opponent) -> the agent's expected utility. In
+      `holdem` a function state -> {action: player 0's expected utility after it}, by default the game's
+      `guess_values`.
     method: "chips": the utility. "mivat": less the luck of chance (White and Bowling 2009), for enumerated
       games. "imaginary": the mean over all hands of the agent (Bowling et al. 2008). "aivat": less the
       luck of chance and of the agent's own choices, averaged likewise (Burch et al. 2018). By default "aivat"
-      with an agent, "chips" without.
+      with an agent, "chips" without. In `holdem` "mivat" needs no agent, and "aivat" averages over nothing.
     **options: of `build_tree`.
 
   Returns:
@@ -134,7 +136,10 @@ def evaluate_match(
   check_is_game(game)
   usual = "chips" if agent is None else "aivat"
   method = check_option("method", usual if method is None else method, METHODS)
-  if agent is None and method != "chips":
+  guess: Any = getattr(game, "guess_values", None)
+  if guess is not None and method == "imaginary":
+    raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
+  if agent is None and method != "chips" and not (method == "mivat" and guess is not None):
     raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
   played = check_list("games", games)
   if not played:
@@ -146,7 +151,12 @@ def evaluate_match(
       raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
-  if method != "chips":
+  if guess is not None and method != "chips":
+    guess, policy = guess if values is None else values, agent if method == "aivat" else None
+    if not callable(guess):
+      raise TypeError(f"values must be a function of a state of {game}, got {type(guess).__name__}.")
+    estimators = {seat: aivat.Corrected(game, guess, policy, seat) for seat in (0, 1)}
+  elif method != "chips":
     if isinstance(agent, TreePolicy):
       options = {**agent.tree_options, **options}
     tree = build_tree(game, **options)

@@ -1,7 +1,7 @@
 """Games played from Python: matches between bots and policies, and a person against one of them."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import numpy as np
@@ -14,9 +14,13 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import cheat
+from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
+HABITS = ("always_call", "fold", "all_in")
+POKER = ("holdem", "holdem_subgame", "river_subgame", "universal_poker", "leduc_poker")  # 0 folds, 1 calls
+FOLD, CALL = 0, 1
 
 
 class PolicyBot(openspiel_bots.PolicyBot):
@@ -28,8 +32,32 @@ class PolicyBot(openspiel_bots.PolicyBot):
     return list(policy.items()), int(self._rng.choice(list(policy), p=list(policy.values())))
 
 
+class Habit(openspiel_policy.Policy):
+  """A poker player with one habit: "always_call", "fold" (checks where that is free), or "all_in".
+
+  "all_in" makes the largest bet or raise that it may.
+  """
+
+  def __init__(self, habit: str):
+    """ValueError for another habit."""
+    super().__init__(None, [0, 1])
+    self._habit = check_option("habit", habit, HABITS)
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """The habit's action, with probability 1."""
+    legal = state.legal_actions()
+    if self._habit == "fold" and FOLD in legal:
+      return {FOLD: 1.0}
+    if self._habit != "all_in" or legal[-1] == CALL:
+      return {CALL: 1.0}
+    if state.get_game().get_type().short_name != "universal_poker":
+      return {legal[-1]: 1.0}
+    sizes = bet_sizes(state)  # its half pot has the largest number
+    return {max(sizes, key=sizes.__getitem__): 1.0}
+
+
 def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:
-  """A player of matches: "random", in cheat also "naive" or "heuristic"; or one that plays a policy."""
+  """A player of matches, by a name in `BOTS`, or one that plays a policy."""
   rng = np.random.RandomState(seed)
   if not isinstance(who, str):
     return lambda seat: PolicyBot(seat, rng, who)
@@ -60,13 +88,19 @@ def play_games(
   """
   if games < 1:
     raise ValueError(f"games must be at least 1, got {games!r}.")
+  played = each_game(game, first, second, games, seed, mirrored)
+  return list(progress_bar(None, iterable=played, total=games, desc="Playing", unit=" games"))
+
+
+def each_game(
+  game: pyspiel.Game, first: Player, second: Player, games: int, seed: int = 0, mirrored: bool = False
+) -> Iterator[Played]:
+  """The games of `play_games`, one after the other."""
   pairs = ((first(0), second(1)), (second(0), first(1)))
-  records = []
-  for number in progress_bar(None, iterable=range(games), desc="Playing", unit=" games"):
+  for number in range(games):
     deal = number // 2 if mirrored else number
     state = _play_one(game, pairs[number % 2], np.random.default_rng([seed, deal]))
-    records.append(Played(number % 2, tuple(state.history()), deal))
-  return records
+    yield Played(number % 2, tuple(state.history()), deal)
 
 
 def _play_one(game: pyspiel.Game, bots: Sequence[pyspiel.Bot], chance: np.random.Generator) -> pyspiel.State:
@@ -142,8 +176,19 @@ def play(
   return table.play(game, seat, opponent, read, to, np.random.RandomState(seed))
 
 
+def _habit_bot(habit: str) -> Callable[[int, np.random.RandomState], pyspiel.Bot]:
+  """A maker of bots as in `BOTS`."""
+  return lambda player, rng: PolicyBot(player, rng, Habit(habit))
+
+
 BOTS: Mapping[str, Callable[[int, np.random.RandomState], pyspiel.Bot]] = {
   "random": UniformRandomBot,
   "naive": cheat.NaiveBot,
   "heuristic": lambda player, _: cheat.HeuristicBot(player),
+  **{habit: _habit_bot(habit) for habit in HABITS},
+}
+# The games of the bots that do not play all.
+GAMES_OF_BOTS: Mapping[str, Sequence[str]] = {
+  **dict.fromkeys(("naive", "heuristic"), ("cheat",)),
+  **dict.fromkeys(HABITS, POKER),
 }

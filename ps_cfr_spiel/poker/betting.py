@@ -108,6 +108,9 @@ class BettingState(NamedTuple):
   children: dict[int, int]
   invested: tuple[int, ...] = ()
 
+  def __deepcopy__(self, _: object) -> "BettingState":
+    return self  # only `betting_states` changes children; OpenSpiel copies a state at every step
+
 
 def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...] | DrawnLines:
   """The bet sizes of each street and player, as `text` lists them.
@@ -211,28 +214,198 @@ def num_moves(line: str) -> int:
   return sum(word not in ("|", "{}") for word in line.split())
 
 
-def betting_states(
-  pot: int, stack: int, bets: Sequence[Street] | DrawnLines, unit: int = 1
-) -> tuple[BettingState, ...]:
-  """All lines of betting, depth first, children by ascending action.
+class Betting(NamedTuple):
+  """No-limit betting from a root on, a street or several with public cards between them.
 
-  On every street player 0 acts first. A player who faces a bet folds, calls or raises; else checks or bets. A
-  fold ends the game; a call or two checks end the street. Then a card comes, or after the last street the
-  showdown. Once all chips are in the pot cards come one after the other, and no player acts, except on the
-  first street, where players without chips check. The sizes of bets and raises follow no-limit hold'em:
+  On every street but perhaps the first player 0 acts first. A player who faces a bet folds, calls or raises;
+  else checks or bets. A fold ends the game; a call of a bet, or passive actions of both players, end the
+  street. Then a card comes, or after the last street the showdown. Once all chips are in the pot cards come
+  one after the other, and no player acts, except on the first street, where players without chips check. The
+  sizes of bets and raises follow no-limit hold'em:
 
   - A size f calls first and then adds f times the pot after that call, rounded to whole
     chips, half up. A multiple m of a bet b raises to m b. All-in adds everything that is left.
-  - A bet adds at least one chip, a raise at least as much as the bet or raise before it on this
+  - A bet adds at least `least` chips, a raise at least as much as the bet or raise before it on this
     street; only all-in may add less.
   - A size that comes to less than that or to more than the stack is left out; one that is capped comes to
     no more than the stack. Of sizes that come to the same number of chips only the smallest is kept.
 
+  Attributes:
+    bets: Sizes of each street and player, or lines, as `parse_bets` returns them; or the number of streets,
+      for bets of any whole number of chips, each of which is its own action: the chips that its player has
+      spent then.
+    stack: Chips that each player began the hand with, those in the pot included.
+    unit: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5".
+    start: Chips that each player has in the pot at the root.
+    ante: Those of them that belong to no bet; the others are blinds.
+    opener: The player who acts first on the first street.
+    least: The least bet that opens a street, and the least first raise over blinds, in chips.
+  """
+
+  bets: Sequence[Street] | DrawnLines | int
+  stack: int
+  unit: int
+  start: tuple[int, int]
+  ante: int
+  opener: int = 0
+  least: int = 1
+
+  @property
+  def streets(self) -> int:
+    """The number of streets."""
+    if isinstance(self.bets, int):
+      return self.bets
+    return self.bets.streets if isinstance(self.bets, DrawnLines) else len(self.bets)
+
+  @property
+  def root(self) -> BettingState:
+    """The public state before the first action."""
+    return BettingState(-1, -1, "", "", 0, self.opener, self.ante, self.start, 0, self.least, 0.0, 0.0, {})
+
+  def moves(self, state: BettingState) -> dict[int, int]:
+    """Each legal action of the player to act: the chips that the player has spent after it."""
+    return {**self._passive(state), **self._raises(state, max(state.spent))}
+
+  def after(self, state: BettingState, action: int, index: int = -1) -> BettingState | None:
+    """The public state after an action, None if it is illegal; the state before has the index `index`."""
+    if state.player == CHANCE:
+      return self._after_card(state, index) if action == ANY_CARD else None
+    chips = self._passive(state).get(action)
+    if chips is None and isinstance(self.bets, int):  # quicker than a list of all chips
+      chips = action if action in self._any(state) else None
+    elif chips is None:
+      chips = self._raises(state, max(state.spent)).get(action)
+    return None if chips is None else self._after(state, action, chips, index)
+
+  def action(self, state: BettingState, chips: int) -> int | None:
+    """The action after which the player to act has spent some number of chips; None if there is none."""
+    if isinstance(self.bets, int) and chips in self._any(state):
+      return chips
+    moves = self._passive(state) if isinstance(self.bets, int) else self.moves(state)
+    return next((action for action, spent in moves.items() if spent == chips), None)
+
+  def successors(self, state: BettingState, index: int = -1) -> Iterator[BettingState]:
+    """Yields the public states after each action at a state that is not terminal, actions ascending."""
+    if state.player == CHANCE:
+      yield self._after_card(state, index)
+    else:
+      for action, chips in self.moves(state).items():
+        yield self._after(state, action, chips, index)
+
+  def most_moves(self) -> int:
+    """An upper bound of the players' actions: two a street that bet nothing, and the smallest raises."""
+    passive = 2 * self.streets
+    if isinstance(self.bets, DrawnLines):
+      return passive + max(map(len, self.bets.after)) + 1
+    share: Fraction | float = 0 if isinstance(self.bets, int) else math.inf
+    if not isinstance(self.bets, int):
+      sizes = [size for street in self.bets for own in street for group in own for size in group.values()]
+      share = min((0 if size.times else size.amount for size in sizes), default=share)
+      if not sizes:
+        return passive
+    spent, raises = max(self.start), 0
+    while spent < self.stack:
+      spent = self.stack if share == math.inf else spent + max(self.least, int(2 * share * spent))
+      raises += 1
+    return passive + raises
+
+  def _after(self, state: BettingState, action: int, chips: int, index: int) -> BettingState:
+    player, mine, to_call = state.player, state.spent[state.player], max(state.spent)
+    amount = amount_text(chips - state.ante, self.unit)
+    if action == FOLD:
+      label, code = "Fold", "f"
+    elif action == CALL:
+      label, code = ("Call", "c") if mine < to_call else ("Check", "x")
+    else:
+      verb, letter = ("Bet", "b") if to_call == state.ante else ("Raise to", "r")
+      label, code = f"{'All-in' if chips == self.stack else verb} {amount}", f"{letter}{amount}"
+    then = state._replace(
+      parent=index,
+      action=action,
+      label=label,
+      line=f"{state.line}{' | ' if state.line.endswith('{}') else ' '}{code}".lstrip(),
+      player=1 - player,
+      spent=(chips, state.spent[1]) if player == 0 else (state.spent[0], chips),
+      children={},
+      invested=(*state.invested, chips - self.ante),
+    )
+    if action == FOLD:
+      won = (mine if player == 1 else -mine) / self.unit  # by player 0
+      return then._replace(player=TERMINAL, constant=won)
+    if action != CALL:
+      return then._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
+    opens = player == (0 if state.street else self.opener)
+    return then if opens and not state.num_bets else self._closed(then)
+
+  def _closed(self, state: BettingState) -> BettingState:
+    """The end of a street without a fold: a card comes, or the showdown."""
+    if state.street < self.streets - 1:
+      return state._replace(player=CHANCE)
+    return state._replace(player=TERMINAL, stake=state.spent[0] / self.unit)
+
+  def _after_card(self, state: BettingState, index: int) -> BettingState:
+    """The public state after a card: the next street begins, or all chips are in and it is over already."""
+    spent = state.spent[0]
+    begun = state._replace(
+      parent=index,
+      action=ANY_CARD,
+      label="",
+      line=f"{state.line} | {{}}",
+      street=state.street + 1,
+      player=0,
+      ante=spent,
+      num_bets=0,
+      min_raise=self.least,
+      children={},
+    )
+    return self._closed(begun) if spent == self.stack else begun
+
+  def _passive(self, state: BettingState) -> dict[int, int]:
+    """A fold, where there is a bet to answer, and a check or call."""
+    mine, to_call = state.spent[state.player], max(state.spent)
+    return {FOLD: mine, CALL: to_call} if mine < to_call else {CALL: to_call}
+
+  def _any(self, state: BettingState) -> range:
+    """All chips that a bet may come to, where it may be any number; these are its actions too."""
+    to_call = max(state.spent)
+    fewest = min(to_call + state.min_raise, self.stack)
+    return range(fewest, self.stack + 1) if to_call < self.stack else range(0)
+
+  def _raises(self, state: BettingState, to_call: int) -> Mapping[int, int]:
+    """The bets and raises allowed: action -> chips that the bettor will have spent."""
+    if isinstance(self.bets, int):
+      return {chips: chips for chips in self._any(state)}
+    if isinstance(self.bets, DrawnLines):
+      after = self.bets.after.get(state.invested, {})
+      drawn = {action: amount + self.ante for action, amount in after.items()}
+      return {action: chips for action, chips in drawn.items() if to_call < chips <= self.stack}
+    chips_of: dict[int, int] = {}
+    sizes = self.bets[state.street][state.player]
+    for action, size in sizes[min(state.num_bets, len(sizes) - 1)].items():
+      chips = self.stack
+      if isinstance(size.amount, Fraction):
+        base, of = (state.ante, to_call - state.ante) if size.times else (to_call, 2 * to_call)
+        if not of:  # no bet that a multiple could answer
+          continue
+        num, den = size.amount.as_integer_ratio()
+        chips = base + (2 * num * of + den) // (2 * den)  # exact, half up
+      chips = min(chips, self.stack) if size.capped else chips
+      legal = chips - to_call >= state.min_raise or chips == self.stack > to_call
+      if legal and chips <= self.stack and chips not in chips_of.values():
+        chips_of[action] = chips
+    return chips_of
+
+
+def betting_states(
+  pot: int, stack: int, bets: Sequence[Street] | DrawnLines, unit: int = 1
+) -> tuple[BettingState, ...]:
+  """All lines of betting (`Betting`) from a pot on, depth first, children by ascending action.
+
   Args:
     pot: Chips in the pot, half from each player.
-    stack: Chips that each player began the hand with, those in the pot included.
-    bets: Bet sizes of each street and player, as `parse_bets` returns them.
-    unit: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5".
+    stack: See `Betting`.
+    bets: See `Betting`.
+    unit: See `Betting`.
 
   Raises:
     ValueError: `unit` is less than 1, `pot` is not positive and even, `stack` is less than half of it, or
@@ -248,8 +421,9 @@ def betting_states(
       "player began the hand with, those in the pot included"
     )
   ante = pot // 2
+  rules = Betting(bets, stack, unit, (ante, ante), ante)
   states: list[BettingState] = []
-  pending = [BettingState(-1, -1, "", "", 0, 0, ante, (ante, ante), 0, 1, 0.0, 0.0, {})]
+  pending = [rules.root]
   while pending:
     state, index = pending.pop(), len(states)
     if index == MAX_PUBLIC_STATES:
@@ -261,46 +435,8 @@ def betting_states(
     if state.parent >= 0:
       states[state.parent].children[state.action] = index
     if state.player != TERMINAL:
-      pending.extend(reversed(list(_successors(state, index, stack, bets, unit, pot))))
+      pending.extend(reversed(list(rules.successors(state, index))))
   return tuple(states)
-
-
-def _successors(
-  state: BettingState, index: int, stack: int, bets: Sequence[Street] | DrawnLines, unit: int, pot: int
-) -> Iterator[BettingState]:
-  """Yields the public states after each action at `state`, which has index `index`."""
-  streets = bets.streets if isinstance(bets, DrawnLines) else len(bets)
-  if state.player == CHANCE:
-    yield _after_card(state, index, stack, streets, unit)
-    return
-  player, opponent = state.player, 1 - state.player
-  mine, to_call = state.spent[player], state.spent[opponent]
-
-  def after(action: int, label: str, code: str, chips: int) -> BettingState:
-    return state._replace(
-      parent=index,
-      action=action,
-      label=label,
-      line=f"{state.line}{' | ' if state.line.endswith('{}') else ' '}{code}".lstrip(),
-      player=opponent,
-      spent=(chips, to_call) if player == 0 else (to_call, chips),
-      children={},
-      invested=(*state.invested, chips - pot // 2),
-    )
-
-  if mine < to_call:
-    won = (mine if player == 1 else -mine) / unit  # by player 0
-    yield after(FOLD, "Fold", "f", mine)._replace(player=TERMINAL, constant=won)
-    yield _closed(after(CALL, "Call", "c", to_call), streets, unit)
-    verb, code = "Raise to", "r"
-  else:
-    check = after(CALL, "Check", "x", to_call)
-    yield _closed(check, streets, unit) if player == 1 else check
-    verb, code = "Bet", "b"
-  for action, chips in _raises(state, to_call, stack, bets, pot).items():
-    amount = amount_text(chips - state.ante, unit)
-    bet = after(action, f"{'All-in' if chips == stack else verb} {amount}", f"{code}{amount}", chips)
-    yield bet._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
 
 
 def amount_text(chips: int, unit: int) -> str:
@@ -308,50 +444,9 @@ def amount_text(chips: int, unit: int) -> str:
   return str(chips) if unit == 1 else f"{chips / unit:.10f}".rstrip("0").rstrip(".")
 
 
-def _closed(state: BettingState, streets: int, unit: int) -> BettingState:
-  """The end of a street without a fold: a card comes, or the showdown."""
-  if state.street < streets - 1:
-    return state._replace(player=CHANCE)
-  return state._replace(player=TERMINAL, stake=state.spent[0] / unit)
+def sizes_in_pots(chips: Mapping[int, int], called: int) -> dict[int, float]:
+  """Of actions with the chips that their player has spent then: the addition over the pot after a call.
 
-
-def _after_card(state: BettingState, index: int, stack: int, streets: int, unit: int) -> BettingState:
-  """The public state after a card: the next street begins, or all chips are in and it is over already."""
-  spent = state.spent[0]
-  begun = state._replace(
-    parent=index,
-    action=ANY_CARD,
-    label="",
-    line=f"{state.line} | {{}}",
-    street=state.street + 1,
-    player=0,
-    ante=spent,
-    num_bets=0,
-    min_raise=1,
-    children={},
-  )
-  return _closed(begun, streets, unit) if spent == stack else begun
-
-
-def _raises(
-  state: BettingState, to_call: int, stack: int, bets: Sequence[Street] | DrawnLines, pot: int
-) -> dict[int, int]:
-  """The bets and raises allowed: action -> chips that the bettor will have spent."""
-  chips_of: dict[int, int] = {}
-  if isinstance(bets, DrawnLines):
-    drawn = {action: amount + pot // 2 for action, amount in bets.after.get(state.invested, {}).items()}
-    return {action: chips for action, chips in drawn.items() if to_call < chips <= stack}
-  sizes = bets[state.street][state.player]
-  for action, size in sizes[min(state.num_bets, len(sizes) - 1)].items():
-    chips = stack
-    if isinstance(size.amount, Fraction):
-      base, of = (state.ante, to_call - state.ante) if size.times else (to_call, 2 * to_call)
-      if not of:  # no bet that a multiple could answer
-        continue
-      num, den = size.amount.as_integer_ratio()
-      chips = base + (2 * num * of + den) // (2 * den)  # exact, half up
-    chips = min(chips, stack) if size.capped else chips
-    legal = chips - to_call >= state.min_raise or chips == stack > to_call
-    if legal and chips <= stack and chips not in chips_of.values():
-      chips_of[action] = chips
-  return chips_of
+  A fold is left out, and a call is 0. `called` are the chips that each player has in the pot after it.
+  """
+  return {action: (n - called) / (2 * called) for action, n in chips.items() if action != FOLD}

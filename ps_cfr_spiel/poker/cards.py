@@ -233,6 +233,9 @@ def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK) -> 
 def _expand(kind: str) -> list[tuple[int, int]]:
   """The hands that a token without its weight stands for."""
   reason = "not understood"
+  if re.fullmatch(_CARD + _CARD, kind) and kind[:2] != kind[2:]:  # a range may list all hands
+    high, low = sorted(map(_NAMES.index, (kind[:2], kind[2:])), reverse=True)
+    return [(high, low)]
   # Left alone, eval7 also reads comments, brackets and lower case, some of it by accident.
   if _HANDS.fullmatch(kind):
     try:

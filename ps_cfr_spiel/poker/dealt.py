@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.poker.cards import STREETS
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.suits import Deck, card_sets
 
@@ -53,7 +54,7 @@ class DealtForm(NamedTuple):
 
 
 def dealt_form(game: pyspiel.Game) -> DealtForm:
-  """The form of `universal_poker` for two, or of `leduc_poker`.
+  """The form of `universal_poker` for two, of `holdem`, or of `leduc_poker`.
 
   Raises:
     ValueError: another game, or no public cards come.
@@ -87,8 +88,12 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
   if name == "universal_poker" and game.num_players() == PLAYERS and not given.get("boardCards"):
     public = tuple(int(n) for n in re.findall(r"\d+", str(given["numBoardCards"])))
     return Deck(given["numRanks"], given["numSuits"]), given["numHoleCards"], public[: given["numRounds"]]
+  if name == "holdem" and given["bets"].strip() != "fullgame":
+    ranks, suits = map(int, given["deck"].split("x"))
+    return Deck(ranks, suits), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
   raise ValueError(
-    f"{game}: expected universal_poker for two without boardCards, or leduc_poker without suit_isomorphism."
+    f"{game}: expected universal_poker for two without boardCards, holdem with sizes of bets, or leduc_poker "
+    "without suit_isomorphism."
   )
 
 

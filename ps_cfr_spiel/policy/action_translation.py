@@ -64,16 +64,17 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 
   `mapping` has the probability of the next size below; a size beyond all counts as the nearest.
   """
+  sizes = np.asarray(sizes, float)
   ascending = np.argsort(sizes)
   result = np.zeros(len(sizes))
-  above = int(np.searchsorted(np.asarray(sizes)[ascending], size))  # the first that is not smaller
+  above = int(np.searchsorted(sizes[ascending], size))  # the first that is not smaller
   if above == len(sizes):
     result[ascending[-1]] = 1
   elif above == 0 or sizes[ascending[above]] == size:
     result[ascending[above]] = 1
   else:
     pair = ascending[above - 1 : above + 1]
-    below = mapping(size, *(sizes[i] for i in pair))
+    below = mapping(size, *sizes[pair].tolist())
     if not (is_number(below) and 0 <= below <= 1):
       raise ValueError(f"mapping must give a probability; for size {size} it gave {below!r}.")
     result[pair] = below, 1 - below
@@ -223,7 +224,8 @@ class TranslatedPolicy(openspiel_policy.Policy):
   def _sizes(self, state: pyspiel.State) -> Mapping[int, float]:
     """See `bet_sizes`, checked."""
     found = self._given_sizes(state)
-    if not found or not all(is_number(size) and np.isfinite(size) for size in found.values()):
+    values = np.array(list(found.values()), None if found else bool)
+    if values.dtype.kind not in "iuf" or not np.isfinite(values).all():  # all at once: they may be thousands
       raise ValueError(f"sizes must give the size in pots of each action but a fold; got {found} at {state}.")
     return found
 
@@ -234,7 +236,8 @@ class TranslatedPolicy(openspiel_policy.Policy):
       folds = [a for a in other.legal_actions() if a not in sizes]
       return {folds[0] if folds else _call(sizes): 1.0}
     found = translate(size, list(sizes.values()), self._split)
-    return {a: p for a, p in zip(sizes, found.tolist(), strict=True) if p > 0}
+    actions = list(sizes)
+    return {actions[k]: float(found[k]) for k in found.nonzero()[0]}
 
   def _dealt(self, smaller: pyspiel.State, state: pyspiel.State, action: int) -> pyspiel.State:
     """The smaller game's state after a deal of chance in the larger one.
@@ -246,14 +249,19 @@ class TranslatedPolicy(openspiel_policy.Policy):
       smaller.apply_action(_call(self._sizes(smaller)))
     if smaller.is_terminal():
       return smaller
-    dealt = state.action_to_string(state.current_player(), action)
+    dealt = _dealt_name(state, action)
     outcomes = [outcome for outcome, _ in smaller.chance_outcomes()]
     # The same outcome has the same number, unless the games' ranges differ.
     for outcome in sorted(outcomes, key=lambda outcome: outcome != action):
-      if smaller.action_to_string(smaller.current_player(), outcome) == dealt:
+      if _dealt_name(smaller, outcome) == dealt:
         smaller.apply_action(outcome)
         return smaller
     raise ValueError(f"The strategy is for {self.smaller}, which has no {dealt!r} after {smaller}.")
+
+
+def _dealt_name(state: pyspiel.State, action: int) -> str:
+  """A deal in words, "Deal As", without the prefix that `universal_poker` adds."""
+  return state.action_to_string(state.current_player(), action).removeprefix("player=-1 move=")
 
 
 def _call(sizes: Mapping[int, float]) -> int:

@@ -4,8 +4,8 @@ May use: hierarchical, search, abstraction, simulated, policy, mccfr and what is
 `files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
 that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `simulated`,
 `simulated_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot; `rollout_bot` and `knowledge_bot` search in games that are played;
-`presets` are published settings.
+policies that search, each with its bot; `rollout_bot`, `knowledge_bot` and `holdem_agent` search in games
+that are played; `presets` are published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -16,6 +16,7 @@ from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolv
 from ps_cfr_spiel.solvers.files import kind_in
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
+from ps_cfr_spiel.solvers.holdem_agent import HoldemAgent
 from ps_cfr_spiel.solvers.knowledge_bot import KnowledgeBot
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset

@@ -6,7 +6,7 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy
+from ps_cfr_spiel.evaluation import Played, aivat, evaluate_match, evaluate_policy
 from ps_cfr_spiel.evaluation.match_results import standard_error
 
 GLASSES = "glasses(turns=2)"
@@ -147,6 +147,82 @@ def test_leduc_as_single_histories_have_it():
         total += value(history[:n]) - value(history[: n + 1])
       state.apply_action(action)
     assert found == pytest.approx(total, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", DICE])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_guesses_along_a_game_are_unbiased(name, seat):
+  """The estimator of games that are not compiled: exact means and deviations, by all games."""
+  game, _ = load(name)
+  agent, opponent = drawn(name, 1), drawn(name, 2)
+  pair = (agent, opponent) if seat == 0 else (opponent, agent)
+  actions, odds = zip(*all_games(name, pair), strict=True)
+  odds = np.array(odds)
+  rng = np.random.default_rng(0)
+
+  @functools.cache
+  def wrong(history):
+    return 50 * rng.standard_normal()
+
+  @functools.cache
+  def right(history):
+    state = game.new_initial_state()
+    for action in history:
+      state.apply_action(action)
+    if state.is_terminal():
+      return state.returns()[0]
+    chance = state.is_chance_node()
+    odds = (
+      state.chance_outcomes() if chance else pair[state.current_player()].action_probabilities(state).items()
+    )
+    return sum(p * right((*history, action)) for action, p in odds)
+
+  def after(value):
+    return lambda state: {action: value((*state.history(), action)) for action in state.legal_actions()}
+
+  def moments(estimate):
+    worth = np.array([estimate(aivat.Game(a, (), right(a) * (1 - 2 * seat))) for a in actions])
+    return odds @ worth, np.sqrt(odds @ (worth - odds @ worth) ** 2)
+
+  expected, chips = moments(aivat.chips)
+  for policy in (None, agent):
+    mean, _ = moments(aivat.Corrected(game, after(wrong), policy, seat))
+    assert mean == pytest.approx(expected, abs=1e-11)
+    mean, deviation = moments(aivat.Corrected(game, after(right), policy, seat))
+    assert mean == pytest.approx(expected, abs=1e-12) and deviation < chips
+  pure = aivat.Corrected(game, after(right), agent, seat)
+  other = drawn(name, 2, pure=True)
+  if seat == 0:  # nothing is left to luck against choices without chance, by the right guesses for them
+    right.cache_clear()
+    pair = (agent, other)
+    actions, odds = zip(*all_games(name, pair), strict=True)
+    odds = np.array(odds)
+    assert moments(pure)[1] < 1e-12
+  with pytest.raises(ValueError, match="the agent's policy never plays so"):
+    never = drawn(name, 3, pure=True)
+    for record in actions:
+      aivat.Corrected(game, after(right), never, seat)(aivat.Game(record, (), 0.0))
+
+
+def test_hold_em_is_not_compiled():
+  """The game's own guesses: an all-in keeps its equity, and after a river nothing is left to guess."""
+  game = pyspiel.load_game("holdem(stack=1000)")
+  records = matches.play_games(game, matches.player("all_in"), matches.player("always_call", 1), 30, 2)
+  chips, less = (evaluate_match(game, records, method=method) for method in ("chips", "mivat"))
+  assert less.standard_error < 0.6 * chips.standard_error
+  aivat_ = evaluate_match(game, records, matches.Habit("all_in"))
+  assert aivat_.method == "aivat" and aivat_.values == pytest.approx(less.values)  # a habit has no luck
+  zeros = {"values": lambda state: dict.fromkeys(state.legal_actions(), 0.0)}
+  nothing = evaluate_match(game, records, method="mivat", **zeros)
+  assert nothing.values.tolist() == chips.values.tolist()
+  with pytest.raises(ValueError, match="method='imaginary' needs a compiled game"):
+    evaluate_match(game, records, matches.Habit("all_in"), method="imaginary")
+  with pytest.raises(TypeError, match="values must be a function of a state"):
+    evaluate_match(game, records, values=3, method="mivat")
+  with pytest.raises(ValueError, match="method='aivat' needs the agent's policy"):
+    evaluate_match(game, records, method="aivat")
+  with pytest.raises(ValueError, match="the agent's policy never plays so"):
+    evaluate_match(game, records, matches.Habit("fold"))
 
 
 def test_rivers_by_sampling():

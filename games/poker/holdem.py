@@ -1,0 +1,262 @@
+"""Hold'em: heads-up no-limit Texas hold'em, the whole game, from the blinds to the showdown.
+
+Chance deals two cards to player 0 and two to player 1, one by one. Player 0 has put in the big blind, player
+1, who has the button, the small blind. Before the flop player 1 acts first, on every later street player 0. A
+player who faces a bet or the big blind folds, calls or raises; else checks or bets. Then three cards come for
+the flop, one for the turn and one for the river. A bet adds at least a big blind, a raise at least as much as
+the bet or raise before it; only all-in may add less. A fold gives the pot to the other player, else the
+better hand wins it and equal hands split it. After a called all-in the cards still come, and no player acts.
+Returns are chips won or lost.
+
+Rules: the Annual Computer Poker Competition's (ACPC), heads-up no-limit. The cards, the chance actions that
+deal them one by one and the betting are those of OpenSpiel's `universal_poker`: with bets=fcpa and
+bets=fullgame the histories of both games are the same numbers. The game is too large to walk; it is dealt,
+searched (from a flop, turn or river on as `holdem_subgame`) and played.
+
+Parameters (`ValueError` for any other value):
+  stack: Chips that each player begins the hand with, more than the big blind.
+  blinds: The big blind of player 0 and the small blind of player 1, "100/50".
+  bets: Bet sizes as in `holdem_subgame`, with "/" between the four streets; a multiple such as "2.5x" before
+    the flop is one of the big blind until a player raises. Or "fullgame": a bet is any whole number of chips
+    that the rules allow; its action is the number of chips that its player has in the pot then.
+  deck: Ranks x suits, "13x4"; "6x2" has the lowest six ranks of two suits. A card's chance action is its
+    place in the deck.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ps_cfr_spiel.poker import betting, cards, strengths
+
+from .. import base
+from ..base import CHANCE, join
+from .observer import NUM_PLAYERS, HoldemObserver, hands_text
+
+_DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4"}
+_FULL = "fullgame"
+_BUTTON = 1  # the player with the small blind, who acts first before the flop
+_BOARD = (0, *cards.STREETS)  # public cards on each street
+_HOLE = NUM_PLAYERS * cards.HAND_SIZE
+_MOST = 2**31 - 1  # OpenSpiel's whole numbers have 32 bits
+_TURNS = ("deal p0", "deal p1", "p0 to act", "p1 to act", "deal card", "end")
+
+
+class HoldemGame(base.Game):
+  """The game; see `base.Game`.
+
+  Attributes:
+    betting: The rules of the betting.
+    deck: All cards, ascending; a card's place is the chance action that deals it.
+    header: The beginning of every public string.
+    turns: The possible next events, in words.
+    board, cards_to_come, unit: As in `holdem_subgame`.
+  """
+
+  game_type = base.game_type("holdem", "Heads-up No-Limit Texas Hold'em", _DEFAULTS)
+  board, cards_to_come, unit, turns = (), cards.BOARD_SIZE, 1, _TURNS
+
+  def __init__(self, params: dict[str, Any] | None = None):
+    params = {**_DEFAULTS, **(params or {})}
+    blinds, stack, text = _parse_blinds(params["blinds"]), params["stack"], params["bets"]
+    if not blinds[0] < stack <= _MOST:
+      raise ValueError(f"stack={stack}: must be more than the big blind of {blinds[0]}, at most {_MOST}")
+    bets = len(_BOARD) if text.strip() == _FULL else betting.parse_bets(text, len(_BOARD))
+    self.betting = betting.Betting(bets, stack, self.unit, blinds, 0, _BUTTON, least=blinds[0])
+    self.deck = cards.parse_deck(params["deck"])
+    super().__init__(
+      params,
+      actions=stack + 1 if isinstance(bets, int) else betting.num_actions(bets),
+      outcomes=len(self.deck),
+      length=self.betting.most_moves(),
+      most=stack,
+    )
+    self.header = f"stack {stack} blinds {blinds[0]}/{blinds[1]}"
+
+  def max_chance_nodes_in_history(self) -> int:
+    """The cards of both hands and of the board, one by one."""
+    return _HOLE + cards.BOARD_SIZE
+
+  def guess_values(self, state: "HoldemState") -> dict[int, float]:
+    """For each action a guess of player 0's return: by equity, as if both checked and called from there on.
+
+    The equity is that of `_BOARDS` boards drawn with the seed 0, or of all boards with one card to come. A
+    guess of the value of hands alone is 0.
+    """
+    here, rules = state.public_state, self.betting
+    live = state.live_cards()
+    if len(state.cards) < _HOLE:
+      return dict.fromkeys(map(self.deck.index, live), 0.0)
+    if state.current_player() == CHANCE:
+      leads = _leads(state.hands, state.runout, live)
+      places = map(self.deck.index, live)
+      return {place: min(here.spent) * lead for place, lead in zip(places, leads.tolist(), strict=True)}
+    lead, sign = None, 1 - 2 * here.player
+    values = {}
+    for action, chips in rules.moves(here).items():
+      if action == betting.FOLD:
+        values[action] = -float(sign * chips)
+      else:
+        lead = _lead(state.hands, state.runout, live) if lead is None else lead
+        values[action] = max(chips, *here.spent) * lead
+    return values
+
+
+def _parse_blinds(text: Any) -> tuple[int, int]:
+  """The big and the small blind; ValueError for anything else."""
+  match = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", str(text))
+  big, small = (int(match[1]), int(match[2])) if match else (0, 0)
+  if not 0 < small <= big:
+    raise ValueError(f"blinds={text!r}: must be the big and the small blind, such as '100/50'")
+  return big, small
+
+
+_BOARDS = 64  # drawn for a guess
+
+
+def _leads(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> np.ndarray:
+  """float64[n]: the mean of +1 for a win of the first hand and -1 for one of the second, by the next card."""
+  missing = cards.BOARD_SIZE - len(board) - 1
+  boards = []
+  for k, card in enumerate(live):
+    others = np.array(live[:k] + live[k + 1 :])
+    rest = others[:, None] if missing == 1 else others[_draws(len(others), missing)]
+    first = np.broadcast_to([*board, card], (len(rest), cards.BOARD_SIZE - missing))
+    boards.append(np.hstack([first, rest]))
+  return _signs(np.array(boards), hands).mean(1)
+
+
+def _lead(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> float:
+  """The same mean over boards, with the present one."""
+  missing = cards.BOARD_SIZE - len(board)
+  rest = np.array(live)[:, None] if missing == 1 else np.array(live)[_draws(len(live), missing)]
+  boards = np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
+  return float(_signs(boards, hands).mean())
+
+
+def _signs(boards: np.ndarray, hands: Sequence[list[int]]) -> np.ndarray:
+  strength = strengths(boards, np.array(hands))
+  return np.sign(strength[..., 0] - strength[..., 1])
+
+
+@functools.cache
+def _draws(count: int, missing: int) -> np.ndarray:
+  """int[_BOARDS, missing]: places of cards among `count`, different in each row; a single row for none."""
+  if not missing:
+    return np.zeros((1, 0), int)
+  return np.random.default_rng(0).random((_BOARDS, count)).argsort(1)[:, :missing]
+
+
+class HoldemState(base.State):
+  """A history: the cards dealt and the place in the betting; see `base.State`.
+
+  Attributes:
+    cards: Those dealt so far, in order: of player 0, of player 1, of the board.
+    public_state: The place in the betting.
+  """
+
+  many_legal = "0 and 1, if there is a bet to answer, and the chips from the least raise to all-in"
+
+  def __init__(self, game: HoldemGame):
+    super().__init__(game)
+    self.cards: cards.Board = ()
+    self.public_state = game.betting.root
+
+  def hole(self, player: int) -> list[int]:
+    """The cards dealt to `player` so far."""
+    start = player * cards.HAND_SIZE
+    return list(self.cards[start : min(start + cards.HAND_SIZE, _HOLE)])
+
+  def hand(self, player: int) -> str:
+    """The same in letters, the higher card first."""
+    return cards.card_names(sorted(self.hole(player), reverse=True))
+
+  @property
+  def hands(self) -> tuple[list[int], ...]:
+    """The hands that are dealt."""
+    return tuple(self.hole(player) for player in range(len(self.cards[:_HOLE]) // cards.HAND_SIZE))
+
+  @property
+  def runout(self) -> cards.Board:
+    """The public cards dealt so far, in order."""
+    return self.cards[_HOLE:]
+
+  def board_by_street(self) -> list[cards.Board]:
+    """The cards of flop, turn and river dealt so far, each ascending."""
+    came = (self.runout[start:end] for start, end in itertools.pairwise(_BOARD))
+    return [tuple(sorted(some)) for some in came if some]
+
+  @property
+  def line(self) -> str:
+    """The bets and public cards so far, "c x | 5s7c9s | b200", or the next deal."""
+    if not self._dealt:
+      return _TURNS[len(self.hands)]
+    names = list(map(cards.card_names, self.board_by_street()))
+    template, street = self.public_state.line, self.public_state.street
+    return join(template.format(*names[:street]), *names[street:])
+
+  @property
+  def _dealt(self) -> bool:
+    return len(self.cards) >= _HOLE
+
+  def live_cards(self) -> list[int]:
+    """The cards not dealt yet."""
+    return [card for card in self.get_game().deck if card not in self.cards]
+
+  def bet_sizes(self) -> dict[int, float]:
+    """See `HoldemSubgameState.bet_sizes`."""
+    here = self.public_state
+    return betting.sizes_in_pots(self.get_game().betting.moves(here), max(here.spent))
+
+  def current_player(self) -> int:
+    return self.public_state.player if self._dealt else CHANCE
+
+  def _legal_actions(self, player: int) -> list[int]:
+    return list(self.get_game().betting.moves(self.public_state))
+
+  def chance_outcomes(self) -> list[tuple[int, float]]:
+    live = self.live_cards()
+    place = self.get_game().deck.index
+    return [(place(card), 1 / len(live)) for card in live]
+
+  def _apply_action(self, action: int) -> None:
+    """Deals a card or bets; raises ValueError if illegal, which OpenSpiel does not check."""
+    game, here = self.get_game(), self.public_state
+    if self.current_player() >= 0:
+      after = game.betting.after(here, action)
+    else:
+      if not (0 <= action < len(game.deck) and game.deck[action] not in self.cards):
+        self.check_legal(action)  # which raises
+      self.cards += (game.deck[action],)
+      whole = here.player == betting.CHANCE and len(self.runout) == _BOARD[here.street + 1]
+      after = game.betting.after(here, betting.ANY_CARD) if whole else here
+    if after is None:
+      self.check_legal(action)  # which raises
+    self.public_state = after
+
+  def _action_to_string(self, player: int, action: int) -> str:
+    """An action in words, "Deal As" or "Raise to 300"."""
+    game = self.get_game()
+    if player == CHANCE:
+      return f"Deal {cards.card_names([game.deck[action]])}"
+    after = game.betting.after(self.public_state, action)
+    return after.label if after is not None else f"Illegal {action}"
+
+  def won(self) -> float:
+    """The chips that player 0 won."""
+    end = self.public_state
+    if not end.stake:
+      return end.constant
+    first, second = cards.strength(self.runout, self.hands).tolist()
+    return end.stake * ((first > second) - (first < second))
+
+  def __str__(self) -> str:
+    """Both hands and all that is public."""
+    return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
+
+
+base.register(HoldemGame, HoldemState, HoldemObserver)

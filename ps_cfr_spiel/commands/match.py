@@ -1,0 +1,229 @@
+"""The command `ps-cfr-spiel match`: bots, saved policies and programs on other machines play each other."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyspiel
+from absl import flags
+from open_spiel.python import policy as openspiel_policy
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, say
+from ps_cfr_spiel.commands.play import AGENT, SEARCH, make_opponent, policy_for
+from ps_cfr_spiel.commands.user_input import given, load_game, load_opponent, refuse, writable
+from ps_cfr_spiel.reports import progress_bar
+
+ACPC, SLUMBOT = "acpc", "slumbot"
+DEFAULT_GAME = "holdem(bets=fullgame)"
+POKER = "holdem"
+
+# fmt: off
+FLAGS = (
+  Flag("hands", 1000, "Hands (games) to play; an ACPC server decides the number itself.", least=1),
+  Flag("game", None,
+    f"The game (default: that of the first file, or {DEFAULT_GAME}). In holdem a policy for other bets, also "
+    "one for universal_poker, plays by translation."),
+  Flag("mirrored", True, "Deal every two hands alike with changed seats."),
+  Flag("method", None,
+    "Estimate of the result: chips; mivat, less the luck of the cards; aivat, less that of A's choices too "
+    "(default: chips; in holdem aivat, or mivat where A's probabilities are unknown).",
+    choices=("chips", "mivat", "aivat")),
+  Flag("phh", None, "File for the hands of holdem, in the PHH format (.phhs).", value="FILE"),
+  Flag("seed", 0, "Seed of chance and of the bots.", least=0, most=2**32 - 2),
+  Flag("move_seconds", 0.0,
+    "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0),
+  MOST_HISTORIES,
+  QUIET,
+  JSON,
+)
+# fmt: on
+
+
+class Remote(NamedTuple):
+  """A player elsewhere.
+
+  Attributes:
+    kind: `ACPC` or `SLUMBOT`.
+    host: of a server; "" for a program that comes to a port of ours, and for Slumbot its URL.
+    port: of either.
+  """
+
+  kind: str
+  host: str
+  port: int = 0
+
+  @property
+  def serves(self) -> bool:
+    """Whether it deals itself."""
+    return self.kind == SLUMBOT or bool(self.host)
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  if len(words) != 2:
+    raise ValueError("match needs two players, such as always_call and runs/holdem/run.npz.")
+  players = [remote(word) or word for word in words]
+  game = _game(values, players)
+  if any(isinstance(player, Remote) for player in players) and game.get_type().short_name != POKER:
+    raise ValueError(f"Programs elsewhere play {POKER} alone, not {game}.")
+  file = writable("phh", values.phh, "match.phhs") if values.phh else None
+  if file and game.get_type().short_name != POKER:
+    raise ValueError(f"--phh is for {POKER}, not for {game}.")
+  first, second = players
+  if isinstance(first, Remote) and first.serves:
+    raise ValueError(f"{words[0]} deals itself; name it second.")
+  if isinstance(second, Remote) and second.serves:
+    lines, facts, hands = _elsewhere(values, game, words, second)
+  else:
+    lines, facts, hands = _here(values, game, words, players)
+  if file:
+    ps.protocols.write_hands(file, game, hands, (words[0], words[1]))
+    lines["saved"] = facts["saved"] = str(file)
+  say(values, {"game": str(game), "players": list(words), **facts}, {"game": game, **lines})
+
+
+def remote(word: str) -> Remote | None:
+  """The player elsewhere that a word names, None for another word; ValueError for one that is mistaken."""
+  kind, _, rest = word.partition(":")
+  if kind == SLUMBOT:
+    return Remote(SLUMBOT, rest or ps.protocols.SLUMBOT)
+  if kind != ACPC:
+    return None
+  host, _, port = rest.rpartition(":")
+  if not port.isdecimal() or not 0 < int(port) < 2**16:
+    raise ValueError(
+      f"{word}: expected acpc:HOST:PORT, a server, or acpc:PORT, for a program that comes here."
+    )
+  return Remote(ACPC, host, int(port))
+
+
+def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.Game:
+  """The game of the match."""
+  if values.game is not None:
+    return ps.histories.sequential(load_game([values.game]))
+  if not any(isinstance(player, Remote) for player in players):
+    for player in players:
+      if player not in (*ps.evaluation.BOTS, SEARCH):
+        return load_opponent(str(player).removeprefix(AGENT), values.limit).game
+  return load_game([DEFAULT_GAME])
+
+
+def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -> tuple[Any, Any]:
+  """A player of this process, and its policy if that is known."""
+  rng = np.random.RandomState(seed)
+  if who in (*ps.evaluation.BOTS, SEARCH):
+    known = {"random": openspiel_policy.UniformRandomPolicy(game)}
+    known |= {habit: ps.evaluation.Habit(habit) for habit in ps.evaluation.HABITS}
+    return make_opponent(game, who, rng, values.limit), known.get(who)
+  if values.move_seconds > 0 or who.startswith(AGENT):
+    return make_opponent(game, who, rng, values.limit, values.move_seconds), None
+  policy = policy_for(game, who, values.limit)
+  return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy), policy
+
+
+def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], players: Sequence[Any]) -> Any:
+  """A match that we deal."""
+  seats: list[Any] = []
+  policy = None
+  with contextlib.ExitStack() as stack:
+    for number, player in enumerate(players):
+      if isinstance(player, Remote):
+        seat = stack.enter_context(contextlib.closing(ps.protocols.Seat(player.port, "")))
+        seats.append(seat.player)
+        if not (values.quiet or values.json):
+          print(f"Waiting at port {seat.port} for {words[number]}.", file=sys.stderr)
+      else:
+        made, known = _player(values, game, player, values.seed + number)
+        seats.append(made)
+        policy = known if number == 0 else policy
+    method = values.method or _usual_method(game, policy)
+    if method == "aivat" and policy is None:
+      raise ValueError(f"--method=aivat needs the probabilities of {words[0]}; choose chips or mivat.")
+    played = ps.evaluation.each_game(game, *seats, values.hands, values.seed, values.mirrored)
+    records = _kept(values, played, values.hands)
+  poker = game.get_type().short_name == POKER
+  hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
+  agent = policy if method == "aivat" or not poker else None
+  found = ps.evaluation.evaluate_match(game, records, agent, method=method)
+  chips = found if method == "chips" else ps.evaluation.evaluate_match(game, records, method="chips")
+  return *_report(game, words[0], chips, found), hands
+
+
+def _usual_method(game: pyspiel.Game, policy: Any) -> str:
+  if game.get_type().short_name != POKER:
+    return "chips"
+  return "mivat" if policy is None else "aivat"
+
+
+def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], server: Remote) -> Any:
+  """A match that a server deals."""
+  refuse(values, ("method", "mirrored"), f"is for matches dealt here, not by {words[1]}")
+  player, _ = _player(values, game, words[0], values.seed)
+  if server.kind == SLUMBOT:
+    played = ps.protocols.play_slumbot(player, game, values.hands, server.host)
+    hands = _kept(values, played, values.hands)
+  else:
+    if given(values, ["hands"]):
+      raise ValueError(f"--hands: {words[1]} decides the number of hands; leave it out.")
+    hands = _kept(values, ps.protocols.join(server.host, server.port, player, game), None)
+  if not hands:
+    raise ValueError(f"{words[1]} dealt no hand.")
+  found = ps.protocols.result(hands)
+  return *_report(game, words[0], found, found), hands
+
+
+def _kept(values: flags.FlagValues, played: Iterator[Any], total: int | None) -> list[Any]:
+  """All that were played, or those until Ctrl-C."""
+  kept: list[Any] = []
+  quiet = False if values.quiet or values.json else None
+  try:
+    for one in progress_bar(quiet, iterable=played, total=total, desc="Playing", unit=" hands"):
+      kept.append(one)
+  except KeyboardInterrupt:
+    if not kept:
+      raise
+    print(f"\nInterrupted after {len(kept):,} hands.", file=sys.stderr)
+  return kept
+
+
+def _report(game: pyspiel.Game, name: str, chips: Any, found: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+  """The result for people and for programs; `found` is the better estimate."""
+  big = game.betting.start[0] if game.get_type().short_name == POKER else None  # pyright: ignore
+  facts: dict[str, Any] = {"hands": chips.score.games}
+  lines: dict[str, Any] = {name: chips.score}
+  for key, result in {"chips": chips, found.method: found}.items():
+    facts[key] = {"mean": result.mean, "standard_error": result.standard_error}
+    lines[key] = f"{result.mean:.4g} ± {1.96 * result.standard_error:.2g} a hand (95% interval)"
+    if big:
+      mean, error = 1000 * result.mean / big, 1000 * result.standard_error / big
+      facts[key] |= {"mbb": mean, "mbb_standard_error": error}
+      lines[key] = f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"
+  return lines, facts
+
+
+COMMAND = Command(
+  name="match",
+  arguments="A B",
+  summary="Let two players play a match",
+  text="Prints the gain of A. A player is random, always_call, fold, all_in or another bot of play, search, "
+  "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
+  "file. acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we "
+  "deal. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for "
+  "another server with its interface). Ctrl-C ends a match early, with the result so far.",
+  examples=(
+    "match always_call random --hands=200",
+    "match always_call all_in --hands=100 --phh=match.phhs",
+    "match runs/kuhn_poker/run.npz random --method=aivat",
+    "match agent:runs/holdem/run.npz runs/holdem/run.npz --hands=200",
+    "match acpc:18791 acpc:18792 --hands=3000",
+    "match runs/holdem/run.npz acpc:localhost:18791",
+    "match runs/holdem/run.npz slumbot --hands=100",
+  ),
+  own=FLAGS,
+  run=_run,
+)

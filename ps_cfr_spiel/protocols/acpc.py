@@ -1,0 +1,262 @@
+"""The protocol of the Annual Computer Poker Competition (version 2.0.0), for two players and no limit.
+
+A dealer sends each player lines MATCHSTATE:position:hand:betting:cards, of which the one to act answers with
+the same line, ":" and an action: f, c, or r and the chips that its player has then put in since the hand
+began. Position 0 is the big blind. `join` plays as such a player; a `Seat` is the place of one in matches
+that we deal.
+"""
+
+import contextlib
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyspiel
+
+from ps_cfr_spiel.evaluation import Player
+from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.protocols.hands import (
+  Hand,
+  chips_after,
+  moves,
+  rules_of,
+  seen,
+  state_of,
+  tell,
+  won_by_cards,
+)
+
+VERSION = "VERSION:2.0.0"
+TIMEOUT = 600.0  # seconds of silence, as in the competition
+END = "\r\n"
+LINE = re.compile(r"MATCHSTATE:([01]):([0-9]+):([^:]*):([^:]*)")
+TOKEN = re.compile(r"[fc/]|r[0-9]+")
+
+
+class MatchState(NamedTuple):
+  """A line of the protocol.
+
+  Attributes:
+    number: of the hand in its match.
+    hand: as the player with its seat sees it.
+  """
+
+  number: int
+  hand: Hand
+
+  def text(self, rules: betting.Betting) -> str:
+    """The line, without its end."""
+    hand, bets, streets = self.hand, "", [""]
+    for move in moves(rules, hand.chips):
+      bets += move.code + str(move.chips) * (move.code == "r") + "/" * move.streets_begun
+    start = 0
+    for end in cards.STREETS:
+      streets += [hand.board[2 * start : 2 * end]] * (len(hand.board) >= 2 * end)
+      start = end
+    return f"MATCHSTATE:{hand.seat}:{self.number}:{bets}:{'|'.join(hand.holes)}{'/'.join(streets)}"
+
+  @classmethod
+  def parse(cls, line: str, rules: betting.Betting) -> "MatchState":
+    """The content of a line; ValueError if it is none."""
+    match = LINE.match(line)
+    if not match:
+      raise ValueError(f"{line!r} is no line MATCHSTATE:position:hand:betting:cards of two players.")
+    seat, number, bets, shown = match.groups()
+    holes, *board = shown.split("/")
+    first, bar, second = holes.partition("|")
+    if not bar:
+      raise ValueError(f"{line!r}: the hands of two players have '|' between them.")
+    return cls(int(number), Hand(int(seat), _chips(bets, rules), (first, second), "".join(board)))
+
+
+def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
+  """`Hand.chips` of a text such as "r300c/cr900f"; ValueError where the rules do not allow it."""
+  if "".join(tokens := TOKEN.findall(bets)) != bets:
+    raise ValueError(f"{bets!r}: betting is written with f, c, r and a number of chips, and /.")
+  chips: list[int] = []
+  begun = 0
+  last = rules.root
+  for token in tokens:
+    if token == "/":
+      begun += 1
+      continue
+    player, to_call = last.player, max(last.spent)
+    if player < 0:
+      raise ValueError(f"{bets!r}: goes on after its end.")
+    chips.append(int(token[1:]) if token[0] == "r" else to_call if token == "c" else last.spent[player])
+    *_, move = moves(rules, chips)
+    if move.code != token[0]:
+      raise ValueError(f"{bets!r}: {token} is no legal move.")
+    last = move.after
+  if begun != last.street:
+    raise ValueError(f"{bets!r}: has {begun} '/', and {last.street} streets begin.")
+  return tuple(chips)
+
+
+class _Lines:
+  """A connection, line by line."""
+
+  def __init__(self, connection: socket.socket):
+    connection.settimeout(TIMEOUT)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # lines are short, and are awaited
+    self._connection, self._file = connection, connection.makefile("r", newline="\n", encoding="ascii")
+
+  def send(self, line: str) -> None:
+    """Send a line; `receive` notices if the other end has hung up."""
+    with contextlib.suppress(ConnectionError):
+      self._connection.sendall((line + END).encode())
+
+  def receive(self) -> str:
+    """The next line, without its end, or "" after the last; comments (# and ;) are left out."""
+    while True:
+      try:
+        line = self._file.readline()
+      except ConnectionError:
+        return ""
+      if not line.startswith(("#", ";")):
+        return line.rstrip("\r\n") if line.strip() else ""
+
+  def close(self) -> None:
+    """Hang up."""
+    self._file.close()
+    self._connection.close()
+
+
+def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[Hand]:
+  """Plays the hands that a dealer deals, as many as it likes; yields each when it is over.
+
+  Args:
+    host: of the dealer.
+    port: that it named for this player.
+    player: makes the bot of each seat. Cards not shown are any that are left, in the states that it sees.
+    game: `holdem` with the dealer's stacks and blinds; bets=fullgame for all bets that an opponent may make.
+
+  Yields:
+    The hands.
+
+  Raises:
+    ValueError: the dealer does not keep to the protocol, or to the game.
+    OSError: the connection fails.
+  """
+  rules = rules_of(game)
+  bots = [player(seat) for seat in (0, 1)]
+  lines, number, told = _Lines(socket.create_connection((host, port), TIMEOUT)), None, 0
+  with contextlib.closing(lines):
+    lines.send(VERSION)
+    while line := lines.receive():
+      found = MatchState.parse(line, rules)
+      hand, bot = found.hand, bots[found.hand.seat]
+      state = state_of(game, hand)
+      if number != found.number:
+        bot.restart_at(game.new_initial_state())
+        number, told = found.number, 0
+      told = tell(bot, game, hand, told)
+      if state.is_terminal():
+        yield hand._replace(won=won_by_cards(game, hand))
+      elif state.current_player() == hand.seat:
+        lines.send(f"{line}:{answer(state, bot.step(state))}")
+
+
+def answer(state: Any, action: int) -> str:
+  """A player's action in a line."""
+  if action in (betting.FOLD, betting.CALL):
+    return "fc"[action]
+  return f"r{chips_after(state, action)}"
+
+
+class Seat:
+  """The place of a foreign player in a match that we deal, at a port of this machine.
+
+  `player` is one for `matches.play_games`; several matches may follow each other. `close` ends them, which
+  the player notices.
+  """
+
+  def __init__(self, port: int = 0, host: str = "localhost"):
+    """Open the port, a free one for 0; OSError if it is taken."""
+    self._listener = socket.create_server((host, port))
+    self.port: int = self._listener.getsockname()[1]
+    self._lines: _Lines | None = None
+    self.number = -1  # of the hand
+
+  @property
+  def lines(self) -> _Lines:
+    """The connection; waits for the player to come. ValueError if it has another version of the protocol."""
+    if self._lines is None:
+      self._listener.settimeout(TIMEOUT)
+      self._lines = _Lines(self._listener.accept()[0])
+      version = self._lines.receive()
+      if not version.startswith(VERSION.rpartition(".")[0].rpartition(".")[0]):
+        raise ValueError(f"The player at port {self.port} began with {version!r}; expected {VERSION}.")
+    return self._lines
+
+  def player(self, seat: int) -> "SeatBot":
+    """The foreign player in a seat of the game."""
+    return SeatBot(self, seat)
+
+  def close(self) -> None:
+    """End the match."""
+    if self._lines is not None:
+      self._lines.close()
+    self._listener.close()
+
+
+class SeatBot(pyspiel.Bot):
+  """A foreign player in one seat of the game: states go out, actions come in."""
+
+  def __init__(self, seat: Seat, player: int):
+    """Plays `player`, over the connection of `seat`."""
+    super().__init__()
+    self._seat, self._player, self._sent = seat, player, ""
+
+  def restart_at(self, state: pyspiel.State) -> None:
+    """A new hand begins."""
+    self._seat.number += 1
+
+  def restart(self) -> None:
+    """A new match begins; nothing to do."""
+
+  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
+    """Sends the state after an action of another player or of chance, unless more cards come."""
+    self._send(state.child(action))
+
+  def step(self, state: pyspiel.State) -> int:
+    """The player's action; a bet beyond the rules becomes the nearest legal one, as by the ACPC's dealer."""
+    line = self._send(state)
+    while not (reply := self._seat.lines.receive()).startswith(line + ":"):
+      if not reply:
+        raise ValueError(f"The player at port {self._seat.port} hung up, or is silent, at {line}.")
+    action = read_answer(state, reply[len(line) + 1 :])
+    self._send(state.child(action))
+    return action
+
+  def _send(self, state: Any) -> str:
+    """Sends the view of a state once; none while cards come."""
+    if state.is_chance_node():
+      return ""
+    found = MatchState(self._seat.number, seen(state, self._player))
+    line = found.text(rules_of(state.get_game()))
+    if line != self._sent:
+      self._seat.lines.send(line)
+      self._sent = line
+    return line
+
+
+def read_answer(state: Any, text: str) -> int:
+  """The action of a player's answer; ValueError if it is none."""
+  if not re.fullmatch(r"[fc]|r[0-9]{1,10}", text):
+    raise ValueError(f"{text!r} is no action; expected f, c, or r and a number of chips.")
+  if text[0] != "r":
+    legal = state.legal_actions()
+    return betting.FOLD if text == "f" and betting.FOLD in legal else betting.CALL
+  return nearest_bet(state, int(text[1:]))
+
+
+def nearest_bet(state: Any, chips: int) -> int:
+  """The bet or raise nearest to a number of chips, the smaller one of two; a call if there is none."""
+  rules, here = state.get_game().betting, state.public_state
+  found = rules.action(here, chips)
+  if found is not None and found > betting.CALL:
+    return found
+  bets: Sequence[tuple[int, int]] = [(n, a) for a, n in rules.moves(here).items() if a > betting.CALL]
+  return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else betting.CALL

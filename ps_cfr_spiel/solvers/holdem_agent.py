@@ -1,0 +1,423 @@
+"""An agent for the whole of heads-up no-limit hold'em: a blueprint, and searches from the turn on.
+
+The way of Libratus (Brown and Sandholm 2018) in its simplest form. Before the turn the agent plays a
+blueprint for few bet sizes; other bets are understood as sizes around them, at random, for the whole hand
+(`policy.translate`). On the turn and on the river it solves the rest of the hand from the street's first
+decision on, a `holdem_subgame`, with the bets that were made added to its sizes. Both players' ranges come by
+Bayes' rule from the strategies that were played or, for the opponent, predicted: those of the blueprint, then
+those of the search on the turn. The search is unsafe: the opponent's range is believed.
+
+A decision follows from the seed, the agent's view of the hand, and the number of its decisions before.
+"""
+
+import collections
+import functools
+import itertools
+import re
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
+from ps_cfr_spiel.poker import betting, cards, range_text
+from ps_cfr_spiel.policy import MAPPINGS, bet_sizes, translate
+from ps_cfr_spiel.solvers.bots import SolvingBot
+from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+
+LEAST = 1e-6  # weight of a hand in a range, over the largest
+TREMBLE = 0.01  # share of uniform play in the strategies by which ranges are updated
+FIRST_SEARCH = 2  # the street: flop 1, turn 2, river 3
+KEPT = 8  # ranges and searches
+CHUNK = 5  # iterations between looks at the clock
+BLUEPRINTS = ("holdem", "universal_poker")
+NUM_HANDS = len(cards.ALL_HANDS)
+
+
+class Understood(NamedTuple):
+  """A move before the searches as the blueprint's game has it.
+
+  Attributes:
+    mover: its player.
+    actions: of the blueprint's game up to the state in which the mover acts.
+    action: there.
+  """
+
+  mover: int
+  actions: tuple[int, ...]
+  action: int
+
+
+class HoldemAgent(SolvingBot):
+  """See the module. It never looks at the opponent's cards in a state.
+
+  Attributes:
+    player, seconds: as in `SolvingBot`.
+    blueprint: the policy before the turn.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    blueprint: openspiel_policy.Policy,
+    player: int,
+    bets: str = "1 a / 1 a",
+    iterations: int = 100,
+    limit: float | None = None,
+    mapping: str = "pseudo-harmonic",
+    seed: int = 0,
+  ):
+    """An agent for a seat.
+
+    Args:
+      game: `holdem` with a whole deck, with any bets.
+      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes.
+      player: 0 or 1.
+      bets: sizes of the searches on turn and river, as in `holdem_subgame`, no "|" and no lines.
+      iterations: of each search.
+      limit: most seconds of a search; the iterations then depend on the machine, and with them the moves.
+      mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
+      seed: of all choices.
+
+    Raises:
+      ValueError: an argument is not one of the allowed.
+    """
+    super().__init__(check_player(player), check_integer("seed", seed, 0))
+    given = game.get_parameters()
+    if game.get_type().short_name != BLUEPRINTS[0] or given["deck"] != "13x4":
+      raise ValueError(f"HoldemAgent plays holdem with a whole deck, got {game}.")
+    theirs = getattr(blueprint, "game", None)
+    if theirs is None or theirs.get_type().short_name not in BLUEPRINTS:
+      raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {blueprint!r}.")
+    if len(theirs.new_initial_state().legal_actions()) != len(cards.WHOLE_DECK):
+      raise ValueError(f"blueprint must be a policy for a whole deck, got one of {theirs}.")
+    streets = betting.parse_bets(bets, 2)
+    if isinstance(streets, betting.DrawnLines) or "|" in bets:
+      raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
+    self.game, self.blueprint, self._bets = game, blueprint, bets
+    self._iterations = check_count("iterations", iterations, 1)
+    self._limit = None if limit is None else check_seconds("limit", limit)
+    self._split, self._entropy = MAPPINGS[check_option("mapping", mapping, MAPPINGS)], seed
+    rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
+    self._rules = rules._replace(bets=rules.streets)
+    self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
+
+  def probabilities(self, state: Any) -> dict[int, float]:
+    """The probability of every action that the agent may choose at a state in which it is its turn."""
+    hand = View.of(state, self.player)
+    return self._searched(state, hand) if hand.street >= FIRST_SEARCH else self._from_blueprint(state, hand)
+
+  def restart(self) -> None:
+    self._known.clear()  # searches on turns take up memory
+
+  def ranges(self, state: Any) -> np.ndarray:
+    """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when a turn or river began.
+
+    Those of the agent are as an opponent who knows it would compute them. ValueError before the turn.
+    """
+    hand = View.of(state, self.player)
+    if hand.street < FIRST_SEARCH:
+      raise ValueError(f"There are ranges from the turn on, not at {state}.")
+    return self._ranges_at(hand, hand.street)
+
+  # --- Before the turn -----------------------------------------------------------------------
+
+  def _from_blueprint(self, state: Any, hand: "View") -> dict[int, float]:
+    """The blueprint's move, in the chips of the game."""
+    smaller = _dealt(self.blueprint.game, self.player, hand, self._understood(hand)[1])
+    called = max(state.public_state.spent)
+    if smaller.current_player() != self.player:
+      return {betting.CALL: 1.0}
+    sizes, found = bet_sizes(smaller), collections.defaultdict(float)
+    most = max(sizes.values())
+    for action, chance in self.blueprint.action_probabilities(smaller, self.player).items():
+      size = sizes.get(action)
+      if size is None:
+        legal = betting.FOLD if len(set(state.public_state.spent)) > 1 else betting.CALL
+      elif size == 0:
+        legal = betting.CALL
+      else:
+        all_in = size == most and _is_all_in(smaller, action)
+        legal = self._bet(state, self._rules.stack if all_in else called + round(2 * size * called))
+      found[legal] += chance
+    return dict(found)
+
+  def _bet(self, state: Any, chips: int) -> int:
+    """The bet or raise of the game nearest to a number of chips; a call if there is none."""
+    rules, here = state.get_game().betting, state.public_state
+    if (exact := rules.action(here, chips)) is not None and exact > betting.CALL:
+      return exact
+    bets = [(n, a) for a, n in rules.moves(here).items() if a > betting.CALL]
+    return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else betting.CALL
+
+  def _understood(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
+    """The moves before the searches in the blueprint's game, and its actions up to now, without the hands."""
+    return self._once(("understood", hand), lambda: self._understand(hand))
+
+  def _understand(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
+    actions: tuple[int, ...] = ()
+    found: list[Understood] = []
+    smaller = _dealt(self.blueprint.game, self.player, hand, actions)
+
+    def play(action: int) -> None:
+      nonlocal actions
+      smaller.apply_action(action)
+      actions += (action,)
+
+    for number, (before, chips) in enumerate(hand.moves(self._rules, FIRST_SEARCH)):
+      self._deal(smaller, hand, before.street, play)
+      if smaller.current_player() != before.player:
+        continue  # over in the blueprint's game, or the street is
+      called, sizes = max(before.spent), bet_sizes(smaller)
+      if chips < called:
+        action = next((a for a in smaller.legal_actions() if a not in sizes), betting.CALL)
+      else:
+        odds = translate((chips - called) / (2 * called), list(sizes.values()), self._split)
+        rng = np.random.default_rng([self._entropy, *hand.hole, number, *hand.chips[: number + 1]])
+        action = list(sizes)[int(rng.choice(len(odds), p=odds))]
+      found.append(Understood(before.player, actions, action))
+      play(action)
+    self._deal(smaller, hand, min(hand.street, FIRST_SEARCH - 1), play)
+    return found, actions
+
+  def _deal(self, smaller: Any, hand: "View", street: int, play: Callable[[int], None]) -> None:
+    """Brings the blueprint's game to a street: players still to act check or call, and the cards come."""
+    count = (0, *cards.STREETS)[street]
+    while not smaller.is_terminal():
+      out = len(_public(smaller))
+      if out == count:
+        return
+      play(self.game.deck.index(hand.board[out]) if smaller.is_chance_node() else betting.CALL)  # pyright: ignore
+
+  def _ranges(self, hand: "View") -> np.ndarray:
+    """float64[2, 1326]: both players' ranges when the turn begins, by the blueprint."""
+    weights = np.ones((2, NUM_HANDS))
+    flop = hand.board[: min(cards.STREETS)]
+    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, flop).any(1))
+    moves, _ = self._understood(hand)
+    for mover in (0, 1):
+      own = [move for move in moves if move.mover == mover]
+      for h in live.tolist():
+        for move in own:
+          held = hand._replace(hole=tuple(cards.ALL_HANDS[h].tolist()))
+          smaller = _dealt(self.blueprint.game, mover, held, move.actions)
+          odds = self.blueprint.action_probabilities(smaller, mover)
+          weights[mover, h] *= _trembling(odds.get(move.action, 0.0), len(odds))
+    weights[:, np.isin(cards.ALL_HANDS, flop).any(1)] = 0
+    return weights
+
+  # --- From the turn on ----------------------------------------------------------------------
+
+  def _searched(self, state: Any, hand: "View") -> dict[int, float]:
+    """The move that a search from the beginning of the street finds."""
+    search, node = self._search(hand, hand.street)
+    public = search.game.public_states[node]
+    found = collections.defaultdict(float)
+    row, column = search.row(node), search.column(self.player, hand.hole)
+    for (action, child), chance in zip(public.children.items(), row[:, column].tolist(), strict=True):
+      if action in (betting.FOLD, betting.CALL):
+        found[action] += chance
+      else:
+        found[self._bet(state, search.game.public_states[child].spent[self.player])] += chance
+    return dict(found)
+
+  def _search(self, hand: "View", street: int) -> "tuple[Search, int]":
+    """The search on a street, in which all moves made there are possible, and the place reached."""
+    start, chips = hand.on_street(self._rules, street)
+    bets = self._bets
+    for _ in range(2):
+      solve = functools.partial(self._solve, hand, street, bets)
+      search = self._once(("search", hand.until(start, street), bets), solve)
+      nodes = search.walk(chips)
+      if len(nodes) == len(chips) + 1:
+        return search, nodes[-1]
+      bets = _with_bets(self._bets, street - FIRST_SEARCH, hand.sizes(self._rules, street))
+    raise AssertionError(f"{hand} left the tree of {bets}")
+
+  def _solve(self, hand: "View", street: int, bets: str) -> "Search":
+    """Solves the rest of a hand from a street's beginning on."""
+    start, _ = hand.on_street(self._rules, street)
+    spent = self._spent(hand, start)
+    board = hand.board[: (0, *cards.STREETS)[street]]
+    ranges = self._ranges_at(hand, street)
+    ranges = np.maximum(ranges / ranges.max(1, keepdims=True), LEAST)
+    ranges[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
+    parameters = {
+      "board": cards.card_names(board),
+      "pot": 2 * spent,
+      "stack": self._rules.stack,
+      "bets": _bets_from(bets, street),
+      "ranges": ";".join(map(range_text, ranges)),
+    }
+    solver = PSCFRSolver(pyspiel.load_game("holdem_subgame", parameters))
+    began = time.perf_counter()
+    while solver.iteration < self._iterations:
+      solver.run(min(CHUNK, self._iterations - solver.iteration))
+      if self._limit is not None and time.perf_counter() - began > self._limit:
+        break
+    return Search(solver.game, solver.average_policy())
+
+  def _ranges_at(self, hand: "View", street: int) -> np.ndarray:
+    """Both players' ranges when a street begins."""
+    if street == FIRST_SEARCH:
+      start, _ = hand.on_street(self._rules, street)
+      return np.array(self._once(("ranges", hand.until(start, street)), lambda: self._ranges(hand)))
+    ranges = self._ranges_at(hand, street - 1)
+    _, chips = hand.on_street(self._rules, street - 1)
+    search, _ = self._search(hand, street - 1)
+    nodes = search.walk(chips)
+    for here, after in itertools.pairwise(nodes):
+      public = search.game.public_states[here]
+      row = search.row(here)
+      played = row[list(public.children.values()).index(after)]
+      held = search.game.ranges[public.player].cards
+      ranges[public.player, cards.hand_numbers(held)] *= _trembling(played, len(row))
+    return ranges
+
+  def _spent(self, hand: "View", moves: int) -> int:
+    """The chips of each player in the pot after the first moves of a hand, which end a street."""
+    return hand.chips[moves - 1]
+
+  def _once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+    """What was computed before, or is now."""
+    if key not in self._known:
+      self._known[key] = compute()
+      while len(self._known) > KEPT:
+        self._known.popitem(last=False)
+    self._known.move_to_end(key)
+    return self._known[key]
+
+
+class View(NamedTuple):
+  """All that the agent knows of a hand.
+
+  Attributes:
+    hole: its cards, ascending.
+    board: the public cards; those of a street ascending.
+    chips: see `BettingState.invested`.
+    street: 0 before the flop.
+  """
+
+  hole: tuple[int, ...]
+  board: tuple[int, ...]
+  chips: tuple[int, ...]
+  street: int
+
+  @classmethod
+  def of(cls, state: Any, player: int) -> "View":
+    """The player's view of a state of `holdem`."""
+    here = state.public_state
+    board = [card for street in state.board_by_street() for card in street]
+    return cls(tuple(sorted(state.hole(player))), tuple(board), here.invested, here.street)
+
+  def moves(self, rules: betting.Betting, before: int) -> list[tuple[betting.BettingState, int]]:
+    """The moves before some street: the state, and the mover's chips afterwards."""
+    found, here = [], rules.root
+    for chips in self.chips:
+      while here is not None and here.player == betting.CHANCE:
+        here = rules.after(here, betting.ANY_CARD)
+      assert here is not None
+      if here.street >= before:
+        break
+      found.append((here, chips))
+      action = rules.action(here, chips)
+      assert action is not None
+      here = rules.after(here, action)
+    return found
+
+  def on_street(self, rules: betting.Betting, street: int) -> tuple[int, tuple[int, ...]]:
+    """The number of moves before a street, and the chips of the moves on it."""
+    start, end = (len(self.moves(rules, s)) for s in (street, street + 1))
+    return start, self.chips[start:end]
+
+  def sizes(self, rules: betting.Betting, street: int) -> list[tuple[int, float]]:
+    """The bets made on a street: how many came before each on it, and its size in pots."""
+    made = [(here, n) for here, n in self.moves(rules, street + 1) if here.street == street]
+    return [
+      (here.num_bets, (n - max(here.spent)) / (2 * max(here.spent)))
+      for here, n in made
+      if n > max(here.spent)
+    ]
+
+  def until(self, moves: int, street: int) -> "View":
+    """The same when a street began."""
+    return self._replace(
+      chips=self.chips[:moves], board=self.board[: (0, *cards.STREETS)[street]], street=street
+    )
+
+
+class Search(NamedTuple):
+  """A solved rest of a hand: the subgame and its strategies."""
+
+  game: Any
+  policy: Any
+
+  def walk(self, chips: Sequence[int]) -> list[int]:
+    """The public states on the way, the root first; it ends early where a move is missing."""
+    nodes = [0]
+    for n in chips:
+      here = self.game.public_states[nodes[-1]]
+      after = [c for a, c in here.children.items() if self.game.public_states[c].spent[here.player] == n]
+      if here.player < 0 or not after:
+        break
+      nodes += after[:1]
+    return nodes
+
+  def row(self, node: int) -> np.ndarray:
+    """float64[A, H]: the strategy of the player to act."""
+    public = self.game.public_states[node]
+    name = self.game.infostate_string(public.player, self.game.ranges[public.player].names[0], public.line)
+    return self.policy.table(self.policy.labels.find(public.player, name)[0])
+
+  def column(self, player: int, hole: Sequence[int]) -> int:
+    """The number of a hand in the player's range."""
+    return self.game.ranges[player].names.index(cards.card_names(sorted(hole, reverse=True)))
+
+
+def _trembling(chance: Any, actions: int) -> Any:
+  return (1 - TREMBLE) * chance + TREMBLE / actions
+
+
+def _bets_from(bets: str, street: int) -> str:
+  """The sizes of searches on a street and later."""
+  texts = [text.strip() for text in bets.split("/")]
+  texts = texts[street - FIRST_SEARCH :] or texts[-1:]
+  return " / ".join(f"{text};{text}" if re.fullmatch(r"[0-9.]+", text) else text for text in texts)
+
+
+def _with_bets(bets: str, street: int, made: Sequence[tuple[int, float]]) -> str:
+  """Sizes of searches with bets added, each at its place in the order of the street's bets."""
+  texts = bets.split("/")
+  texts += texts[-1:] * (street + 1 - len(texts))
+  groups = ["1 a" if group.strip() == "fcpa" else group.strip() for group in texts[street].split(";")]
+  groups += groups[-1:] * (max(number for number, _ in made) + 2 - len(groups))
+  for number, size in made:
+    groups[number] = f"{groups[number].removeprefix('x')} {size:.12f}".strip()
+  texts[street] = ";".join(groups)
+  return "/".join(texts)
+
+
+def _dealt(game: pyspiel.Game, player: int, hand: View, actions: Sequence[int]) -> Any:
+  """The state of a game after some actions, in which a player holds a hand; the other one holds any cards."""
+  state, seen = game.new_initial_state(), {*hand.hole, *hand.board}
+  others = (card for card in cards.WHOLE_DECK if card not in seen)
+  rest = (next(others), next(others))
+  for card in (*hand.hole, *rest) if player == 0 else (*rest, *hand.hole):
+    state.apply_action(card)
+  for action in actions:
+    state.apply_action(action)
+  return state
+
+
+def _public(smaller: Any) -> list[int]:
+  """The public cards of a state that have come."""
+  return [move.action for move in smaller.full_history() if move.player < 0][2 * cards.HAND_SIZE :]
+
+
+def _is_all_in(smaller: Any, action: int) -> bool:
+  """Whether no raise can follow a bet of the blueprint's game."""
+  after = smaller.child(action)
+  return after.current_player() >= 0 and max(after.legal_actions()) <= betting.CALL

@@ -1,0 +1,134 @@
+import json
+import re
+import threading
+
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel import matches
+from ps_cfr_spiel.commands import match, program
+from ps_cfr_spiel.evaluation import evaluate_match
+from ps_cfr_spiel.protocols import Seat, join, read_hands
+
+FULL = "holdem(bets=fullgame,blinds=100/50,deck=13x4,stack=20000)"
+
+
+def facts(capsys, *words):
+  assert program.run(["match", *words, "--json"]) == 0
+  return json.loads(capsys.readouterr().out)
+
+
+def test_a_match_and_its_hands(capsys, tmp_path):
+  file = tmp_path / "hands.phhs"
+  found = facts(capsys, "always_call", "all_in", "--hands=12", f"--phh={file}", "--nomirrored", "--seed=3")
+  hands = read_hands(file, "always_call")
+  won = [hand.won for _, hand in hands]
+  game = pyspiel.load_game(FULL)
+  records = matches.play_games(game, matches.player("always_call", 3), matches.player("all_in", 4), 12, 3)
+  assert won == evaluate_match(game, records).values.tolist()
+  assert found["game"] == str(game) == str(hands[0][0])
+  assert (found["hands"], found["chips"]["mean"], found["chips"]["mbb"]) == (
+    12,
+    sum(won) / 12,
+    sum(won) / 1.2,
+  )
+  expected = evaluate_match(game, records, matches.Habit("always_call"))
+  assert found["aivat"]["mbb_standard_error"] == pytest.approx(10 * expected.standard_error)
+
+
+def test_a_match_in_words(capsys):
+  assert program.run(["match", "fold", "always_call", "--hands=20", "--game=holdem(stack=2000)"]) == 0
+  lines = dict(re.split(": +", line, maxsplit=1) for line in capsys.readouterr().out.splitlines())
+  assert list(lines) == ["game", "fold", "chips", "aivat"]
+  assert lines["game"] == "holdem(bets=fcpa,blinds=100/50,deck=13x4,stack=2000)"
+  assert lines["fold"].startswith("won ")
+  assert lines["chips"].endswith("mbb a hand (95% interval)")
+
+
+def test_policies_of_files(capsys, tmp_path):
+  """Any game; in hold'em a policy for some bets plays with all."""
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  solver.run(100)
+  solver.save(tmp_path / "kuhn.npz")
+  kuhn = facts(capsys, str(tmp_path / "kuhn.npz"), "random", "--hands=40", "--method=aivat")
+  assert kuhn["game"] == "kuhn_poker()" and set(kuhn) >= {"chips", "aivat"} and "mbb" not in kuhn["chips"]
+  trained = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("holdem(stack=400)"), batch=8)
+  trained.run(1)
+  trained.save(tmp_path / "holdem.npz")
+  file = str(tmp_path / "holdem.npz")
+  assert facts(capsys, file, "always_call", "--hands=2")["game"].endswith("stack=400)")
+  more = facts(capsys, file, "always_call", "--hands=4", "--game=holdem(stack=400,bets=fullgame)")
+  assert more["hands"] == 4 and "fullgame" in more["game"]
+
+
+def test_a_program_that_comes_here(capsys):
+  """The command deals; a client in this process is the program."""
+  with_port = Seat()
+  port, game, hands = with_port.port, pyspiel.load_game(FULL), []
+  with_port.close()
+
+  def come():
+    for _ in range(200):
+      try:
+        hands.extend(join("localhost", port, matches.player("all_in"), game))
+        return
+      except ConnectionRefusedError:
+        threading.Event().wait(0.05)
+
+  client = threading.Thread(target=come)
+  client.start()
+  found = facts(capsys, "always_call", f"acpc:{port}", "--hands=6", "--nomirrored")
+  client.join()
+  assert found["players"] == ["always_call", f"acpc:{port}"] and found["hands"] == len(hands) == 6
+  assert found["chips"]["mean"] == -sum(hand.won for hand in hands) / 6
+
+
+def test_a_server_elsewhere(capsys):
+  """The command joins; a dealer in this process is the server."""
+  seat, game = Seat(), pyspiel.load_game(FULL)
+  records = []
+
+  def deal():
+    records.extend(matches.play_games(game, matches.player("always_call"), seat.player, 5, 2))
+    seat.close()
+
+  dealer = threading.Thread(target=deal)
+  dealer.start()
+  found = facts(capsys, "all_in", f"acpc:localhost:{seat.port}")
+  dealer.join()
+  assert found["hands"] == 5
+  assert found["chips"]["mean"] == -evaluate_match(game, records).mean
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    (["random"], "match needs two players"),
+    (["acpc:localhost:1", "random"], "acpc:localhost:1 deals itself; name it second"),
+    (["random", "acpc:here"], "expected acpc:HOST:PORT"),
+    (["random", "acpc:99999"], "expected acpc:HOST:PORT"),
+    (["random", "acpc:localhost:1", "--hands=3"], "acpc:localhost:1 decides the number of hands"),
+    (["random", "acpc:localhost:1", "--method=mivat"], "--method is for matches dealt here"),
+    (
+      ["random", "acpc:localhost:1", "--game=kuhn_poker"],
+      "elsewhere play holdem alone, not kuhn",
+    ),
+    (["random", "random", "--game=kuhn_poker", "--phh=x.phhs"], "--phh is for holdem, not for kuhn_poker"),
+    (["naive", "random"], "The naive bot plays cheat only"),
+    (["always_call", "random", "--game=kuhn_poker"], "always_call bot plays holdem, holdem_subgame"),
+    (["random", "nowhere.npz"], "nowhere.npz: No such file"),
+    (["random", "acpc:localhost:1"], "refused"),
+  ],
+)
+def test_mistakes(words, message, capsys):
+  assert program.run(["match", *words]) == 2
+  assert message in capsys.readouterr().err
+
+
+def test_players_elsewhere():
+  assert match.remote("acpc:18791") == match.Remote("acpc", "", 18791)
+  assert match.remote("acpc:example.org:5") == match.Remote("acpc", "example.org", 5)
+  assert match.remote("slumbot").host == "https://slumbot.com"
+  assert match.remote("slumbot:http://localhost:80").host == "http://localhost:80"
+  assert match.remote("random") is None

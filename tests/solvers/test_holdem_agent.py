@@ -1,0 +1,139 @@
+"""The agent for the whole of hold'em: its ranges by hand, its searches by the solver, and its manners."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+
+import ps_cfr_spiel
+from ps_cfr_spiel import matches
+from ps_cfr_spiel.poker import cards
+
+SMALL = "holdem(stack=2000)"
+
+
+class Pairs(openspiel_policy.Policy):
+  """Raises the pot with pairs, at odds of nine to one against a call, and calls with all else."""
+
+  def action_probabilities(self, state, player_id=None):
+    hole = state.hole(state.current_player())
+    if hole[0] // 4 == hole[1] // 4 and 2 in state.legal_actions():
+      return {1: 0.1, 2: 0.9}
+    return {1: 1.0}
+
+
+def play(game, *moves):
+  """The state after moves in words; cards are joined."""
+  state = game.new_initial_state()
+  for move in moves:
+    for action in cards.parse_cards(move) if state.is_chance_node() else [state.string_to_action(move)]:
+      state.apply_action(action)
+  return state
+
+
+def uniform():
+  return openspiel_policy.UniformRandomPolicy(pyspiel.load_game(SMALL))
+
+
+def solved(bets, hand, line):
+  """The strategy of a hand on a turn by the solver."""
+  given = {"board": "9s7c5s4h", "pot": 600, "stack": 1000, "bets": bets}
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("holdem_subgame", given))
+  solver.run(10)
+  game = solver.game
+  player = game.public_states[game.line_numbers[line]].player
+  return solver.average_policy().at(player, game.infostate_string(player, hand, line))
+
+
+def test_before_the_turn_it_is_the_blueprint():
+  game = pyspiel.load_game("holdem(stack=2000,bets=fullgame)")
+  agent = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 1)
+  assert agent.probabilities(play(game, "KsKd", "AsKh")) == {1: 1}
+  assert agent.probabilities(play(game, "KsKd", "AsAh")) == {1: 0.1, 300: 0.9}
+  # 250 chips of the opponent are understood as a call or as 300; either way the answer is a raise of the pot.
+  moves = ("KsKd", "AsAh", "Call", "Raise to 250")
+  found = agent.probabilities(play(game, *moves))
+  assert found in ({1: 0.1, 750: 0.9}, {1: 1.0})
+  turns = {seed: ps_cfr_spiel.HoldemAgent(game, uniform(), 1, seed=seed) for seed in range(20)}
+  answers = [tuple(agent.probabilities(play(game, *moves))) for agent in turns.values()]
+  assert len(set(answers)) == 2  # both ways to understand the bet occur
+
+
+def test_ranges_by_hand():
+  """Bayes' rule for the opponent's raise with pairs and our call, and for both checks on the flop."""
+  game = pyspiel.load_game(SMALL)
+  agent = ps_cfr_spiel.HoldemAgent(game, Pairs(game, [0, 1]), 0)
+  moves = ("AsKh", "QsQd", "Raise to 300", "Call", "QhJd2c", "Check", "Check", "3c")
+  own, their = agent.ranges(play(game, *moves))
+
+  def number(text):
+    return int(cards.hand_numbers(np.array(sorted(cards.parse_cards(text), reverse=True))))
+
+  call, raised = 0.99 * 0.1 + 0.01 / 2, 0.99 * 0.9 + 0.01 / 2
+  assert their[number("QsQc")] == pytest.approx(raised * call)
+  assert their[number("AsKs")] == pytest.approx(
+    0.01 * 1
+  )  # it never raises; a check is all that it does after
+  assert own[number("AsAd")] == pytest.approx(call * call)
+  assert own[number("AsKh")] == pytest.approx(1)
+  assert own[number("QhKh")] == their[number("JdJh")] == 0  # on the board
+
+
+def test_the_turn_is_solved():
+  """With even ranges a decision is the solver's on the same subgame; a foreign bet is a size of it."""
+  game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
+  agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, bets="1 a / a", iterations=10)
+  moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h")
+  found = agent.probabilities(play(game, *moves, "Check"))
+  assert list(found.values()) == pytest.approx(list(solved("1 a / a", "AhQc", "x").values()), abs=1e-5)
+  assert sorted(found) == [1, 900, 1000]
+  found = agent.probabilities(play(game, *moves, "Bet 137"))
+  expected = solved(f"1 a {137 / 600:.12f};1 a / a", "AhQc", "b137")
+  assert sorted(found) == [0, 1, 1000]
+  assert [found[a] for a in sorted(found)] == pytest.approx(list(expected.values()), abs=1e-5)
+
+
+def test_it_sees_its_own_cards_alone():
+  game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
+  line = ("Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h", "Check", "Bet 200", "Call", "2d", "Check")
+  found = []
+  for other in ("KsKd", "8c8d"):
+    agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, "a", iterations=3, seed=4)
+    found.append(agent.probabilities(play(game, other, "AhQc", *line)))
+  assert found[0] == found[1]
+  assert sum(found[0].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("stack", "bets"), [(2000, "fcpa"), (1000, "fullgame")])
+def test_it_never_does_anything_illegal(stack, bets):
+  """A few hands against random bets; more are played by benchmarks/engineering/holdem_agent.py."""
+  game = pyspiel.load_game("holdem", {"stack": stack, "bets": bets})
+  made = []
+
+  def agent(seat):
+    made.append(ps_cfr_spiel.HoldemAgent(game, uniform(), seat, bets="a", iterations=2))
+    return made[-1]
+
+  def records():
+    return matches.play_games(game, agent, matches.player("random"), 6, 1)
+
+  assert records() == records()  # by its seed
+  assert len(made) == 4
+
+
+def test_wrong_arguments():
+  game = pyspiel.load_game(SMALL)
+
+  def message(*arguments, **options):
+    with pytest.raises(ValueError) as error:
+      ps_cfr_spiel.HoldemAgent(*arguments, **options)
+    return str(error.value)
+
+  assert "plays holdem with a whole deck, got kuhn_poker" in message(
+    pyspiel.load_game("kuhn_poker"), uniform(), 0
+  )
+  assert "must be a policy of holdem or universal_poker" in message(game, matches.Habit("fold"), 0)
+  small = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(deck=6x2,stack=400)"))
+  assert "must be a policy for a whole deck" in message(game, small, 0)
+  assert "give sizes for both players alike" in message(game, uniform(), 0, bets="1 a | a")
+  assert "iterations must be" in message(game, uniform(), 0, iterations=0)
