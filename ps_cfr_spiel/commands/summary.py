@@ -36,15 +36,15 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if drawn:
     pictures, file = drawn
     pictures.public_tree(game, tree, values.depth).savefig(file)
-  memory = [ps.solvers.memory_to_solve(game, bits, values.leaves) for bits in (32, 16)]
+  whole, half = (ps.solvers.memory_to_solve(game, bits, values.leaves) for bits in (32, 16))
   if values.json:
-    facts = {} if memory[0] is None else {"bytes_to_solve": memory[0]}
+    facts = {} if whole is None else {"bytes_to_solve": whole}
     say(values, tree.sizes() | facts | ({"tree": lines.split("\n")} if lines else {}))
     return None
   print(tree.summary())
-  if memory[0] is not None and memory[1] is not None:
-    whole, half = map(ps.histories.readable_bytes, memory)
-    print(report({"memory to solve": f"about {whole}, or {half} with --bits=16"}))
+  if whole is not None and half is not None:
+    needs, less = ps.histories.readable_bytes(whole), ps.histories.readable_bytes(half)
+    print(report({"memory to solve": f"about {needs}, or {less} with --bits=16"}))
   if lines:
     print("\n" + lines)
   if drawn:

@@ -106,7 +106,8 @@ class PSCFRSolver(TreeSolver):
 
   @property
   def description(self):
-    default = {field.name: field.default for field in dataclasses.fields(self.rule)}
+    fields = dataclasses.fields(self.rule)  # pyright: ignore[reportArgumentType]
+    default = {field.name: field.default for field in fields}
     changed = {k: v for k, v in rule_header(self.rule).items() if k != "name" and v != default[k]}
     parameters = f"({', '.join(f'{k}={v:g}' for k, v in changed.items())})" if changed else ""
     order = "alternating" if self.alternating else "simultaneous"
