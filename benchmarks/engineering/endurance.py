@@ -139,14 +139,16 @@ def show(name: str, whole: Path, other: Path, **more: object) -> None:
 
 
 def writers(only: str) -> None:
-  """Prints for each command the codes of two that begin at once, and whether their file is that of one alone."""
+  """Prints for each command the codes of two that begin at once, and whether they leave the file of one."""
   for name, (words, iterations) in KILLED.items():
     if only not in name:
       continue
     with tempfile.TemporaryDirectory() as place:
       whole, both = Path(place, "whole"), Path(place, "both")
       subprocess.run(command(words, whole, iterations), check=True, capture_output=True)
-      twice = [subprocess.Popen(command(words, both, iterations), stdout=subprocess.DEVNULL) for _ in range(2)]
+      twice = [
+        subprocess.Popen(command(words, both, iterations), stdout=subprocess.DEVNULL) for _ in range(2)
+      ]
       codes = [process.wait() for process in twice]
       show(name, whole, both, codes=codes, left=sorted(path.name for path in both.rglob("*.part")))
 

@@ -31,9 +31,9 @@ class Sum(NamedTuple):
   """A pair as at the top of this file.
 
   Attributes:
-    average, excess: of one shape; `excess` is int8 where it is `narrow`. Without `average` the sum is `-excess`
-      alone, in half of the memory and for runs of up to some 1e5 iterations: an iteration's share of it falls
-      as gamma / t.
+    average, excess: of one shape; `excess` is int8 where it is `narrow`. Without `average` the sum is
+      `-excess` alone, in half of the memory and for runs of up to some 1e5 iterations: an iteration's share
+      of it falls as gamma / t.
   """
 
   average: Array
@@ -126,7 +126,7 @@ def _unit(average: Array) -> Array:
 
 
 def _dither(average: Array) -> Array:
-  """Numbers evenly between -1/2 and 1/2, mixed from the bits of float32 numbers; an integer plus one stays it.
+  """Numbers evenly between -1/2 and 1/2, mixed from the bits of float32 numbers; no integer plus one rounds.
 
   Rounded to the nearest, equal iterations would lose the same each time. The steps and constants are those of
   MurmurHash3's last mix (Appleby 2011).

@@ -58,8 +58,8 @@ class PSCFRSolver(TreeSolver):
         or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that tell suits apart take up more memory.
-      bits: 16 keeps strategies and regrets in 16 bits, the average in 32 and 8, and computes in float32: half to
-        two thirds of the memory. It needs the default rule and dtype "float32".
+      bits: 16 keeps strategies and regrets in 16 bits, the average in 32 and 8, and computes in float32: half
+        to two thirds of the memory. It needs the default rule and dtype "float32".
       better: take the current strategies for the average ones where they are less exploitable. Reading or
         evaluating strategies then evaluates both.
       **options: of `build_tree`.
