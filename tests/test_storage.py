@@ -479,3 +479,11 @@ def test_checkpoints_take_little_of_the_time(tmp_path, monkeypatch):
   monkeypatch.setattr(solver, "save", save)
   solver.run(800, checkpoint=tmp_path / "run.npz", checkpoint_seconds=0, progress=False)
   assert saves >= 3 and 10 * (saves - 2) <= 0.05 * now  # but for the first and the last
+
+
+def test_a_file_without_a_field_is_not_made_alike(tmp_path):
+  header = {"work": "x", "situations": "y"}
+  storage.write(tmp_path / "batch.npz", "batch", header, {})
+  assert storage.made_alike(tmp_path / "batch.npz", header)
+  with pytest.raises(ValueError, match="method in its header is None, expected 'z'"):
+    storage.made_alike(tmp_path / "batch.npz", {**header, "method": "z"})

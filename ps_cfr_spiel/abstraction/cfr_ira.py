@@ -211,19 +211,18 @@ def _part(setting: Setting, parts: list, players: list, player: int, slots: np.n
     return
   parts[player], moves = split(parts[player], slots, groups)
   if len(moves):
-    players[player] = _settled(setting, player, players[player], parts[player], moves)
+    players[player] = _settled(setting, player, players[player], parts[player])
 
 
-def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition, moves: np.ndarray):
-  """A player's tables after splits: those of new sets are blank, all others stay."""
-  blank, new, types = _blank(setting, player, parts), moves[:, 1], setting.tree.players[player].types
+def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition):
+  """A player's tables after splits: new sets are blank, as all columns without a set are; others stay."""
+  blank, types = _blank(setting, player, parts), setting.tree.players[player].types
 
   def settled(tables, blanks):
     found = []
-    for bucket, (table, empty) in enumerate(zip(tables, blanks, strict=True)):
-      whole, target = np.array(empty), parts.column[new[parts.bucket[new] == bucket]]
+    for table, empty in zip(tables, blanks, strict=True):
+      whole = np.array(empty)
       whole[:, : table.shape[1]] = table
-      whole[:, target] = empty[:, target]
       found.append(whole)
     return tuple(found)
 

@@ -126,7 +126,7 @@ def _unit(average: Array) -> Array:
 
 
 def _dither(average: Array) -> Array:
-  """Numbers between -1/2 and 1/2, evenly, mixed from bits of float32 numbers; an integer plus one stays it.
+  """Numbers evenly between -1/2 and 1/2, mixed from the bits of float32 numbers; no integer plus one rounds.
 
   Rounded to the nearest, equal iterations would lose the same each time. The steps and constants are those of
   MurmurHash3's last mix (Appleby 2011).

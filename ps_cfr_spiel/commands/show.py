@@ -174,7 +174,7 @@ def origin(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> str:
   """How a policy was made, as far as its file knows."""
   info = policy.info
   order = info.get("alternating")
-  maker = info.get("solver") if order is None else info["rule"]["name"]
+  maker = info.get("solver") if order is None else info.get("rule", {}).get("name")
   if maker is None or "iteration" not in info:
     return "policy of unknown origin"
   updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"

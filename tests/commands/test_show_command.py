@@ -1,12 +1,13 @@
 import csv
 import json
+from types import SimpleNamespace
 
 import pyspiel
 import pytest
 from chases import play
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.commands import program, show
 from ps_cfr_spiel.views import glasses as glasses_beliefs
 from ps_cfr_spiel.views import spot
 
@@ -75,3 +76,9 @@ def test_rows_as_csv_and_json(saved, tmp_path, capsys):
   assert program.run(["show", path, "--at=1/9", "--json"]) == 0
   found = json.loads(capsys.readouterr().out)
   assert found["rows"] == policy.to_rows([spot(policy, "1/9").public_state])
+
+
+def test_a_file_that_lost_its_rule_is_of_unknown_origin():
+  assert (
+    show.origin(SimpleNamespace(info={"alternating": True, "iteration": 5})) == "policy of unknown origin"
+  )

@@ -17,6 +17,7 @@ from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning import Examples, LearnedValues, OneAhead, generate_examples, resume, train
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
 from ps_cfr_spiel.learning.places import FrontierStates, Slots, frontier_groups
+from ps_cfr_spiel.learning.ranges import perturbed
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues, SolvedValues
 
@@ -335,3 +336,10 @@ def test_files_that_no_training_can_have_written(tmp_path):
   np.savez(path, header=np.array(json.dumps(header)), **content)
   with pytest.raises(ValueError, match=r"is damaged: 2147483647 layers, but \d+ arrays"):
     LearnedValues.load(path)
+
+
+def test_noise_leaves_strategies_distributions():
+  mixed = perturbed([np.full((3, 4, 5), 1 / 3), np.ones((1, 2, 5))], 0.3, np.random.default_rng(0))
+  for block in mixed:
+    np.testing.assert_allclose(block.sum(0), 1)
+  assert np.abs(mixed[0] - 1 / 3).min() > 0

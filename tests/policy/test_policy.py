@@ -8,7 +8,7 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 from reference import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree
 
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
@@ -144,3 +144,22 @@ def test_states_of_other_games_are_refused():
 def test_what_is_no_state_is_refused(game, value):
   with pytest.raises(TypeError, match=r"Expected a pyspiel\.State"):
     PSCFRSolver(game).average_policy().action_probabilities(value)
+
+
+def test_what_chance_deals_does_not_depend_on_play():
+  """Hands that the opponent never brings along are dealt all the same."""
+  game = pyspiel.load_game("river_subgame(pot=10,stack=20,bets=a,ranges=AA KK;QQ TT)")
+  tree, random = build_tree(game), np.random.default_rng(0)
+  uniform = [[np.ones(shape) for shape in own.block_shapes] for own in tree.players]
+  chosen = [[random.integers(len(x), size=x.shape[1:]) for x in own] for own in uniform]
+  pure = [
+    [1.0 * (np.arange(len(x))[:, None, None] == c) for x, c in zip(*both, strict=True)]
+    for both in zip(uniform, chosen, strict=True)
+  ]
+  policies = [
+    TreePolicy(game, tree.names, [[x / x.sum(0) for x in own] for own in p]) for p in (uniform, pure)
+  ]
+  pairs = [[policy.reach(decision) for policy in policies] for decision in tree.names.decisions]
+  for one, other in pairs:
+    np.testing.assert_allclose(one.dealt, other.dealt)
+  assert any(not np.allclose(one.others, other.others) for one, other in pairs)
