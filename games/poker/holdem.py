@@ -159,6 +159,7 @@ class HoldemState(base.State):
     public_state: The place in the betting.
   """
 
+  public_state: betting.BettingState
   many_legal = "0 and 1, if there is a bet to answer, and the chips from the least raise to all-in"
 
   def __init__(self, game: HoldemGame):
@@ -236,7 +237,8 @@ class HoldemState(base.State):
       after = game.betting.after(here, betting.ANY_CARD) if whole else here
     if after is None:
       self.check_legal(action)  # which raises
-    self.public_state = after
+    else:
+      self.public_state = after
 
   def _action_to_string(self, player: int, action: int) -> str:
     """An action in words, "Deal As" or "Raise to 300"."""

@@ -152,9 +152,9 @@ def evaluate_match(
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
   if guess is not None and method != "chips":
+    if not (values is None or callable(values)):
+      raise TypeError(f"values must be a function of a state of {game}, got {type(values).__name__}.")
     guess, policy = guess if values is None else values, agent if method == "aivat" else None
-    if not callable(guess):
-      raise TypeError(f"values must be a function of a state of {game}, got {type(guess).__name__}.")
     estimators = {seat: aivat.Corrected(game, guess, policy, seat) for seat in (0, 1)}
   elif method != "chips":
     if isinstance(agent, TreePolicy):

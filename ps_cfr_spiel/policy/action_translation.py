@@ -64,17 +64,17 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 
   `mapping` has the probability of the next size below; a size beyond all counts as the nearest.
   """
-  sizes = np.asarray(sizes, float)
-  ascending = np.argsort(sizes)
+  given = np.asarray(sizes, float)
+  ascending = np.argsort(given)
   result = np.zeros(len(sizes))
-  above = int(np.searchsorted(sizes[ascending], size))  # the first that is not smaller
+  above = int(np.searchsorted(given[ascending], size))  # the first that is not smaller
   if above == len(sizes):
     result[ascending[-1]] = 1
-  elif above == 0 or sizes[ascending[above]] == size:
+  elif above == 0 or given[ascending[above]] == size:
     result[ascending[above]] = 1
   else:
     pair = ascending[above - 1 : above + 1]
-    below = mapping(size, *sizes[pair].tolist())
+    below = mapping(size, *given[pair].tolist())
     if not (is_number(below) and 0 <= below <= 1):
       raise ValueError(f"mapping must give a probability; for size {size} it gave {below!r}.")
     result[pair] = below, 1 - below
