@@ -203,8 +203,8 @@ def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
     return averages.fold_where(jnp.bool_(True), x, scale)
 
   def row(n: jax.Array, x: averages.Sum) -> averages.Sum:
-    # Both rows are made before either table changes, by loops of one turn, which XLA does not fuse: it would copy
-    # the tables, since each new row depends on both.
+    # Both rows are made before either table changes, by loops of one turn, which XLA does not fuse: it would
+    # copy the tables, since each new row depends on both.
     rows = jax.tree.map(lambda y: jnp.zeros_like(y[0]), x)
     one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(lambda y: y[n], x)), rows)
     return jax.lax.fori_loop(0, once, lambda _, y: jax.tree.map(lambda a, b: a.at[n].set(b), y, one), x)
