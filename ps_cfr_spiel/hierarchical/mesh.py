@@ -31,6 +31,7 @@ from ps_cfr_spiel.mccfr import Rule, SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 RUN = 5  # copies of the tables: before and after a part of a run, and in between
+IN_PLACE = 1.5  # the same of the library, whose tables change in their places
 TABLES = 3  # regrets, and a sum of strategies in two parts
 LINE = 8  # numbers of each line in a traversal, beside two for each of its actions
 PLACE = 8  # bytes of each hand or board from which one is drawn
@@ -59,7 +60,7 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
   return {
     "for compiling": COMPILING + MORE_CODE,
-    "for regrets and averages": RUN * TABLES * number * cells,
+    "for regrets and averages": int((RUN if why_unavailable() else IN_PLACE) * TABLES * number * cells),
     "for the buckets of hands": 2 * found,
     "for the deals of a batch": deals * each,
   }

@@ -1,0 +1,36 @@
+"""Local best responses by sampled hands: a case by hand, and the exact ones of a walked game."""
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.policy import UniformRandomPolicy
+
+from ps_cfr_spiel.evaluation import local_best_response, sampled_response
+from ps_cfr_spiel.hierarchical import DealtGame
+
+GAME = "leduc_poker"
+
+
+def blind(game, weights):
+  """A policy that sees no card: [A, H] by the line, from weights of fold, call and raise."""
+  form, hands = DealtGame.of(game).form, len(DealtGame.of(game).hands)
+
+  def answers(line, board):
+    own = np.array([weights[action] for action in form.action[form.parent == line]], float)
+    return np.repeat(own[:, None] / own.sum(), hands, 1)
+
+  return answers
+
+
+def test_who_folds_to_every_bet_loses_the_ante():
+  """It checks, and folds to the raise that wins a chip, from either seat."""
+  game = pyspiel.load_game(GAME)
+  found = sampled_response(game, blind(game, (1, 1e-300, 0)), 20)
+  assert found.mean == pytest.approx(1) and found.error == pytest.approx(0, abs=1e-12)
+
+
+def test_the_mean_is_that_of_the_exact_response():
+  game = pyspiel.load_game(GAME)
+  found = sampled_response(game, blind(game, (1, 1, 1)), 3_000)
+  exact = local_best_response(game, UniformRandomPolicy(game)).exploitability
+  assert found.error < 0.15 and abs(found.mean - exact) < 4 * found.error
