@@ -32,8 +32,8 @@ class Sum(NamedTuple):
 
   Attributes:
     average, excess: of one shape; `excess` is int8 where it is `narrow`. Without `average` the sum is
-      `-excess` alone, in half of the memory and for runs of up to some 1e5 iterations: an iteration's share of
-      it falls as gamma / t.
+      `-excess` alone, in half of the memory and for runs of up to some 1e5 iterations: an iteration's share
+      of it falls as gamma / t.
   """
 
   average: Array
