@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import hierarchical, mccfr
+from ps_cfr_spiel import hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
@@ -168,7 +168,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     abstraction = DealtAbstraction.of(dealt, own.clusters, own.buckets)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
     shape = (child.actions, child.cells)
-    part = hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)
+    part = _shards(file, shape, dtype)
 
     @functools.lru_cache(maxsize=OPEN)
     def read(cluster: int) -> np.ndarray:
@@ -208,7 +208,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       state, child = self._state, self._tree.child
       state = state._replace(tables=state.tables._replace(clusters=clusters))
       shape = (child.actions, child.cells)
-      part = hierarchical.read_shards(file.path, file.header["shards"], shape, self.dtype)
+      part = _shards(file, shape, self.dtype)
       count = self.abstraction.count
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
 
@@ -218,3 +218,10 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   @classmethod
   def _arguments(cls, file):
     return {**super()._arguments(file), "abstraction": hierarchical.from_file(file)}
+
+
+def _shards(file: storage.Stored, shape: tuple[int, int], dtype: str) -> Any:
+  """See `hierarchical.read_shards`; ValueError if the file does not name them."""
+  if "shards" not in file.header:
+    raise ValueError(f"{file.path} is damaged: its header has no shards.")
+  return hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)
