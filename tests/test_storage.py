@@ -487,3 +487,12 @@ def test_a_file_without_a_field_is_not_made_alike(tmp_path):
   assert storage.made_alike(tmp_path / "batch.npz", header)
   with pytest.raises(ValueError, match="method in its header is None, expected 'z'"):
     storage.made_alike(tmp_path / "batch.npz", {**header, "method": "z"})
+
+
+def test_an_array_that_no_reader_asks_for_is_refused(tmp_path):
+  storage.write(
+    tmp_path / "a.npz", "batch", {"work": "x", "situations": "y"}, {"one": np.ones(2), "more": np.ones(3)}
+  )
+  expected = {"one": ((2,), np.dtype(float))}
+  with pytest.raises(ValueError, match=r"of more it has float64\[3\], expected none"):
+    storage.read(tmp_path / "a.npz").arrays(expected)

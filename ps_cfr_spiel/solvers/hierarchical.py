@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import hierarchical, mccfr
+from ps_cfr_spiel import hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_count, check_integer, check_number
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import (
@@ -176,7 +176,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     abstraction = own.on(dealt)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
     shape = (child.actions, child.cells)
-    part = hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)
+    part = _shards(file, shape, dtype)
 
     @functools.lru_cache(maxsize=OPEN)
     def read(cluster: int) -> np.ndarray:
@@ -217,7 +217,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       state, child = self._state, self._tree.child
       state = state._replace(tables=state.tables._replace(clusters=clusters))
       shape = (child.actions, child.cells)
-      part = hierarchical.read_shards(file.path, file.header["shards"], shape, self.dtype)
+      part = _shards(file, shape, self.dtype)
       count = self.abstraction.count
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
 
@@ -241,3 +241,10 @@ def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:
   if not -math.inf < found < 0:
     raise ValueError(f"pruning={regret!r}: give a negative regret, such as -300 stacks.")
   return found
+
+
+def _shards(file: storage.Stored, shape: tuple[int, int], dtype: str) -> Any:
+  """See `hierarchical.read_shards`; ValueError if the file does not name them."""
+  if "shards" not in file.header:
+    raise ValueError(f"{file.path} is damaged: its header has no shards.")
+  return hierarchical.read_shards(file.path, file.header["shards"], shape, dtype)

@@ -255,7 +255,7 @@ def test_what_a_split_clears():
   before = jax.tree.map(np.asarray, solver._state.players[1])
   parts = jax.tree.map(np.asarray, solver._state.parts[1])
   moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
-  after, new = cfr_ira._settled(solver._setting, 1, before, moved, moves), moved.column[moves[0, 1]]
+  after, new = cfr_ira._settled(solver._setting, 1, before, moved), moved.column[moves[0, 1]]
   assert before.average.excess.any() and before.rule[0][:, 1].any()
   for field in ("rule", "average", "excess", "strategy"):
     if field in ("average", "excess"):  # of the only bucket

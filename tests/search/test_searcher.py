@@ -12,7 +12,7 @@ import pytest
 from cuts import TURN
 
 from ps_cfr_spiel import ContinualResolving
-from ps_cfr_spiel.search import Levels, searcher
+from ps_cfr_spiel.search import Levels, Searcher, SearchSettings, searcher
 from ps_cfr_spiel.search.promises import find_ends
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.tree import PublicState, children
@@ -165,3 +165,17 @@ def test_by_the_round_a_search_ends_where_anybody_acts():
 def test_ends_that_bound_nothing(below):
   with pytest.raises(ValueError, match="lookahead='round': in a game a search would begin in public state"):
     ends(*below)
+
+
+def test_ranges_are_zero_in_padding():
+  """Gadgets of one's own see them."""
+  subgames = Subgames.of(pyspiel.load_game("kuhn_poker"))
+  own = Searcher(subgames, SearchSettings(iterations=1))
+  state = next(s for s, state in enumerate(subgames.labels.public_states) if state.player == 1)
+  pad_to = lambda shape: shape._replace(roots=(shape.roots[0] + 2, shape.roots[1] + 3))  # noqa: E731
+  subgame = subgames.cut([state], pad_to=pad_to)
+  for range_, roots, more in zip(
+    own.promises.ranges(own.uniform(1), subgame), subgame.roots, (2, 3), strict=True
+  ):
+    assert len(range_) == len(roots.public) + more
+    assert range_[: len(roots.public)].all() and not range_[len(roots.public) :].any()

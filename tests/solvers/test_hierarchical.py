@@ -153,3 +153,10 @@ def test_wrong_input(tmp_path):
   solver.save(tmp_path / "run.npz")
   with pytest.raises(ValueError, match="damaged or of another run"):
     HierarchicalMCCFRSolver.load(tmp_path / "run.npz", abstraction=make(clusters=1).abstraction)
+  with np.load(tmp_path / "run.npz") as file:
+    content = {name: file[name] for name in file.files}
+  header = str(content.pop("header")).replace('"shards"', '"lost"')
+  np.savez(tmp_path / "run.npz", header=np.array(header), **content)
+  for load in (HierarchicalMCCFRSolver.load, load_policy):
+    with pytest.raises(ValueError, match="damaged: its header has no shards"):
+      load(tmp_path / "run.npz")
