@@ -1,6 +1,6 @@
 """The agent of the whole hold'em against simple bots: hands without an error, its gain, its time by street.
 
-  python -m benchmarks.engineering.holdem_agent --hands=300 --iterations=100
+  python -m benchmarks.engineering.holdem_agent --hands 300 --iterations 100
 
 The blueprint is uniform play, so the gain says nothing about a good one. Prints for each stack and bot
 the gain in mbb a hand with its 95% interval, and for decisions before the turn, on the turn and on the river
@@ -9,21 +9,11 @@ their number, the median and the 95% quantile of their seconds.
 
 import numpy as np
 import pyspiel
-from absl import app, flags
 from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel
+from benchmarks.machine import flags
 from ps_cfr_spiel import matches
-
-_HANDS = flags.DEFINE_integer("hands", 300, "Hands of each match.")
-_STACKS = flags.DEFINE_list(
-  "stacks", ["2000", "5000", "20000"], "Chips of each player; the big blind is 100."
-)
-_BOTS = flags.DEFINE_list("bots", ["random", "always_call", "all_in"], "Opponents.")
-_SIZES = flags.DEFINE_string("sizes", "fullgame", "Bets of the match.")
-_SEARCHED = flags.DEFINE_string("searched", "1 a / 1 a", "Bets of the searches.")
-_ITERATIONS = flags.DEFINE_integer("iterations", 100, "Of each search.")
-_SEED = flags.DEFINE_integer("seed", 0, "Of chance and of the bots.")
 
 
 class Timed(ps_cfr_spiel.HoldemAgent):
@@ -34,20 +24,31 @@ class Timed(ps_cfr_spiel.HoldemAgent):
     return super().probabilities(state)
 
 
-def main(_):
-  for stack in _STACKS.value:
-    game = pyspiel.load_game("holdem", {"stack": int(stack), "bets": _SIZES.value})
-    blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem", {"stack": int(stack)}))
-    for bot in _BOTS.value:
+def main() -> None:
+  """Prints a line for each stack and bot."""
+  options = flags(
+    __doc__,
+    hands=300,
+    stacks=[2000, 5000, 20000],
+    bots=["random", "always_call", "all_in"],
+    sizes="fullgame",
+    searched="1 a / 1 a",
+    iterations=100,
+    seed=0,
+  )
+  for stack in options.stacks:
+    game = pyspiel.load_game("holdem", {"stack": stack, "bets": options.sizes})
+    blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem", {"stack": stack}))
+    for bot in options.bots:
       agents = []
 
       def make(seat, game=game, blueprint=blueprint, agents=agents):
-        agent = Timed(game, blueprint, seat, _SEARCHED.value, _ITERATIONS.value, seed=_SEED.value)
+        agent = Timed(game, blueprint, seat, options.searched, options.iterations, seed=options.seed)
         agent.streets = []
         agents.append(agent)
         return agent
 
-      records = matches.play_games(game, make, matches.player(bot, _SEED.value), _HANDS.value, _SEED.value)
+      records = matches.play_games(game, make, matches.player(bot, options.seed), options.hands, options.seed)
       found = matches.evaluate_match(game, records, method="mivat")
       streets = np.concatenate([agent.streets for agent in agents])
       seconds = np.concatenate([agent.seconds for agent in agents])
@@ -61,4 +62,4 @@ def main(_):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  main()

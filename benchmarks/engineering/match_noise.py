@@ -8,18 +8,16 @@ hands, in big blinds, for chips and for the estimates with less luck, with and w
 
 import numpy as np
 import pyspiel
-from absl import app, flags
 from open_spiel.python import policy as openspiel_policy
 
+from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 
-_HANDS = flags.DEFINE_integer("hands", 1000, "Hands of each match.")
-_STACK = flags.DEFINE_integer("stack", 20000, "Chips of each player; the big blind is 100.")
-_SEEDS = flags.DEFINE_integer("seeds", 3, "Seeds.")
 
-
-def main(_):
-  game = pyspiel.load_game(f"holdem(stack={_STACK.value})")
+def main() -> None:
+  """Prints the table."""
+  options = flags(__doc__, hands=1000, stack=20000, seeds=3)
+  game = pyspiel.load_game(f"holdem(stack={options.stack})")
   players = {
     "random": openspiel_policy.UniformRandomPolicy(game),
     **{name: matches.Habit(name) for name in ("always_call", "all_in", "fold")},
@@ -33,17 +31,17 @@ def main(_):
   methods = ("chips", "mivat", "aivat")
   print(f"{'players':28}{'seed':>5}{'mirrored':>10}" + "".join(f"{method:>10}" for method in methods))
   for first, second in pairs:
-    for seed in range(_SEEDS.value):
+    for seed in range(options.seeds):
       for mirrored in (False, True):
         made = [matches.player(players[name], 2 * seed + n) for n, name in enumerate((first, second))]
-        records = matches.play_games(game, *made, _HANDS.value, seed, mirrored=mirrored)
+        records = matches.play_games(game, *made, options.hands, seed, mirrored=mirrored)
         found = [
           matches.evaluate_match(game, records, players[first], method=method).standard_error
           for method in methods
         ]
-        deviations = "".join(f"{error * np.sqrt(_HANDS.value) / 100:10.3g}" for error in found)
+        deviations = "".join(f"{error * np.sqrt(options.hands) / 100:10.3g}" for error in found)
         print(f"{first + ' v ' + second:28}{seed:5}{mirrored!s:>10}{deviations}", flush=True)
 
 
 if __name__ == "__main__":
-  app.run(main)
+  main()
