@@ -27,7 +27,7 @@ import numpy as np
 from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 STAMP = ("format", "format_version", "kind")  # fields of every header
 HEADER = "header"  # the name of the header among the arrays
 LONGEST_HEADER = 2**24  # bytes

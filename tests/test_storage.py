@@ -114,7 +114,7 @@ def test_another_format_is_refused(solver, tmp_path, monkeypatch, version):
   monkeypatch.setattr(storage, "FORMAT_VERSION", version)
   solver.save(tmp_path / "run.npz")
   monkeypatch.undo()
-  with pytest.raises(ValueError, match=f"format version {version}; this version reads 2"):
+  with pytest.raises(ValueError, match=f"format version {version}; this version reads 3"):
     PSCFRSolver.load(tmp_path / "run.npz")
 
 
