@@ -144,7 +144,7 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
     method = values.method or _usual_method(game, policy)
     if method == "aivat" and policy is None:
       raise ValueError(f"--method=aivat needs the probabilities of {words[0]}; choose chips or mivat.")
-    played = ps.evaluation.each_game(game, *seats, values.hands, values.seed, values.mirrored)
+    played = ps.evaluation.each_game(game, seats[0], seats[1], values.hands, values.seed, values.mirrored)
     records = _kept(values, played, values.hands)
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
