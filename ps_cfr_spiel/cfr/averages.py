@@ -106,7 +106,7 @@ def is_narrow(sums: Sum) -> bool:
 
 
 def narrow(sums: Sum) -> Sum:
-  """The pair, folded, with `excess` in 8 bits; one that is narrow, or has no `average`, as it is."""
+  """The pair, folded, with `excess` in 8 bits; one that is narrow, or has no `average`, unchanged."""
   if sums.average is None or is_narrow(sums):
     return sums
   average, excess = fold_where(jnp.bool_(True), sums, 1.0)  # leaves half of a last place at most
@@ -114,7 +114,7 @@ def narrow(sums: Sum) -> Sum:
 
 
 def widen(sums: Sum) -> Sum:
-  """The inverse of `narrow`; a pair that is not narrow is returned as it is."""
+  """The inverse of `narrow`; a pair that is not narrow is returned unchanged."""
   return Sum(sums.average, sums.excess * _unit(sums.average)) if is_narrow(sums) else sums
 
 

@@ -130,7 +130,7 @@ class Run:
   def table_head(self) -> str:
     """The head of the table of measurements."""
     if not self.solver.evaluable:
-      return "The game is too large for exact values, so none are printed."
+      return "The game is too large for exact values, so they are not printed."
     game = self.solver.game
     share = f"{'% of the pot':>16}" if ps.views.pot_of(game) else ""
     sets = f"{'sets':>11}" if self.abstraction else ""

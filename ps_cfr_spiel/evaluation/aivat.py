@@ -186,7 +186,7 @@ class Corrected:
   """Chips, less the luck of chance and of the agent's own choices, as guesses value them.
 
   For games too large to compile: guesses are asked for along the game alone, and each number subtracted has
-  the mean 0, whatever the guesses are. Single histories, so more noise is left than `Aivat` leaves.
+  the mean 0 for any guesses. Single histories, so more noise is left than `Aivat` leaves.
   """
 
   def __init__(self, game: pyspiel.Game, guess: StateGuess, policy: Any, agent: int):

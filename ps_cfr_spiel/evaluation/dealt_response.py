@@ -118,7 +118,7 @@ class _Table:
         reach, line = reach * policy[move], self.children[line][move]
 
   def _apart(self, cards: np.ndarray) -> np.ndarray:
-    """float64[H]: 1 for hands with none of these cards."""
+    """float64[H]: 1 for hands without these cards."""
     return (~np.isin(self.game.hands, cards).any(1)).astype(float)
 
   def _best(

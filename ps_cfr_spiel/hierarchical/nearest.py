@@ -49,7 +49,7 @@ class NearestAbstraction(Hierarchy):
     deck, hole, public: as in `DealtForm`.
     first: int32[H], the bucket of each hand before the special round.
     boards: int32[K, n], the cards of each class of boards of the special round.
-    kept: a folder with tables of `tabulated`, which are then read; None if there is none.
+    kept: a folder with tables of `tabulated`, which are then read, or None.
   """
 
   game: str

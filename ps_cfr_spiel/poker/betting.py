@@ -278,7 +278,7 @@ class Betting(NamedTuple):
     return None if chips is None else self._after(state, action, chips, index)
 
   def action(self, state: BettingState, chips: int) -> int | None:
-    """The action after which the player to act has spent some number of chips; None if there is none."""
+    """The action after which the player to act has spent some number of chips, or None."""
     if isinstance(self.bets, int) and chips in self._any(state):
       return chips
     moves = self._passive(state) if isinstance(self.bets, int) else self.moves(state)

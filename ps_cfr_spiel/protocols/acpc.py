@@ -58,7 +58,7 @@ class MatchState(NamedTuple):
 
   @classmethod
   def parse(cls, line: str, rules: betting.Betting) -> "MatchState":
-    """The content of a line; ValueError if it is none."""
+    """The content of a line; ValueError for any other text."""
     match = LINE.match(line)
     if not match:
       raise ValueError(f"{line!r} is no line MATCHSTATE:position:hand:betting:cards of two players.")
@@ -124,7 +124,7 @@ class _Lines:
 
 
 def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[Hand]:
-  """Plays the hands that a dealer deals, as many as it likes; yields each when it is over.
+  """Plays the hands that a dealer deals; yields each when it is over.
 
   Args:
     host: of the dealer.
@@ -243,7 +243,7 @@ class SeatBot(pyspiel.Bot):
 
 
 def read_answer(state: Any, text: str) -> int:
-  """The action of a player's answer; ValueError if it is none."""
+  """The action of a player's answer; ValueError for any other text."""
   if not re.fullmatch(r"[fc]|r[0-9]{1,10}", text):
     raise ValueError(f"{text!r} is no action; expected f, c, or r and a number of chips.")
   if text[0] != "r":
@@ -253,7 +253,7 @@ def read_answer(state: Any, text: str) -> int:
 
 
 def nearest_bet(state: Any, chips: int) -> int:
-  """The bet or raise nearest to a number of chips, the smaller one of two; a call if there is none."""
+  """The bet or raise nearest to a number of chips, the smaller one of two, or a call without bets."""
   rules, here = state.get_game().betting, state.public_state
   found = rules.action(here, chips)
   if found is not None and found > betting.CALL:

@@ -131,7 +131,7 @@ def state_of(game: pyspiel.Game, hand: Hand) -> Any:
 
 
 def action_by_chips(state: Any, chips: int) -> int:
-  """The game's action that leaves its player with these chips in the pot; ValueError if there is none."""
+  """The game's action that leaves its player with these chips in the pot, or ValueError."""
   game = state.get_game()
   action = game.betting.action(state.public_state, chips)
   if action is None:

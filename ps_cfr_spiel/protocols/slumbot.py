@@ -60,7 +60,7 @@ def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUM
 
 
 def read_reply(reply: dict[str, Any], rules: betting.Betting) -> Hand:
-  """The hand that an answer of the server describes; ValueError if it is none."""
+  """The hand that an answer of the server describes, or ValueError."""
   try:
     seat, own, board = int(reply["client_pos"]), "".join(reply["hole_cards"]), "".join(reply["board"])
     action, won = str(reply["action"]), reply.get("winnings")

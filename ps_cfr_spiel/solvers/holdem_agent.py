@@ -146,7 +146,7 @@ class HoldemAgent(SolvingBot):
     return dict(found)
 
   def _bet(self, state: Any, chips: int) -> int:
-    """The bet or raise of the game nearest to a number of chips; a call if there is none."""
+    """The bet or raise of the game nearest to a number of chips, or a call without bets."""
     rules, here = state.get_game().betting, state.public_state
     if (exact := rules.action(here, chips)) is not None and exact > betting.CALL:
       return exact

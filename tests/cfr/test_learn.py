@@ -53,6 +53,8 @@ def drawn(start, scale, generator):
   def ruled(own):
     if not isinstance(own, tuple):
       return signed(own)
+    if len(own) == 3:  # of APCFR+: regrets, the last one, roots of sums of squares
+      return signed(own[0]), signed(own[1]), np.abs(signed(own[2]))
     z, second = signed(own[0]) / own[0].dtype.type(scale), signed(own[1])  # normalised regrets have no scale
     if len(second) == 3:  # of NRM+: n, the total of its weights, agreement
       second[1:] = generator.uniform(0.1, 1, second[1:].shape)
