@@ -284,6 +284,14 @@ class Betting(NamedTuple):
     moves = self._passive(state) if isinstance(self.bets, int) else self.moves(state)
     return next((action for action, spent in moves.items() if spent == chips), None)
 
+  def nearest_bet(self, state: BettingState, chips: int) -> int:
+    """The bet or raise nearest to a number of chips, the smaller one of two, or a call without bets."""
+    exact = self.action(state, chips)
+    if exact is not None and exact > CALL:
+      return exact
+    bets = [(n, a) for a, n in self.moves(state).items() if a > CALL]
+    return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else CALL
+
   def successors(self, state: BettingState, index: int = -1) -> Iterator[BettingState]:
     """Yields the public states after each action at a state that is not terminal, actions ascending."""
     if state.player == CHANCE:

@@ -9,7 +9,7 @@ that we deal.
 import contextlib
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyspiel
@@ -249,14 +249,4 @@ def read_answer(state: Any, text: str) -> int:
   if text[0] != "r":
     legal = state.legal_actions()
     return betting.FOLD if text == "f" and betting.FOLD in legal else betting.CALL
-  return nearest_bet(state, int(text[1:]))
-
-
-def nearest_bet(state: Any, chips: int) -> int:
-  """The bet or raise nearest to a number of chips, the smaller one of two, or a call without bets."""
-  rules, here = state.get_game().betting, state.public_state
-  found = rules.action(here, chips)
-  if found is not None and found > betting.CALL:
-    return found
-  bets: Sequence[tuple[int, int]] = [(n, a) for a, n in rules.moves(here).items() if a > betting.CALL]
-  return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else betting.CALL
+  return state.get_game().betting.nearest_bet(state.public_state, int(text[1:]))

@@ -102,7 +102,10 @@ class HoldemAgent(SolvingBot):
     self._limit = None if limit is None else check_seconds("limit", limit)
     self._split, self._entropy = MAPPINGS[check_option("mapping", mapping, MAPPINGS)], seed
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
-    self._rules = rules._replace(bets=rules.streets)
+    self._betting, self._rules = (
+      rules,
+      rules._replace(bets=rules.streets),
+    )  # as given, and with bets of any size
     self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
 
   def probabilities(self, state: Any) -> dict[int, float]:
@@ -141,17 +144,10 @@ class HoldemAgent(SolvingBot):
         legal = betting.CALL
       else:
         all_in = size == most and _is_all_in(smaller, action)
-        legal = self._bet(state, self._rules.stack if all_in else called + round(2 * size * called))
+        chips = self._rules.stack if all_in else called + round(2 * size * called)
+        legal = self._betting.nearest_bet(state.public_state, chips)
       found[legal] += chance
     return dict(found)
-
-  def _bet(self, state: Any, chips: int) -> int:
-    """The bet or raise of the game nearest to a number of chips, or a call without bets."""
-    rules, here = state.get_game().betting, state.public_state
-    if (exact := rules.action(here, chips)) is not None and exact > betting.CALL:
-      return exact
-    bets = [(n, a) for a, n in rules.moves(here).items() if a > betting.CALL]
-    return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else betting.CALL
 
   def _understood(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
     """The moves before the searches in the blueprint's game, and its actions up to now, without the hands."""
@@ -221,7 +217,8 @@ class HoldemAgent(SolvingBot):
       if action in (betting.FOLD, betting.CALL):
         found[action] += chance
       else:
-        found[self._bet(state, search.game.public_states[child].spent[self.player])] += chance
+        chips = search.game.public_states[child].spent[self.player]
+        found[self.game.betting.nearest_bet(state.public_state, chips)] += chance  # pyright: ignore
     return dict(found)
 
   def _search(self, hand: "View", street: int) -> "tuple[Search, int]":
