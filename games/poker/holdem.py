@@ -40,7 +40,6 @@ from .observer import NUM_PLAYERS, HoldemObserver, hands_text
 _DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4"}
 _FULL = "fullgame"
 _BUTTON = 1  # the player with the small blind, who acts first before the flop
-_BOARD = (0, *cards.STREETS)  # public cards on each street
 _HOLE = NUM_PLAYERS * cards.HAND_SIZE
 _MOST = 2**31 - 1  # OpenSpiel's whole numbers have 32 bits
 _TURNS = ("deal p0", "deal p1", "p0 to act", "p1 to act", "deal card", "end")
@@ -65,7 +64,9 @@ class HoldemGame(base.Game):
     blinds, stack, text = _parse_blinds(params["blinds"]), params["stack"], params["bets"]
     if not blinds[0] < stack <= _MOST:
       raise ValueError(f"stack={stack}: must be more than the big blind of {blinds[0]}, at most {_MOST}")
-    bets = len(_BOARD) if text.strip() == _FULL else betting.parse_bets(text, len(_BOARD))
+    bets = (
+      len(cards.BOARD_SIZES) if text.strip() == _FULL else betting.parse_bets(text, len(cards.BOARD_SIZES))
+    )
     self.betting = betting.Betting(bets, stack, self.unit, blinds, 0, _BUTTON, least=blinds[0])
     self.deck = cards.parse_deck(params["deck"])
     super().__init__(
@@ -188,7 +189,7 @@ class HoldemState(base.State):
 
   def board_by_street(self) -> list[cards.Board]:
     """The cards of flop, turn and river dealt so far, each ascending."""
-    came = (self.runout[start:end] for start, end in itertools.pairwise(_BOARD))
+    came = (self.runout[start:end] for start, end in itertools.pairwise(cards.BOARD_SIZES))
     return [tuple(sorted(some)) for some in came if some]
 
   @property
@@ -233,7 +234,7 @@ class HoldemState(base.State):
       if not (0 <= action < len(game.deck) and game.deck[action] not in self.cards):
         self.check_legal(action)  # which raises
       self.cards += (game.deck[action],)
-      whole = here.player == betting.CHANCE and len(self.runout) == _BOARD[here.street + 1]
+      whole = here.player == betting.CHANCE and len(self.runout) == cards.BOARD_SIZES[here.street + 1]
       after = game.betting.after(here, betting.ANY_CARD) if whole else here
     if after is None:
       self.check_legal(action)  # which raises

@@ -22,6 +22,7 @@ RANKS = "23456789TJQKA"
 SUITS = "cdhs"
 BOARD_SIZE = 5  # when all public cards are out
 STREETS = {3: "flop", 4: "turn", 5: "river"}  # by the number of cards
+BOARD_SIZES = (0, *STREETS)  # public cards on each street of the whole game
 HAND_SIZE = 2
 MIN_WEIGHT, MAX_WEIGHT = 1e-9, 1e9  # keeps products of two weights far from under- and overflow
 

@@ -18,7 +18,6 @@ from ps_cfr_spiel.protocols.hands import PLAYERS, Hand, moves, rules_of, won_by_
 
 UNKNOWN = "????"
 PLAYERS_IN_FILES = ("agent", "opponent")
-_BOARD = (0, *cards.STREETS)
 
 
 def write_hands(
@@ -39,7 +38,9 @@ def hand_text(game: pyspiel.Game, hand: Hand, number: int, names: Sequence[str] 
     before, after = move.before, move.after
     did = {"f": "f", "c": "cc", "r": f"cbr {move.chips - before.ante}"}[move.code]
     actions.append(f"p{before.player + 1} {did}")
-    streets = zip(_BOARD[before.street : after.street], _BOARD[before.street + 1 :], strict=False)
+    streets = zip(
+      cards.BOARD_SIZES[before.street : after.street], cards.BOARD_SIZES[before.street + 1 :], strict=False
+    )
     actions += [f"d db {came}" for a, b in streets if (came := hand.board[2 * a : 2 * b])]
   if after.stake:
     actions += [f"p{player + 1} sm {hole}".rstrip() for player, hole in enumerate(hand.holes)]

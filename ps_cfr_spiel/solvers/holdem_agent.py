@@ -181,7 +181,7 @@ class HoldemAgent(SolvingBot):
 
   def _deal(self, smaller: Any, hand: "View", street: int, play: Callable[[int], None]) -> None:
     """Brings the blueprint's game to a street: players still to act check or call, and the cards come."""
-    count = (0, *cards.STREETS)[street]
+    count = cards.BOARD_SIZES[street]
     while not smaller.is_terminal():
       out = len(_public(smaller))
       if out == count:
@@ -192,7 +192,8 @@ class HoldemAgent(SolvingBot):
     """float64[2, 1326]: both players' ranges when the turn begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
     flop = hand.board[: min(cards.STREETS)]
-    live = np.flatnonzero(~np.isin(cards.ALL_HANDS, flop).any(1))
+    free = cards.unblocked(flop)
+    live = np.flatnonzero(free)
     moves, _ = self._understood(hand)
     for mover in (0, 1):
       own = [move for move in moves if move.mover == mover]
@@ -202,7 +203,7 @@ class HoldemAgent(SolvingBot):
           smaller = _dealt(self.blueprint.game, mover, held, move.actions)
           odds = self.blueprint.action_probabilities(smaller, mover)
           weights[mover, h] *= _trembling(odds.get(move.action, 0.0), len(odds))
-    weights[:, np.isin(cards.ALL_HANDS, flop).any(1)] = 0
+    weights[:, ~free] = 0
     return weights
 
   # --- From the turn on ----------------------------------------------------------------------
@@ -238,10 +239,10 @@ class HoldemAgent(SolvingBot):
     """Solves the rest of a hand from a street's beginning on."""
     start, _ = hand.on_street(self._rules, street)
     spent = self._spent(hand, start)
-    board = hand.board[: (0, *cards.STREETS)[street]]
+    board = hand.board[: cards.BOARD_SIZES[street]]
     ranges = self._ranges_at(hand, street)
     ranges = np.maximum(ranges / ranges.max(1, keepdims=True), LEAST)
-    ranges[:, np.isin(cards.ALL_HANDS, board).any(1)] = 0
+    ranges[:, ~cards.unblocked(board)] = 0
     parameters = {
       "board": cards.card_names(board),
       "pot": 2 * spent,
@@ -342,7 +343,7 @@ class View(NamedTuple):
   def until(self, moves: int, street: int) -> "View":
     """The same when a street began."""
     return self._replace(
-      chips=self.chips[:moves], board=self.board[: (0, *cards.STREETS)[street]], street=street
+      chips=self.chips[:moves], board=self.board[: cards.BOARD_SIZES[street]], street=street
     )
 
 
