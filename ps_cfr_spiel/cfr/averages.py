@@ -41,7 +41,7 @@ class Sum(NamedTuple):
 
   @property
   def dtype(self) -> Any:
-    """Of the numbers that it sums up."""
+    """The dtype of the numbers in the sum."""
     return (self.excess if self.average is None else self.average).dtype
 
   @property
@@ -126,7 +126,7 @@ def _unit(average: Array) -> Array:
 
 
 def _dither(average: Array) -> Array:
-  """Numbers evenly between -1/2 and 1/2, mixed from the bits of float32 numbers; no integer plus one rounds.
+  """Numbers evenly between -1/2 and 1/2, mixed from float32 bits. None moves an integer to another.
 
   Rounded to the nearest, equal iterations would lose the same each time. The steps and constants are those of
   MurmurHash3's last mix (Appleby 2011).

@@ -17,10 +17,10 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.hierarchical import DealtGame
 from ps_cfr_spiel.poker import card_sets, set_numbers
+from ps_cfr_spiel.poker.betting import CALL, FOLD
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE
 
-CALL, FOLD = 1, 0  # OpenSpiel's actions in these games; others bet or raise
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
 
@@ -155,7 +155,7 @@ class Chances(NamedTuple):
   """How the searcher's hand does over the cards that may come.
 
   Attributes:
-    lead: [H], how often it wins against each hand, less how often it loses.
+    ahead: [H], how often it wins against each hand, less how often it loses.
     times: [H], how often the other hand can be there.
   """
 
@@ -168,6 +168,7 @@ class Chances(NamedTuple):
 
 
 def _chances(game: DealtGame, own: int, board: tuple[int, ...], generator: np.random.Generator) -> Chances:
+  """Those of a hand over all cards that may come, or over some that are drawn."""
   form = game.form
   rest = np.setdiff1d(np.arange(form.deck.size), [*board, *game.hands[own]])
   left = sum(form.public) - len(board)

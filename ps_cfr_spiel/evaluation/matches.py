@@ -14,13 +14,13 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import cheat
+from ps_cfr_spiel.poker.betting import CALL, FOLD
 from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
 HABITS = ("always_call", "fold", "all_in")
 POKER = ("holdem", "holdem_subgame", "river_subgame", "universal_poker", "leduc_poker")  # 0 folds, 1 calls
-FOLD, CALL = 0, 1
 
 
 class PolicyBot(openspiel_bots.PolicyBot):
