@@ -148,6 +148,7 @@ def spoil(folder, run):
     ("play", "play needs a game"),
     ("play|kuhn_poker|--seed=-1", "-1 is not an integer in the range [0, 4294967295]"),
     (f"play|kuhn_poker|--seed={2**40}", "is not an integer in the range [0, 4294967295]"),
+    ("match|random|al_in", "al_in is no file and no player; players are random, "),
     ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, "),
     ("play|backgammon", "cannot be played here: it has no information state strings"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
