@@ -15,8 +15,8 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, say
-from ps_cfr_spiel.commands.play import AGENT, SEARCH, make_opponent, policy_for
-from ps_cfr_spiel.commands.user_input import given, load_game, load_opponent, refuse, writable
+from ps_cfr_spiel.commands.play import AGENT, SEARCH, make_opponent, policy_for, saved_player
+from ps_cfr_spiel.commands.user_input import given, load_game, refuse, writable
 from ps_cfr_spiel.reports import progress_bar
 
 ACPC, SLUMBOT = "acpc", "slumbot"
@@ -109,7 +109,7 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
       if player not in (*ps.evaluation.BOTS, SEARCH):
-        return load_opponent(str(player).removeprefix(AGENT), values.limit).game
+        return saved_player(str(player).removeprefix(AGENT), values.limit).game
   return load_game([DEFAULT_GAME])
 
 

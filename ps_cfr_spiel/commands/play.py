@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,15 +136,24 @@ def make_opponent(
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
 
 
+def saved_player(word: str, limit: int) -> Any:
+  """The policy in a file; ValueError with the names of players for a word that is no path."""
+  if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
+    raise ValueError(
+      f"{word} is no file and no player; players are {', '.join([*ps.evaluation.BOTS, SEARCH])}."
+    )
+  return load_opponent(word, limit)
+
+
 def agent_on(game: pyspiel.Game, path: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
   """A maker of agents that play hold'em from the blueprint in a file."""
-  blueprint = load_opponent(path, limit)
+  blueprint = saved_player(path, limit)
   return lambda seat: ps.HoldemAgent(game, blueprint, seat, seed=seed)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
   """The policy in a file, by translation if for other bets of hold'em; ValueError if of another game."""
-  policy = load_opponent(path, limit)
+  policy = saved_player(path, limit)
   if str(policy.game) == str(game):
     return policy
   if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:

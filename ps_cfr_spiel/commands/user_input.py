@@ -82,9 +82,6 @@ def load_opponent(
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.npz'}.")
-  if not folder.exists() and not folder.suffix:
-    known = ", ".join(ps.evaluation.BOTS)
-    raise ValueError(f"{path} is no file and no player; players are {known} and search.")
   ps.device.keep_compiled_code()
   with ps.compiler.quiet_stderr():
     return ps.load_policy(path, limit)
