@@ -4,6 +4,7 @@ Every import counts, also one inside a function or for a type only.
 """
 
 import ast
+import functools
 import graphlib
 import importlib
 import inspect
@@ -56,8 +57,13 @@ def modules():
   return found
 
 
+@functools.cache
 def imports(module, source, is_package):
-  """(module, name) of everything that a file imports; the name is None for `import module`."""
+  """[(module, name)] of everything that a file imports; the name is None for `import module`."""
+  return [*_imports(module, source, is_package)]
+
+
+def _imports(module, source, is_package):
   for node in ast.walk(source):
     if isinstance(node, ast.Import):
       yield from ((alias.name, None) for alias in node.names)
@@ -111,14 +117,15 @@ def faults(sources):
         found.append(f"{where}: {there} is not below {here}")
       elif there not in FILES and origin.count(".") > 1:
         found.append(f"{where}: past the face of {there}")
-      elif there not in FILES and name is not None and name not in face(sources, there):
+      elif there not in FILES and name is not None and name not in face(sources[f"ps_cfr_spiel.{there}"]):
         found.append(f"{where}: not in the face of {there}")
   return found
 
 
-def face(sources, room):
+@functools.cache
+def face(source):
   """The names that a room hands to other rooms: those that its `__init__.py` imports or defines."""
-  nodes = [*ast.walk(sources[f"ps_cfr_spiel.{room}"])]
+  nodes = [*ast.walk(source)]
   own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
   return own | {
     alias.asname or alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
@@ -203,7 +210,7 @@ def test_every_room_says_what_it_is_and_keeps_its_face(sources):
     text = ast.get_docstring(sources[f"ps_cfr_spiel.{room}"]) or ""
     assert text.split("\n")[0].endswith("."), room
     module = importlib.import_module(f"ps_cfr_spiel.{room}")
-    missing = [name for name in face(sources, room) if not hasattr(module, name)]
+    missing = [name for name in face(sources[f"ps_cfr_spiel.{room}"]) if not hasattr(module, name)]
     assert not missing, (room, missing)
     files = [name for name in sources if name.rpartition(".")[0] == f"ps_cfr_spiel.{room}"]
     assert len(files) <= MOST_FILES, room

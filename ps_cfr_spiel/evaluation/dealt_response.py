@@ -16,8 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.hierarchical import DealtGame
-from ps_cfr_spiel.poker import card_sets, set_numbers
-from ps_cfr_spiel.poker.betting import CALL, FOLD
+from ps_cfr_spiel.poker import betting, card_sets, set_numbers
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE
 
@@ -81,7 +80,7 @@ class _Table:
     self.closed = form.player < 0  # no player acts any more
     for line in reversed(range(len(form.parent))):
       if self.children[line]:
-        after = self._by(line, CALL) if form.player[line] >= 0 else self.children[line][0]
+        after = self._by(line, betting.CALL) if form.player[line] >= 0 else self.children[line][0]
         self.down[line] = self.down[after]
         self.closed[line] &= self.closed[after]
 
@@ -133,12 +132,12 @@ class _Table:
     """The line after the searcher's action."""
     form, found = self.game.form, {}
     for after in self.children[line]:
-      if form.action[after] == FOLD and not self.children[after]:
+      if form.action[after] == betting.FOLD and not self.children[after]:
         found[after] = form.constant[after] * (1 - 2 * seat)
-      elif form.action[after] == CALL or form.player[after] != 1 - seat:
+      elif form.action[after] == betting.CALL or form.player[after] != 1 - seat:
         found[after] = self.down[after] * chances.lead(reach)
       else:
-        fold = self._by(after, FOLD)
+        fold = self._by(after, betting.FOLD)
         folding = (
           answers(after, board)[self.children[after].index(fold)] if fold >= 0 else np.zeros_like(reach)
         )

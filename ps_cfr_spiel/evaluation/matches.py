@@ -14,7 +14,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import cheat
-from ps_cfr_spiel.poker.betting import CALL, FOLD
+from ps_cfr_spiel.poker import betting
 from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
 
@@ -46,10 +46,10 @@ class Habit(openspiel_policy.Policy):
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """The habit's action, with probability 1."""
     legal = state.legal_actions()
-    if self._habit == "fold" and FOLD in legal:
-      return {FOLD: 1.0}
-    if self._habit != "all_in" or legal[-1] == CALL:
-      return {CALL: 1.0}
+    if self._habit == "fold" and betting.FOLD in legal:
+      return {betting.FOLD: 1.0}
+    if self._habit != "all_in" or legal[-1] == betting.CALL:
+      return {betting.CALL: 1.0}
     if state.get_game().get_type().short_name != "universal_poker":
       return {legal[-1]: 1.0}
     sizes = bet_sizes(state)  # its half pot has the largest number
