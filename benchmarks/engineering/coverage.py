@@ -112,7 +112,7 @@ of games for two or more, each with small parameters. {works} work; histories ar
 "Turn by turn", "with the players' pasts", "as a general-sum game" and "with more than two players" are
 [other readings of a game](your_own_game.md#games-that-are-read-in-another-way).
 
-| name | parameters | verdict: histories |
+| name | parameters | reading, histories |
 |---|---|---|
 {table}
 
@@ -176,7 +176,7 @@ def line(name: str, limit: int) -> str:
 
 def page(lines: Sequence[str]) -> str:
   """The page of these lines: games that work as a table, the others by name alone."""
-  works = [text for text in lines if "| works" in text]
+  works = [re.sub(r"\| works:? ", "| ", text) for text in lines if "| works" in text]
   large = [text.split(" | ")[0][2:] for text in lines if "| too large" in text]
   refused = [
     f"{text.split(' | ')[0][2:]} ({found[1]})"
