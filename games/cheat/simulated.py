@@ -28,7 +28,7 @@ class SimulatedCheat:
   def __init__(self, rules: Rules, index: keys.Keys | str = keys.OBSERVATION):
     """Count the keys, one of `keys.KEYS`, unless given; ValueError if that cannot be done (`keys.index`)."""
     self.rules = rules
-    self.keys = keys.index(rules, index) if isinstance(index, str) else index
+    self.keys = index if isinstance(index, keys.Keys) else keys.index(rules, index)
 
   def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
     """The arrays of the index; the rest is static."""

@@ -82,8 +82,8 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     needs = {
       "for tables, before and after a part of a run": 2 * sum(x.nbytes for x in jax.tree.leaves(tables))
     }
-    if type(self._sampler) is Trajectories:  # others play one after the other
-      needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * host.longest)
+    moves = host.longest if type(self._sampler) is Trajectories else 0  # others only deal a batch at once
+    needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * moves)
     what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.batch:,}"
     check_needs(what, needs, None, ADVICE)
 
