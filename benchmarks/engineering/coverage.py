@@ -107,13 +107,11 @@ WAYS = {
 }
 PAGE = """# OpenSpiel's games
 
-`python -m benchmarks.engineering.coverage` made this page: it asks `check` about the {total} registered names
-of games for two or more, each with small parameters. {works} work; histories are those of these parameters.
-"Turn by turn", "with the players' pasts", "as a general-sum game" and "with more than two players" are
-[other readings of a game](your_own_game.md#games-that-are-read-in-another-way).
+`python -m benchmarks.engineering.coverage` made this page: it asks `check` about the {total} registered
+names of games for two or more, each with the small parameters of its table `GAMES`. {works} work, with these
+numbers of histories, as they are or by [another
+reading](your_own_game.md#games-that-are-read-in-another-way):
 
-| name | parameters | reading, histories |
-|---|---|---|
 {table}
 
 Too large with small parameters: {large}.
@@ -150,7 +148,8 @@ def verdict(report: Any, public_states: str) -> str:
   """A report in a few words."""
   found = {finding.law: finding for finding in report.findings}
   if report.fit:
-    ways = [text for law, text in WAYS.items() if law in found]
+    notes = {finding.law for finding in report.findings if finding.verdict == "NOTE"}
+    ways = [text for law, text in WAYS.items() if law in notes]
     ways += ["without public states"] * (public_states == "none")
     size = found["histories"].found.partition(",  at most")[0].partition(", at most")[0]
     return f"works{' ' if ways else ''}{', '.join(ways)}: {size}"
@@ -175,20 +174,19 @@ def line(name: str, limit: int) -> str:
 
 
 def page(lines: Sequence[str]) -> str:
-  """The page of these lines: games that work as a table, the others by name alone."""
-  works = [re.sub(r"\| works:? ", "| ", text) for text in lines if "| works" in text]
-  large = [text.split(" | ")[0][2:] for text in lines if "| too large" in text]
-  refused = [
-    f"{text.split(' | ')[0][2:]} ({found[1]})"
-    for text in lines
-    if (found := re.search(r"refused \((.*?)\)", text))
-  ]
+  """The page of these lines: games that work by the way they are read, then the others by name alone."""
+  rows = [text.strip("| ").split(" | ") for text in lines]
+  works: dict[str, list[str]] = {}
+  for name, _, found in rows:
+    if fit := re.fullmatch(r"works ?(.*): ([\d,]+)", found):
+      works.setdefault(fit[1] or "as they are", []).append(f"{name} ({fit[2]})")
+  refused = [(name, re.match(r"refused \((.*?)\)", found)) for name, _, found in rows]
   return PAGE.format(
-    total=len(lines),
-    works=len(works),
-    table="\n".join(works),
-    large=", ".join(large),
-    refused=", ".join(refused),
+    total=len(rows),
+    works=sum(map(len, works.values())),
+    table="\n".join(f"- **{way}**: {', '.join(works[way])}" for way in sorted(works)),
+    large=", ".join(name for name, _, found in rows if found.startswith("too large")),
+    refused=", ".join(f"{name} ({law[1]})" for name, law in refused if law),
   )
 
 

@@ -11,7 +11,7 @@ from ps_cfr_spiel import PSCFRSolver
 
 coverage = script("benchmarks.engineering.coverage")
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
-WORKS = sorted(row.split()[1] for row in PAGE.read_text().splitlines() if re.match(r"\| (?!name )", row))
+WORKS = sorted(re.findall(r"(\w+) \([\d,]+\)", PAGE.read_text()))
 LARGE = ("tic_tac_toe", "python_tic_tac_toe", "tiny_bridge_2p")  # a minute each
 
 
