@@ -109,7 +109,7 @@ PAGE = """# OpenSpiel's games
 
 `python -m benchmarks.engineering.coverage` made this page: it asks `check` about the {total} registered
 names of games for two or more, each with the small parameters of its table `GAMES`. {works} work, with these
-numbers of histories, as they are or by [another
+numbers of histories, without change or by [another
 reading](your_own_game.md#games-that-are-read-in-another-way):
 
 {table}
@@ -179,7 +179,7 @@ def page(lines: Sequence[str]) -> str:
   works: dict[str, list[str]] = {}
   for name, _, found in rows:
     if fit := re.fullmatch(r"works ?(.*): ([\d,]+)", found):
-      works.setdefault(fit[1] or "as they are", []).append(f"{name} ({fit[2]})")
+      works.setdefault(fit[1] or "without change", []).append(f"{name} ({fit[2]})")
   refused = [(name, re.match(r"refused \((.*?)\)", found)) for name, _, found in rows]
   return PAGE.format(
     total=len(rows),
