@@ -40,13 +40,10 @@ class Game(pyspiel.Game):
   """A game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 
   Made of its parameters, it raises ValueError for those that the docstring of its module does not allow.
-
-  Attributes:
-    game_type: OpenSpiel's description.
-    state, observer: the classes of its states and observers, by `register`.
   """
 
-  game_type: ClassVar[pyspiel.GameType]
+  game_type: ClassVar[pyspiel.GameType]  #: OpenSpiel's description
+  #: state, observer: the classes of its states and observers, by `register`.
   state: ClassVar[Any]
   observer: ClassVar[Any]
 
@@ -85,13 +82,9 @@ class Game(pyspiel.Game):
 
 
 class State(pyspiel.State):
-  """A history; the object holds only the present, the moves are in OpenSpiel's own `history()`.
+  """A history; the object holds only the present, the moves are in OpenSpiel's own `history()`."""
 
-  Attributes:
-    player: The player to move, `CHANCE` or `TERMINAL`.
-  """
-
-  player: int
+  player: int  #: the player to move, `CHANCE` or `TERMINAL`
   many_legal = "those of `legal_actions`"  # in messages, in place of more than `_MANY`
 
   def current_player(self) -> int:

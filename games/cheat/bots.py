@@ -104,15 +104,11 @@ def _wait(state: pyspiel.State, rank: int) -> float:
 
 
 class Memory:
-  """The known places of cards; never wrong, but it forgets cards that may have been laid down.
-
-  Attributes:
-    pile: Cards known to be in the pile, those being answered left out.
-    hands: Cards known to be in each other player's hand; before the discard, of one being challenged.
-  """
+  """The known places of cards; never wrong, but it forgets cards that may have been laid down."""
 
   def __init__(self, state: pyspiel.State, player: int):
-    self.pile: Counter[int] = Counter()
+    self.pile: Counter[int] = Counter()  #: cards known to be in the pile, those being answered left out
+    #: cards known to be in each other player's hand; before the discard, of one being challenged.
     self.hands = [Counter() for _ in range(state.get_game().rules.players)]
     turns = seen_turns(state, (player,))
     if state.discard:

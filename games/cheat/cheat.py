@@ -57,11 +57,6 @@ class CheatGame(base.Game):
 
   Actions: 0 passes, 1 challenges, 2 and up are `discards`. Chance's actions are the player who
   discards first, and ranks.
-
-  Attributes:
-    rules: The parameters.
-    discards: Ranks of the cards of action `FIRST_DISCARD` and of those after it.
-    setup_moves: Number of chance's moves at the start: the first player, if random, and the deal.
   """
 
   game_type = base.game_type("cheat", "Cheat", _DEFAULTS, players=4)
@@ -80,8 +75,9 @@ class CheatGame(base.Game):
       most=1.0,
       players=chosen.players,
     )
-    self.rules = chosen
-    self.discards = discards
+    self.rules = chosen  #: the parameters
+    self.discards = discards  #: ranks of the cards of action `FIRST_DISCARD` and of those after it
+    #: number of chance's moves at the start: the first player, if random, and the deal.
     self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
 
   def max_chance_nodes_in_history(self) -> int:
@@ -107,13 +103,6 @@ class CheatState(base.State):
   """A history; see `base.State`.
 
   Hands and pile are bytes, the number of cards of each rank, because a copy of bytes is free.
-
-  Attributes:
-    hands: All players' hands, one after the other.
-    pile: The cards on the table.
-    first: The first discarder, `NOBODY` until chance has chosen.
-    turn: Number of the turn, from 0.
-    discard: The discard that is being answered, else `rules.PASS`.
   """
 
   many_legal = "the discards of cards in the hand"
@@ -121,11 +110,11 @@ class CheatState(base.State):
   def __init__(self, game: CheatGame):
     super().__init__(game)
     chosen = game.rules
-    self.hands = bytes(chosen.players * chosen.ranks)
-    self.pile = bytes(chosen.ranks)
-    self.first = chosen.first_player
-    self.turn = 0
-    self.discard = rules.PASS
+    self.hands = bytes(chosen.players * chosen.ranks)  #: all players' hands, one after the other
+    self.pile = bytes(chosen.ranks)  #: the cards on the table
+    self.first = chosen.first_player  #: the first discarder, `NOBODY` until chance has chosen
+    self.turn = 0  #: number of the turn, from 0
+    self.discard = rules.PASS  #: the discard that is being answered, else `rules.PASS`
     self.player = CHANCE
 
   @property

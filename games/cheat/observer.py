@@ -12,29 +12,18 @@ from .rules import NOBODY
 
 
 class Turn(NamedTuple):
-  """A turn, perhaps unfinished.
+  """A turn, perhaps unfinished."""
 
-  Attributes:
-    discarder: The player who laid cards down.
-    claim: Their number.
-    rank: Their claimed rank.
-    cards: Their true ranks, None if unseen.
-    passes: Number of players who have passed.
-    challenger: The challenger, or `NOBODY`.
-    taker: The player who took the pile, or `NOBODY`.
-    pile: Ranks of the cards that the taker took, None if unseen; () without a taker.
-    pile_size: Their number.
-  """
-
-  discarder: int
-  claim: int
-  rank: int
-  cards: tuple[int, ...] | None
-  passes: int = 0
-  challenger: int = NOBODY
-  taker: int = NOBODY
+  discarder: int  #: the player who laid cards down
+  claim: int  #: their number
+  rank: int  #: their claimed rank
+  cards: tuple[int, ...] | None  #: their true ranks, None if unseen
+  passes: int = 0  #: number of players who have passed
+  challenger: int = NOBODY  #: the challenger, or `NOBODY`
+  taker: int = NOBODY  #: the player who took the pile, or `NOBODY`
+  #: ranks of the cards that the taker took, None if unseen; () without a taker.
   pile: tuple[int, ...] | None = ()
-  pile_size: int = 0
+  pile_size: int = 0  #: their number
 
   @property
   def challenged(self) -> bool:

@@ -19,25 +19,15 @@ PASS, CHALLENGE, FIRST_DISCARD = 0, 1, 2  # actions
 
 
 class Rules(NamedTuple):
-  """Parameters of a game of Cheat, as in `cheat`; `max_discard` is at least 1.
+  """Parameters of a game of Cheat, as in `cheat`; `max_discard` is at least 1."""
 
-  Attributes:
-    players: Their number.
-    ranks: Ranks in the deck, the first of `RANKS`.
-    suits: Cards of each rank.
-    hand_size: Cards dealt to each player.
-    max_discard: Most cards in one discard.
-    max_turns: Turns after which the game is a draw.
-    first_player: The first discarder, or `RANDOM_FIRST`.
-  """
-
-  players: int
-  ranks: int
-  suits: int
-  hand_size: int
-  max_discard: int
-  max_turns: int
-  first_player: int
+  players: int  #: their number
+  ranks: int  #: ranks in the deck, the first of `RANKS`
+  suits: int  #: cards of each rank
+  hand_size: int  #: cards dealt to each player
+  max_discard: int  #: most cards in one discard
+  max_turns: int  #: turns after which the game is a draw
+  first_player: int  #: the first discarder, or `RANDOM_FIRST`
 
 
 def parse_rules(params: Mapping[str, Any]) -> Rules:

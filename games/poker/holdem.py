@@ -153,19 +153,14 @@ def _draws(count: int, missing: int) -> np.ndarray:
 
 
 class HoldemState(base.State):
-  """A history: the cards dealt and the place in the betting; see `base.State`.
+  """A history: the cards dealt and the place in the betting; see `base.State`."""
 
-  Attributes:
-    cards: Those dealt so far, in order: of player 0, of player 1, of the board.
-    public_state: The place in the betting.
-  """
-
-  public_state: betting.BettingState
+  public_state: betting.BettingState  #: the place in the betting
   many_legal = "0 and 1, if there is a bet to answer, and the chips from the least raise to all-in"
 
   def __init__(self, game: HoldemGame):
     super().__init__(game)
-    self.cards: cards.Board = ()
+    self.cards: cards.Board = ()  #: those dealt so far, in order: of player 0, of player 1, of the board
     self.public_state = game.betting.root
 
   def hole(self, player: int) -> list[int]:

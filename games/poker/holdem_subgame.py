@@ -60,20 +60,7 @@ _DEFAULTS = {
 
 
 class HoldemSubgameGame(base.Game):
-  """The game; see `base.Game`.
-
-  Attributes:
-    deck: All cards, ascending.
-    board: The cards at the root.
-    ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
-      chance action is the card.
-    disjoint: bool[H0, H1], whether the two hands can be dealt together.
-    cards_to_come: The number of public cards dealt before the showdown.
-    public_states: The betting tree.
-    line_numbers: The number of each line in it.
-    header: The beginning of every public string.
-    turns: The possible next events, in words.
-  """
+  """The game; see `base.Game`."""
 
   game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
   defaults = _DEFAULTS
@@ -87,9 +74,16 @@ class HoldemSubgameGame(base.Game):
     bets = betting.parse_bets(params["bets"], to_come + 1)
     public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"])
     ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
+    #: deck: All cards, ascending.
+    #: board: The cards at the root.
+    #: cards_to_come: The number of public cards dealt before the showdown.
     self.deck, self.board, self.cards_to_come = deck, board, to_come
+    #: ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
+    #: chance action is the card.
+    #: disjoint: bool[H0, H1], whether the two hands can be dealt together.
     self.ranges, self.disjoint = ranges, disjoint
-    self.public_states = public_states
+    self.public_states = public_states  #: the betting tree
+    #: the number of each line in it.
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
     # Only a showdown that a player can win pays its stake.
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
@@ -104,7 +98,9 @@ class HoldemSubgameGame(base.Game):
     )
     self.unit = params["unit"]
     pot, stack = (betting.amount_text(params[name], params["unit"]) for name in ("pot", "stack"))
+    #: the beginning of every public string.
     self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
+    #: the possible next events, in words.
     self.turns = ("deal p0", "deal p1", "p0 to act", "p1 to act", *["deal card"] * bool(to_come), "end")
     self._first_weights = ranges[0].weights * (disjoint @ ranges[1].weights)
 
@@ -182,20 +178,14 @@ class HoldemSubgameGame(base.Game):
 
 
 class HoldemSubgameState(base.State):
-  """A history: the cards dealt and the place in the betting tree; see `base.State`.
+  """A history: the cards dealt and the place in the betting tree; see `base.State`."""
 
-  Attributes:
-    hands: Indices, in the game's ranges, of the hands dealt so far.
-    node: Index of the public state.
-    runout: The public cards dealt so far.
-  """
-
-  runout: cards.Board = ()
+  runout: cards.Board = ()  #: the public cards dealt so far
 
   def __init__(self, game: HoldemSubgameGame):
     super().__init__(game)
-    self.hands: tuple[int, ...] = ()
-    self.node = 0
+    self.hands: tuple[int, ...] = ()  #: indices, in the game's ranges, of the hands dealt so far
+    self.node = 0  #: index of the public state
 
   @property
   def public_state(self) -> betting.BettingState:

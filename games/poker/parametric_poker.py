@@ -66,24 +66,16 @@ class ParametricPokerGame(base.Game):
 
 
 class ParametricPokerState(base.State):
-  """A history; see `base.State`.
-
-  Attributes:
-    cards: Ranks dealt so far, 0, 1, ...: player 0's, player 1's, the table's.
-    paid: Chips that each player has put in.
-    raises: Raises in a row since the last bet of this round.
-    moves: Moves of this round.
-    folded: The player who has folded, else -1.
-  """
+  """A history; see `base.State`."""
 
   def __init__(self, game: ParametricPokerGame):
     super().__init__(game)
-    self.cards: tuple[int, ...] = ()
-    self.paid = (1, 1)
-    self.raises = 0
-    self.moves = 0
+    self.cards: tuple[int, ...] = ()  #: ranks dealt so far, 0, 1, ...: player 0's, player 1's, the table's
+    self.paid = (1, 1)  #: chips that each player has put in
+    self.raises = 0  #: raises in a row since the last bet of this round
+    self.moves = 0  #: moves of this round
     self.player = CHANCE
-    self.folded = -1
+    self.folded = -1  #: the player who has folded, else -1
 
   @property
   def turn(self) -> int:

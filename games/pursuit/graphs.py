@@ -37,25 +37,15 @@ _CHOICES = {"moving": ("all", "one"), "stay": ("yes", "no"), "first": ("chaser",
 
 
 class Chase(NamedTuple):
-  """A graph chase.
+  """A graph chase."""
 
-  Attributes:
-    neighbours: For each node, the nodes next to it, ascending.
-    evader: The evader's first node.
-    stones: The first node of each of the chaser's stones.
-    turns: Number of the chaser's moves.
-    all_move: True if a chaser's turn moves all stones, False if it moves one.
-    stay: True if a stone may stay; with one stone a turn, True if the chaser may pass.
-    evader_first: True if the evader moves first.
-  """
-
-  neighbours: tuple[tuple[int, ...], ...]
-  evader: int
-  stones: tuple[int, ...]
-  turns: int
-  all_move: bool
-  stay: bool
-  evader_first: bool
+  neighbours: tuple[tuple[int, ...], ...]  #: for each node, the nodes next to it, ascending
+  evader: int  #: the evader's first node
+  stones: tuple[int, ...]  #: the first node of each of the chaser's stones
+  turns: int  #: number of the chaser's moves
+  all_move: bool  #: true if a chaser's turn moves all stones, False if it moves one
+  stay: bool  #: true if a stone may stay; with one stone a turn, True if the chaser may pass
+  evader_first: bool  #: true if the evader moves first
 
 
 def parse_chase(params: Mapping[str, Any]) -> Chase:

@@ -46,17 +46,11 @@ FLAGS = (
 
 
 class Remote(NamedTuple):
-  """A player elsewhere.
+  """A player elsewhere."""
 
-  Attributes:
-    kind: `ACPC` or `SLUMBOT`.
-    host: of a server; "" for a program that comes to a port of ours, and for Slumbot its URL.
-    port: of either.
-  """
-
-  kind: str
-  host: str
-  port: int = 0
+  kind: str  #: `ACPC` or `SLUMBOT`
+  host: str  #: of a server; "" for a program that comes to a port of ours, and for Slumbot its URL
+  port: int = 0  #: of either
 
   @property
   def serves(self) -> bool:

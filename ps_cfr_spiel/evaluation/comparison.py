@@ -36,17 +36,11 @@ THEIRS: Mapping[str, Callable[..., Any]] = {
 
 
 class Run(NamedTuple):
-  """A solver at work.
+  """A solver at work."""
 
-  Attributes:
-    setup_seconds: time to build and compile, before the first iteration of the first run.
-    points: measurements of the first run, in order.
-    repeats: those of each further run.
-  """
-
-  setup_seconds: float
-  points: tuple[Point, ...]
-  repeats: tuple[tuple[Point, ...], ...] = ()
+  setup_seconds: float  #: time to build and compile, before the first iteration of the first run
+  points: tuple[Point, ...]  #: measurements of the first run, in order
+  repeats: tuple[tuple[Point, ...], ...] = ()  #: those of each further run
 
   @property
   def by_seed(self) -> tuple[tuple[Point, ...], ...]:

@@ -29,17 +29,11 @@ Answers = Callable[
 
 
 class SampledResponse(NamedTuple):
-  """The gain of a local best response, in the game's utility a hand.
+  """The gain of a local best response, in the game's utility a hand."""
 
-  Attributes:
-    mean: over both seats: a lower bound on the exploitability, up to its error.
-    error: the standard error of the mean.
-    wins: float64[hands], of each hand.
-  """
-
-  mean: float
-  error: float
-  wins: np.ndarray
+  mean: float  #: over both seats: a lower bound on the exploitability, up to its error
+  error: float  #: the standard error of the mean
+  wins: np.ndarray  #: float64[hands], of each hand
 
 
 def sampled_response(
@@ -151,15 +145,10 @@ class _Table:
 
 
 class Chances(NamedTuple):
-  """How the searcher's hand does over the cards that may come.
+  """How the searcher's hand does over the cards that may come."""
 
-  Attributes:
-    ahead: [H], how often it wins against each hand, less how often it loses.
-    times: [H], how often the other hand can be there.
-  """
-
-  ahead: np.ndarray
-  times: np.ndarray
+  ahead: np.ndarray  #: [H], how often it wins against each hand, less how often it loses
+  times: np.ndarray  #: [H], how often the other hand can be there
 
   def lead(self, reach: np.ndarray) -> float:
     """The probability to win, less that to lose, against a range."""

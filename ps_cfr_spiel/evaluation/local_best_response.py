@@ -19,15 +19,10 @@ from ps_cfr_spiel.solvers import SolvingBot
 
 
 class LocalBestResponse(NamedTuple):
-  """The gains of local best responses.
+  """The gains of local best responses."""
 
-  Attributes:
-    values: to player 0, and to player 1, when they respond to the other's policy.
-    policy: the responses of both, each to the policy of the other.
-  """
-
-  values: tuple[float, float]
-  policy: TreePolicy
+  values: tuple[float, float]  #: to player 0, and to player 1, when they respond to the other's policy
+  policy: TreePolicy  #: the responses of both, each to the policy of the other
 
   @property
   def exploitability(self) -> float:

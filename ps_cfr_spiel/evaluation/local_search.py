@@ -44,26 +44,17 @@ Tables = tuple[Table, Table]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LocalSearch:
-  """The part of all searches of a game that does not depend on the opponent.
+  """The part of all searches of a game that does not depend on the opponent."""
 
-  Attributes:
-    tree: the compiled game.
-    levels: for each player its public states, by own decisions above.
-    depth: own decisions that a search looks at; more than all of them if there is no limit.
-    allowed: for each player bool[A, rows, 1] for each block, the searcher's allowed actions.
-    rollout: for each player [A, rows, H] for each block.
-    kept: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last
-      answer that a search looks at; the others count as the rollout.
-    options: of `build_tree`.
-  """
-
-  tree: PublicTree
-  levels: tuple[Levels, Levels]
-  depth: int
-  allowed: Tables
-  rollout: Tables
+  tree: PublicTree  #: the compiled game
+  levels: tuple[Levels, Levels]  #: for each player its public states, by own decisions above
+  depth: int  #: own decisions that a search looks at; more than all of them if there is no limit
+  allowed: Tables  #: for each player bool[A, rows, 1] for each block, the searcher's allowed actions
+  rollout: Tables  #: for each player [A, rows, H] for each block
+  #: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last answer
+  #: that a search looks at; the others count as the rollout.
   kept: Tables
-  options: dict[str, Any]
+  options: dict[str, Any]  #: of `build_tree`
 
   @classmethod
   def of(cls, game: pyspiel.Game, actions: Actions, depth: int | None, rollout: Any, **options: Any):

@@ -23,33 +23,23 @@ METHODS = ("chips", "mivat", "imaginary", "aivat")
 
 
 class Played(NamedTuple):
-  """A game that was played to its end.
+  """A game that was played to its end."""
 
-  Attributes:
-    seat: of the agent, 0 or 1.
-    actions: OpenSpiel actions from the start, those of chance among them: `state.history()`.
-    deal: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
-  """
-
-  seat: int
+  seat: int  #: of the agent, 0 or 1
+  #: OpenSpiel actions from the start, those of chance among them: `state.history()`.
   actions: tuple[int, ...]
+  #: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
   deal: int | None = None
 
 
 class MatchResult(NamedTuple):
-  """The result of an agent in a match.
+  """The result of an agent in a match."""
 
-  Attributes:
-    values: float64[games], the worth of each game to the agent, in the game's utility.
-    standard_error: of their mean; games of one deal count as one observation. nan if there is only one.
-    score: numbers of games that the agent won, drew and lost.
-    method: of `METHODS`.
-  """
-
-  values: np.ndarray
+  values: np.ndarray  #: float64[games], the worth of each game to the agent, in the game's utility
+  #: of their mean; games of one deal count as one observation. nan if there is only one.
   standard_error: float
-  score: "Score"
-  method: str
+  score: "Score"  #: numbers of games that the agent won, drew and lost
+  method: str  #: of `METHODS`
 
   @property
   def mean(self) -> float:

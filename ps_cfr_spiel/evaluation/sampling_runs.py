@@ -19,16 +19,11 @@ from ps_cfr_spiel.tree import evaluation
 
 
 class Runs(NamedTuple):
-  """Curves of many runs.
+  """Curves of many runs."""
 
-  Attributes:
-    iterations: int[M], the marks.
-    exploitability: float[R, M], of the average policies.
-    variance: float[R, M], of the sampled counterfactual values (`mccfr.variance`), or None.
-  """
-
-  iterations: np.ndarray
-  exploitability: np.ndarray
+  iterations: np.ndarray  #: int[M], the marks
+  exploitability: np.ndarray  #: float[R, M], of the average policies
+  #: float[R, M], of the sampled counterfactual values (`mccfr.variance`), or None.
   variance: np.ndarray | None
 
 

@@ -21,25 +21,15 @@ LARGEST = 1e15  # of values: float32 holds sums of their squares
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Examples:
-  """Solved situations of a game, n of them in K public states.
+  """Solved situations of a game, n of them in K public states."""
 
-  Attributes:
-    card: game, teacher, seed and so on; shards of one data set have the same.
-    public_states: int[K], ascending.
-    possible: for each player bool[K, M], see `places.Slots`.
-    place: int32[n], index of each example's public state.
-    ranges: for each player float32[n, M], of sum one.
-    values: for each player float32[n, M], counterfactual, for ranges of sum one.
-    draw: int32[n], the number of the draw; examples of one draw are not independent.
-  """
-
-  card: dict[str, Any]
-  public_states: np.ndarray
-  possible: Ranges
-  place: np.ndarray
-  ranges: Ranges
-  values: Ranges
-  draw: np.ndarray
+  card: dict[str, Any]  #: game, teacher, seed and so on; shards of one data set have the same
+  public_states: np.ndarray  #: int[K], ascending
+  possible: Ranges  #: for each player bool[K, M], see `places.Slots`
+  place: np.ndarray  #: int32[n], index of each example's public state
+  ranges: Ranges  #: for each player float32[n, M], of sum one
+  values: Ranges  #: for each player float32[n, M], counterfactual, for ranges of sum one
+  draw: np.ndarray  #: int32[n], the number of the draw; examples of one draw are not independent
 
   def __len__(self) -> int:
     """The number of examples."""

@@ -155,21 +155,15 @@ def _sizes(examples: Examples) -> np.ndarray:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundNetwork:
-  """`LearnedValues` at some public states.
+  """`LearnedValues` at some public states."""
 
-  Attributes:
-    network: see `LearnedValues`.
-    scale: [K].
-    place: int[K], number of each public state in the network; arbitrary in the padding.
-    index, possible: see `Slots`.
-    shapes: (R, H) of each player's ranges.
-  """
-
-  network: ValueNetwork | OwnNetwork
-  scale: Array
-  place: Array
+  network: ValueNetwork | OwnNetwork  #: see `LearnedValues`
+  scale: Array  #: [K]
+  place: Array  #: int[K], number of each public state in the network; arbitrary in the padding
+  #: index, possible: see `Slots`.
   index: tuple[Array, Array]
   possible: tuple[Array, Array]
+  #: (R, H) of each player's ranges.
   shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, ranges: Ranges) -> Array:

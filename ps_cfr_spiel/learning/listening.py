@@ -26,17 +26,11 @@ from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
 
 @dataclasses.dataclass(frozen=True)
 class SearchSampler(RangeSampler):
-  """The ranges in searches with a lookahead of one decision.
+  """The ranges in searches with a lookahead of one decision."""
 
-  Attributes:
-    values: value function beyond their lookahead.
-    most: maximum of a search's iterations; at least 10.
-    overheard: number of overheard iterations of each search.
-  """
-
-  values: ValueFunction
-  most: int = 300
-  overheard: int = 8
+  values: ValueFunction  #: value function beyond their lookahead
+  most: int = 300  #: maximum of a search's iterations; at least 10
+  overheard: int = 8  #: number of overheard iterations of each search
 
   def __post_init__(self):
     check_binds("values", self.values, "CFRValues()")
@@ -83,18 +77,14 @@ def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]
 
 
 class Listener(Searcher):
-  """A searcher that notes the questions to its value function.
-
-  Attributes:
-    marks: the overheard iterations, ascending; a search ends with the last.
-    heard: by the public states of a frontier, for each mark the ranges [F, H] of both players.
-  """
+  """A searcher that notes the questions to its value function."""
 
   def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
     """Searches of the default kind, looking one decision ahead by default."""
     values = check_binds("value_function", values, "CFRValues()")
     super().__init__(subgames, SearchSettings(1, lookahead=lookahead, value_function=values))
-    self.marks: list[int] = []
+    self.marks: list[int] = []  #: the overheard iterations, ascending; a search ends with the last
+    #: by the public states of a frontier, for each mark the ranges [F, H] of both players.
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:

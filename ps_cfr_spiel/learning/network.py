@@ -13,18 +13,12 @@ from ps_cfr_spiel.tree import Array
 
 
 class ValueNetwork(eqx.Module):
-  """A perceptron with residual layers; a public state is a learned vector, or a mixture of K of them.
+  """A perceptron with residual layers; a public state is a learned vector, or a mixture of K of them."""
 
-  Attributes:
-    places: [K, width], a vector for each public state.
-    ranges: for each player [M, width].
-    inner: ([width, width], [1, width]) for each layer.
-    last: for each player ([width, M], [K, M]): values are a linear map and an offset of the public state.
-  """
-
-  places: Array
-  ranges: tuple[Array, Array]
-  inner: list[tuple[Array, Array]]
+  places: Array  #: [K, width], a vector for each public state
+  ranges: tuple[Array, Array]  #: for each player [M, width]
+  inner: list[tuple[Array, Array]]  #: ([width, width], [1, width]) for each layer
+  #: for each player ([width, M], [K, M]): values are a linear map and an offset of the public state.
   last: tuple[tuple[Array, Array], tuple[Array, Array]]
 
   def __init__(self, places: int, slots: tuple[int, int], width: int, layers: int, key: Array):

@@ -31,25 +31,16 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rivers:
-  """Solved rivers, n of them; in units of the pot.
+  """Solved rivers, n of them; in units of the pot."""
 
-  Attributes:
-    card: their origin: draws and solution.
-    board: int[n, 5].
-    ratio: float[n], the stack behind.
-    ranges: for each player float32[n, 1326], of sum one.
-    values: for each player float32[n, 1326], for each hand the sum of the opponent's range x the winnings.
-    checked: the same without chips behind.
-    draw: int[n], the same for boards that differ in suits only.
-  """
-
-  card: dict[str, Any]
-  board: np.ndarray
-  ratio: np.ndarray
-  ranges: Pair
+  card: dict[str, Any]  #: their origin: draws and solution
+  board: np.ndarray  #: int[n, 5]
+  ratio: np.ndarray  #: float[n], the stack behind
+  ranges: Pair  #: for each player float32[n, 1326], of sum one
+  #: for each player float32[n, 1326], for each hand the sum of the opponent's range x the winnings.
   values: Pair
-  checked: Pair
-  draw: np.ndarray
+  checked: Pair  #: the same without chips behind
+  draw: np.ndarray  #: int[n], the same for boards that differ in suits only
 
   def __len__(self) -> int:
     """The number of rivers."""

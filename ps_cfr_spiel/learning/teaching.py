@@ -32,15 +32,10 @@ class Teacher(ValueFunction, Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class OneAhead:
-  """A teacher that solves until the acting player's next decision, with a value function beyond.
+  """A teacher that solves until the acting player's next decision, with a value function beyond."""
 
-  Attributes:
-    iterations: of CFR with the default rule.
-    beyond: values of the next decisions; zeros, if None.
-  """
-
-  iterations: int = 100
-  beyond: ValueFunction | None = None
+  iterations: int = 100  #: of CFR with the default rule
+  beyond: ValueFunction | None = None  #: values of the next decisions; zeros, if None
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)

@@ -114,17 +114,11 @@ def _spent(state: pyspiel.State) -> tuple[int, int] | None:
 
 
 class Understood(NamedTuple):
-  """A way to understand a hand so far.
+  """A way to understand a hand so far."""
 
-  Attributes:
-    state: of the smaller game.
-    likely: probability that the moves of chance and the opponent are understood this way.
-    reach: probability of the strategy's own moves.
-  """
-
-  state: pyspiel.State
-  likely: float
-  reach: float
+  state: pyspiel.State  #: of the smaller game
+  likely: float  #: probability that the moves of chance and the opponent are understood this way
+  reach: float  #: probability of the strategy's own moves
 
 
 class TranslatedPolicy(openspiel_policy.Policy):

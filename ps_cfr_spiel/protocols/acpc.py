@@ -35,15 +35,10 @@ TOKEN = re.compile(r"[fc/]|r[0-9]+")
 
 
 class MatchState(NamedTuple):
-  """A line of the protocol.
+  """A line of the protocol."""
 
-  Attributes:
-    number: of the hand in its match.
-    hand: as the player with its seat sees it.
-  """
-
-  number: int
-  hand: Hand
+  number: int  #: of the hand in its match
+  hand: Hand  #: as the player with its seat sees it
 
   def text(self, rules: betting.Betting) -> str:
     """The line, without its end."""

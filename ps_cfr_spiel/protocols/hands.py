@@ -18,23 +18,14 @@ NAME = "holdem"
 
 
 class Hand(NamedTuple):
-  """A hand.
+  """A hand."""
 
-  Attributes:
-    seat: of the agent, 0 (the big blind) or 1 (the button).
-    chips: in the pot from the player of each move, after it.
-    holes: both players' cards, "" where they were not shown.
-    board: the public cards that came.
-    won: by the agent, in chips; None while the hand is not over.
-    deal: as in `Played`.
-  """
-
-  seat: int
-  chips: tuple[int, ...]
-  holes: tuple[str, str]
-  board: str
-  won: float | None = None
-  deal: int | None = None
+  seat: int  #: of the agent, 0 (the big blind) or 1 (the button)
+  chips: tuple[int, ...]  #: in the pot from the player of each move, after it
+  holes: tuple[str, str]  #: both players' cards, "" where they were not shown
+  board: str  #: the public cards that came
+  won: float | None = None  #: by the agent, in chips; None while the hand is not over
+  deal: int | None = None  #: as in `Played`
 
 
 class Move(NamedTuple):

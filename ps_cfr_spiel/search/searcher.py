@@ -105,35 +105,26 @@ class SearchSettings:
 
 
 class LevelPadding(NamedTuple):
-  """The shapes to which a search's subgames are padded; None: not.
+  """The shapes to which a search's subgames are padded; None: not."""
 
-  Attributes:
-    search: of the subgame to solve.
-    promises: of the subgames in which the last search's promises are computed.
-    beyond: of the subgame below the frontier, for a value function that solves it.
-  """
-
-  search: PadTo | None = None
-  promises: PadTo | None = None
-  beyond: PadTo | None = None
+  search: PadTo | None = None  #: of the subgame to solve
+  promises: PadTo | None = None  #: of the subgames in which the last search's promises are computed
+  beyond: PadTo | None = None  #: of the subgame below the frontier, for a value function that solves it
 
 
 class Searcher:
-  """Searches on a game, one after the other.
-
-  Attributes:
-    subgames: of the game.
-    settings: of each search.
-    levels: for each player the public states where searches begin and end.
-    promises: ranges and promises for the next search.
-    paddings: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
-  """
+  """Searches on a game, one after the other."""
 
   def __init__(self, subgames: Subgames, settings: SearchSettings):
     """See the class; ValueError if searches cannot leave out these actions."""
+    #: subgames: of the game.
+    #: settings: of each search.
     self.subgames, self.settings = subgames, settings
+    #: for each player the public states where searches begin and end.
     self.levels = Levels.of(subgames.labels, settings.lookahead)
+    #: ranges and promises for the next search.
     self.promises = Promises(subgames, self.levels, settings.actions, settings.dtype)
+    #: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
     self.paddings = {
       kind: self._padding(own, states) for own in self.levels for kind, states in own.kinds().items()
     }

@@ -23,13 +23,7 @@ Strategy = tuple[Sequence[int], Sequence[float], list[tuple[int, float]]]
 
 
 class OpenSpielStates(HiddenStates):
-  """Histories as particles, and plays from them; see `HiddenStates`.
-
-  Attributes:
-    game: the game.
-    policy: an OpenSpiel policy of all players.
-    tremble: share of uniform play in the others' policy, as particles see it.
-  """
+  """Histories as particles, and plays from them; see `HiddenStates`."""
 
   def __init__(self, game: pyspiel.Game, policy: Any, tremble: float = 0.0):
     """ValueError if the players of `game` move at the same time or have no infostates."""
@@ -38,6 +32,9 @@ class OpenSpielStates(HiddenStates):
     seen = kind.provides_information_state_string or kind.provides_observation_string
     if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not seen:
       raise ValueError(f"{game} has no particles: players must move one after the other, by infostates.")
+    #: game: the game.
+    #: policy: an OpenSpiel policy of all players.
+    #: tremble: share of uniform play in the others' policy, as particles see it.
     self.game, self.policy, self.tremble = game, policy, tremble
     self._see = [operator.methodcaller(strings_of(game), i) for i in range(game.num_players())]
     self._recalls = kind.provides_information_state_string

@@ -25,21 +25,15 @@ CELLS = 1_000_000
 
 
 class Plays(NamedTuple):
-  """The positions of B plays; the states themselves are the host's.
+  """The positions of B plays; the states themselves are the host's."""
 
-  Attributes:
-    moves: int32[], the number of moves so far, which identifies the host's states.
-    actor, first, count: int32[B], see `SimulatedGame`.
-    utility: [B], to player 0, in the dtype of the run.
-    full: bool[], whether a key found no place.
-  """
-
-  moves: jax.Array
+  moves: jax.Array  #: int32[], the number of moves so far, which identifies the host's states
+  #: actor, first, count: int32[B], see `SimulatedGame`.
   actor: jax.Array
   first: jax.Array
   count: jax.Array
-  utility: jax.Array
-  full: jax.Array
+  utility: jax.Array  #: [B], to player 0, in the dtype of the run
+  full: jax.Array  #: bool[], whether a key found no place
 
 
 def check_keys(saved: Sequence[np.ndarray]) -> None:
@@ -59,13 +53,7 @@ def check_keys(saved: Sequence[np.ndarray]) -> None:
 
 
 class KeyTable:
-  """The cells of keys, in the order in which they were met.
-
-  Attributes:
-    cells: the most cells.
-    used: the number of cells in use.
-    known: player, first cell and number of moves of each key, by digest.
-  """
+  """The cells of keys, in the order in which they were met."""
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
     """An empty table, or that of `arrays`.
@@ -74,7 +62,10 @@ class KeyTable:
       OverflowError: that has more cells.
       ValueError: it cannot be one.
     """
+    #: cells: the most cells.
+    #: used: the number of cells in use.
     self.cells, self.used = cells, 0
+    #: player, first cell and number of moves of each key, by digest.
     self.known: dict[bytes, tuple[int, int, int]] = {}
     if saved is not None:
       check_keys(saved)

@@ -19,57 +19,36 @@ from ps_cfr_spiel.simulated.simulated_game import CHANCE, SimulatedGame
 
 
 class Step(NamedTuple):
-  """The nodes and moves of trajectories at one time; of many times, with an axis [n] in front.
+  """The nodes and moves of trajectories at one time; of many times, with an axis [n] in front."""
 
-  Attributes:
-    actor: int32[B].
-    first, count: int32[B], of the actor's key.
-    move: int32[B].
-    weight: [B], 1 / probability of the traverser's moves before.
-    reach: [B], the probability of these moves by the policy itself, times that.
-  """
-
-  actor: jax.Array
+  actor: jax.Array  #: int32[B]
+  #: first, count: int32[B], of the actor's key.
   first: jax.Array
   count: jax.Array
-  move: jax.Array
-  weight: jax.Array
-  reach: jax.Array
+  move: jax.Array  #: int32[B]
+  weight: jax.Array  #: [B], 1 / probability of the traverser's moves before
+  reach: jax.Array  #: [B], the probability of these moves by the policy itself, times that
 
 
 class Lessons(NamedTuple):
-  """Sums over trajectories, by cell.
+  """Sums over trajectories, by cell."""
 
-  Attributes:
-    regrets: [S], of the traverser's moves.
-    policies: [S], of the opponent's; of the traverser's, if the opponent is fixed.
-    values: [S], results after the sampled moves, to the actor; a fixed opponent's are left out.
-    visits: [S], how often a move was sampled, likewise.
-    nodes: int32[], the number of decisions met.
-  """
-
-  regrets: jax.Array
-  policies: jax.Array
-  values: jax.Array
-  visits: jax.Array
-  nodes: jax.Array
+  regrets: jax.Array  #: [S], of the traverser's moves
+  policies: jax.Array  #: [S], of the opponent's; of the traverser's, if the opponent is fixed
+  values: jax.Array  #: [S], results after the sampled moves, to the actor; a fixed opponent's are left out
+  visits: jax.Array  #: [S], how often a move was sampled, likewise
+  nodes: jax.Array  #: int32[], the number of decisions met
 
 
 @dataclasses.dataclass(frozen=True)
 class Trajectories(Sampler):
-  """Plays B games under one strategy profile, and learns from all of them together.
+  """Plays B games under one strategy profile, and learns from all of them together."""
 
-  Attributes:
-    estimate: of the moves' values.
-    exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-    decay: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
-    decay_power: in iteration t the decay is `decay` * t ** -decay_power.
-  """
-
-  estimate: MoveEstimate
-  exploration: float
+  estimate: MoveEstimate  #: of the moves' values
+  exploration: float  #: share of uniform play in the traverser's sampling policy, in (0, 1]
+  #: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
   decay: float = 0.05
-  decay_power: float = 0.0
+  decay_power: float = 0.0  #: in iteration t the decay is `decay` * t ** -decay_power
 
   def init(self, game: Simulation, dtype: str) -> KeyTables:
     return KeyTables.empty(game.game, dtype, counted=False)

@@ -104,22 +104,17 @@ class Traversals(Sampler):
   """External sampling: all moves of the traverser, one of the opponent's.
 
   Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
-
-  Attributes:
-    pruning: one of `PRUNINGS`.
-    decay: least weight of the newest value in a running mean.
-    most_nodes: decisions after which a traversal is given up.
-    depth: most decisions of the traverser, one below the other, that are traversed; one play by the current
-      policies follows, from which nothing is learned.
-    decisions: decisions of the traverser after which the tables learn; they do so after every traversal at
-      the latest. With 1, a key to which a traversal comes again has another policy, and moves to skip. (A key
-      that forgets nothing comes only once.)
   """
 
-  pruning: str
-  decay: float
-  most_nodes: int
+  pruning: str  #: one of `PRUNINGS`
+  decay: float  #: least weight of the newest value in a running mean
+  most_nodes: int  #: decisions after which a traversal is given up
+  #: most decisions of the traverser, one below the other, that are traversed; one play by the current
+  #: policies follows, from which nothing is learned.
   depth: int = MOST
+  #: decisions of the traverser after which the tables learn; they do so after every traversal at the latest.
+  #: With 1, a key to which a traversal comes again has another policy, and moves to skip. (A key that forgets
+  #: nothing comes only once.)
   decisions: int = MOST
 
   def init(self, game: Simulation, dtype: str) -> KeyTables:

@@ -10,19 +10,15 @@ from ps_cfr_spiel.policy import check_turn
 
 
 class SolvingBot(pyspiel.Bot):
-  """A bot that plays a policy, the base class of this package's bots.
-
-  Attributes:
-    player: its seat.
-    policy: the policy; None for a subclass that overrides `probabilities`.
-    seconds: duration of each of its decisions so far.
-  """
+  """A bot that plays a policy, the base class of this package's bots."""
 
   def __init__(self, player: int, seed: int | None, policy: Any = None):
     """See the class; `seed` is that of the choice among actions, None for one of its own."""
     super().__init__()
+    #: player: its seat.
+    #: policy: the policy; None for a subclass that overrides `probabilities`.
     self.player, self.policy = player, policy
-    self.seconds: list[float] = []
+    self.seconds: list[float] = []  #: duration of each of its decisions so far
     self._random = np.random.default_rng(seed)
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:

@@ -27,19 +27,13 @@ ROUNDING = 1e-5  # by how much these may be off in a file, relative to the large
 
 
 class Resumable(abc.ABC):
-  """A solver whose runs can be saved and continued.
+  """A solver whose runs can be saved and continued."""
 
-  Attributes:
-    game: the game.
-    dtype: "float32" or "float64".
-    _state: pytree of arrays, the whole state of a run, with a field `iteration`.
-    _apart: arguments of the constructor that are not among `_options`, such as those that `_arrays` holds. A
-      subclass names its own.
-  """
-
-  game: pyspiel.Game
-  dtype: str
-  _state: Any
+  game: pyspiel.Game  #: the game
+  dtype: str  #: "float32" or "float64"
+  _state: Any  #: pytree of arrays, the whole state of a run, with a field `iteration`
+  #: arguments of the constructor that are not among `_options`, such as those that `_arrays` holds. A
+  #: subclass names its own.
   _apart: ClassVar[tuple[str, ...]] = ()
 
   @property

@@ -24,13 +24,7 @@ from ps_cfr_spiel.tree import Evaluation
 
 
 class HierarchicalPolicy(openspiel_policy.Policy):
-  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game.
-
-  Attributes:
-    tables: the strategies as sums; the actions of a cell without weights are equally likely.
-    abstraction: of the tables' cells.
-    info: its origin.
-  """
+  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game."""
 
   def __init__(
     self,
@@ -42,6 +36,9 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   ):
     """`dealt` is the form of `game`; negative weights count as 0."""
     super().__init__(game, [0, 1])
+    #: tables: the strategies as sums; the actions of a cell without weights are equally likely.
+    #: abstraction: of the tables' cells.
+    #: info: its origin.
     self.abstraction, self.info, self.tables = abstraction, dict(info), tables
     self._dealt = dealt
     self._cells = line_cells(dealt, abstraction.sizes)

@@ -38,17 +38,11 @@ NUM_HANDS = len(cards.ALL_HANDS)
 
 
 class Understood(NamedTuple):
-  """A move before the searches as the blueprint's game has it.
+  """A move before the searches as the blueprint's game has it."""
 
-  Attributes:
-    mover: its player.
-    actions: of the blueprint's game up to the state in which the mover acts.
-    action: there.
-  """
-
-  mover: int
-  actions: tuple[int, ...]
-  action: int
+  mover: int  #: its player
+  actions: tuple[int, ...]  #: of the blueprint's game up to the state in which the mover acts
+  action: int  #: there
 
 
 class HoldemAgent(SolvingBot):
@@ -290,19 +284,12 @@ class HoldemAgent(SolvingBot):
 
 
 class View(NamedTuple):
-  """All that the agent knows of a hand.
+  """All that the agent knows of a hand."""
 
-  Attributes:
-    hole: its cards, ascending.
-    board: the public cards; those of a street ascending.
-    chips: see `BettingState.invested`.
-    street: 0 before the flop.
-  """
-
-  hole: tuple[int, ...]
-  board: tuple[int, ...]
-  chips: tuple[int, ...]
-  street: int
+  hole: tuple[int, ...]  #: its cards, ascending
+  board: tuple[int, ...]  #: the public cards; those of a street ascending
+  chips: tuple[int, ...]  #: see `BettingState.invested`
+  street: int  #: 0 before the flop
 
   @classmethod
   def of(cls, state: Any, player: int) -> "View":

@@ -16,12 +16,7 @@ from ps_cfr_spiel.tree import PublicTree, decision_sequences
 
 
 class Subgames:
-  """A compiled game from which subgames are cut.
-
-  Attributes:
-    tree, nodes: see `find_nodes`; on the host.
-    options: of `build_tree`, which give this tree on any machine.
-  """
+  """A compiled game from which subgames are cut."""
 
   @classmethod
   def of(cls, game: pyspiel.Game, memory: float | None = None, **options: Any) -> "Subgames":
@@ -32,7 +27,9 @@ class Subgames:
     self, tree: PublicTree, game: pyspiel.Game | None = None, options: Mapping[str, Any] | None = None
   ):
     """Find the nodes of the tree in time linear in their number; arguments and errors as of `find_nodes`."""
+    #: tree, nodes: see `find_nodes`; on the host.
     self.tree, self.nodes = find_nodes(tree, game)
+    #: of `build_tree`, which give this tree on any machine.
     self.options = dict(options or {}) | ({} if self.tree is tree else {"leaves": "sparse"})
     self.labels = self.tree.names
     self._sequences = decision_sequences(self.tree)

@@ -19,18 +19,13 @@ RARE = 1e-3  # of the largest presence; a chart leaves out hands with less
 
 
 class HandChart(NamedTuple):
-  """Hold'em hands by kind: suited above the diagonal, pairs on it, offsuit below; ranks from A to 2.
+  """Hold'em hands by kind: suited above the diagonal, pairs on it, offsuit below; ranks from A to 2."""
 
-  Attributes:
-    frequency: float64[A, 13, 13], how often each action is played with the cell's hands, weighted by their
-      presence; nan for none.
-    combos: int[13, 13], number of hands of the kind in the player's range.
-    presence: float64[13, 13], probability of a hand of the cell here, relative to the largest.
-  """
-
+  #: float64[A, 13, 13], how often each action is played with the cell's hands, weighted by their presence;
+  #: nan for none.
   frequency: np.ndarray
-  combos: np.ndarray
-  presence: np.ndarray
+  combos: np.ndarray  #: int[13, 13], number of hands of the kind in the player's range
+  presence: np.ndarray  #: float64[13, 13], probability of a hand of the cell here, relative to the largest
 
   @classmethod
   def of(cls, spot: Spot) -> "HandChart":

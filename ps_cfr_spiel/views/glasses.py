@@ -75,17 +75,12 @@ def after(game: pyspiel.Game, moves: str) -> pyspiel.State:
 
 
 class RecordedChase(NamedTuple):
-  """A play of Glasses with a search as the chaser.
+  """A play of Glasses with a search as the chaser."""
 
-  Attributes:
-    state: the end.
-    beliefs: for every position from the start, the search's belief about the evader, node to probability.
-    seconds: duration of every decision of the chaser, the first with compilation.
-  """
-
-  state: pyspiel.State
+  state: pyspiel.State  #: the end
+  #: for every position from the start, the search's belief about the evader, node to probability.
   beliefs: list[dict[int, float]]
-  seconds: list[float]
+  seconds: list[float]  #: duration of every decision of the chaser, the first with compilation
 
 
 def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> RecordedChase:

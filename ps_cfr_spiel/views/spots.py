@@ -33,44 +33,28 @@ DEAL = "Deal "  # before a public card, in the name of its move
 
 @dataclasses.dataclass(frozen=True)
 class Spot:
-  """The acting player's strategy at one public state.
+  """The acting player's strategy at one public state."""
 
-  Attributes:
-    public_state: its number.
-    history: names of the public moves that lead here.
-    player: the acting player, 0 or 1.
-    actions: names of the actions that are legal for some type, length A.
-    ids: their OpenSpiel numbers.
-    next_player: the acting player after each action, `tree.TERMINAL` if the game surely ends.
-    types: names of the player's types, length H.
-    cells: the place of each type's strategy: (row, type).
-    legal: bool[A, H], whether an action is legal for a type.
-    probability: float64[A, H], the strategy.
-    dealt: float64[H], probability that chance deals each type; in games that deal none, that chance and the
-      opponent play to it.
-    reach: float64[H], probability that the player's own choices lead here with each type.
-    others: float64[H], probability that chance and the opponent play to each type.
-    held: float64[H], weight of each type in the range as it is written, in hold'em; else 1.
-    spent: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
-    board: the cards on it, "Ks7d2c"; "" in games other than hold'em.
-  """
-
-  public_state: int
-  history: tuple[str, ...]
-  player: int
-  actions: tuple[str, ...]
-  ids: tuple[int, ...]
+  public_state: int  #: its number
+  history: tuple[str, ...]  #: names of the public moves that lead here
+  player: int  #: the acting player, 0 or 1
+  actions: tuple[str, ...]  #: names of the actions that are legal for some type, length A
+  ids: tuple[int, ...]  #: their OpenSpiel numbers
+  #: the acting player after each action, `tree.TERMINAL` if the game surely ends.
   next_player: tuple[int, ...]
-  types: tuple[str, ...]
-  cells: tuple[tuple[Decision, int], ...]
-  legal: np.ndarray
-  probability: np.ndarray
+  types: tuple[str, ...]  #: names of the player's types, length H
+  cells: tuple[tuple[Decision, int], ...]  #: the place of each type's strategy: (row, type)
+  legal: np.ndarray  #: bool[A, H], whether an action is legal for a type
+  probability: np.ndarray  #: float64[A, H], the strategy
+  #: float64[H], probability that chance deals each type; in games that deal none, that chance and the
+  #: opponent play to it.
   dealt: np.ndarray
-  reach: np.ndarray
-  others: np.ndarray
-  held: np.ndarray
+  reach: np.ndarray  #: float64[H], probability that the player's own choices lead here with each type
+  others: np.ndarray  #: float64[H], probability that chance and the opponent play to each type
+  held: np.ndarray  #: float64[H], weight of each type in the range as it is written, in hold'em; else 1
+  #: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
   spent: tuple[float, float]
-  board: str
+  board: str  #: the cards on it, "Ks7d2c"; "" in games other than hold'em
 
   @property
   def combos(self) -> np.ndarray:
@@ -105,16 +89,11 @@ class SpotWorth:
   """The values of the actions at a spot, for each visit; nan where there are none.
 
   A part of a policy has no value for actions after which the policy is unknown.
-
-  Attributes:
-    value: float64[A, H], expected utility (EV) if both players continue by the policy.
-    best: float64[A, H], the same if the player continues by a best response.
-    equity: float64[H], see `policy.Reach`; None in games without showdowns.
   """
 
-  value: np.ndarray
-  best: np.ndarray
-  equity: np.ndarray | None
+  value: np.ndarray  #: float64[A, H], expected utility (EV) if both players continue by the policy
+  best: np.ndarray  #: float64[A, H], the same if the player continues by a best response
+  equity: np.ndarray | None  #: float64[H], see `policy.Reach`; None in games without showdowns
 
   def since(self, chips: float) -> "SpotWorth":
     """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
