@@ -1,7 +1,7 @@
 """Common parts of the games here, as OpenSpiel asks for them: descriptions, games, states and observers."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -109,7 +109,6 @@ class State(pyspiel.State):
     raise NotImplementedError
 
   def returns(self) -> list[float]:
-    """The utilities of both players, zeros before the end."""
     won = self.won() if self.is_terminal() else 0.0
     return [won, 0.0 - won]  # -won would be -0.0 after a tie
 
@@ -140,7 +139,6 @@ class Observer:
 
   @property
   def single(self) -> bool:
-    """Whether the private information of one player is observed."""
     return self._private == pyspiel.PrivateInfoType.SINGLE_PLAYER
 
   def pieces(self, game: Any) -> list[Piece]:
@@ -164,7 +162,6 @@ class Observer:
     raise NotImplementedError
 
   def string_from(self, state: Any, player: int) -> str:
-    """The observation of `player` in words."""
     raise NotImplementedError
 
 
@@ -178,6 +175,11 @@ def register(game: Any, state: Any = None, observer: Any = None) -> None:
 def join(*parts: str) -> str:
   """The parts that are not empty, with strokes between them."""
   return " | ".join(filter(None, parts))
+
+
+def held_text(seats: Iterable[int], held: Iterable[str]) -> str:
+  """Hands or cards by player, "p0 AsKd p1 6h2d"."""
+  return " ".join(f"p{seat} {text}".rstrip() for seat, text in zip(seats, held, strict=True))
 
 
 def one_hot(into: np.ndarray, nodes: Collection) -> None:

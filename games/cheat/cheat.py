@@ -91,7 +91,6 @@ class CheatGame(base.Game):
     return SimulatedCheat(self.rules, key)
 
   def cards(self, action: int) -> tuple[int, ...]:
-    """The ranks of the cards that a discard lays down."""
     return self.discards[action - rules.FIRST_DISCARD]
 
   def discards_from(self, hand: bytes) -> tuple[int, ...]:
@@ -124,7 +123,6 @@ class CheatState(base.State):
 
   @property
   def rank(self) -> int:
-    """The rank that is claimed in this turn."""
     return self.turn % self.get_game().rules.ranks
 
   def hand(self, player: int) -> bytes:
@@ -133,7 +131,6 @@ class CheatState(base.State):
     return self.hands[player * ranks : (player + 1) * ranks]
 
   def hand_sizes(self) -> list[int]:
-    """The number of cards in each hand."""
     return [sum(self.hand(player)) for player in range(self.get_game().rules.players)]
 
   def claim(self) -> int:
@@ -186,7 +183,6 @@ class CheatState(base.State):
       self.player = self.first
 
   def _lay(self, action: int) -> None:
-    """The discarder lays cards on the pile."""
     pile, hands = bytearray(self.pile), bytearray(self.hands)
     start = self.player * len(pile)
     for rank in self.get_game().cards(action):
@@ -210,7 +206,6 @@ class CheatState(base.State):
     self.player = TERMINAL if won or self.turn == self.get_game().rules.max_turns else self.discarder
 
   def _add(self, player: int, cards) -> None:
-    """Adds cards to a player's hand."""
     hands = bytearray(self.hands)
     for rank in cards:
       hands[player * len(self.pile) + rank] += 1
@@ -220,7 +215,6 @@ class CheatState(base.State):
     return (player + 1) % self.get_game().rules.players
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Discard AA2", "Pass", "Cheat!", "Deal A to p0" or "p0 first"."""
     if player == CHANCE:
       if self.first == NOBODY:
         return f"p{action} first"
@@ -230,14 +224,12 @@ class CheatState(base.State):
     return f"Discard {rules.cards_text(self.get_game().cards(action))}"
 
   def returns(self) -> list[float]:
-    """1 for the winner and equal shares of -1 for the others, zeros before the end and at a draw."""
     players, winner = self.get_game().rules.players, self.winner()
     if winner == NOBODY:
       return [0.0] * players
     return [1.0 if player == winner else -1.0 / (players - 1) for player in range(players)]
 
   def __str__(self) -> str:
-    """The deal and all moves, with every card."""
     return line(self, seats=range(self.get_game().rules.players))
 
 

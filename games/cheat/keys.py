@@ -131,9 +131,7 @@ def index(rules: Rules, key: str = OBSERVATION) -> Keys:
     )
   hands = np.indices((base,) * rules.ranks, np.uint8).reshape(rules.ranks, -1)[::-1]  # [R, C], by code
   size = hands.sum(0, dtype=np.int64)
-  held = (size > 0) & (
-    size < in_play
-  )  # the player to move holds a card; the other does too, or has just laid one
+  held = (size > 0) & (size < in_play)  # the mover holds a card; the other does too, or has just laid one
   legal = np.stack([(hands >= row[:, None]).all(0) & held for row in rows], 1)
   count = legal.sum(1)
   few, missing = np.minimum(hands[0], FEW).astype(int), rules.suits - hands[0].astype(int)
@@ -209,10 +207,7 @@ def _turned_back(rules: Rules) -> np.ndarray:
   """See `Keys.back`."""
   discards = cheat_rules.discards(rules.ranks, rules.max_discard)
   number = {cards: i for i, cards in enumerate(discards)}
-  return np.array(
-    [
-      [number[tuple(sorted((card + rank) % rules.ranks for card in cards))] for cards in discards]
-      for rank in range(rules.ranks)
-    ],
-    np.int32,
+  turned = (
+    sorted((card + rank) % rules.ranks for card in cards) for rank in range(rules.ranks) for cards in discards
   )
+  return np.array([number[tuple(cards)] for cards in turned], np.int32).reshape(rules.ranks, -1)

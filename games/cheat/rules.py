@@ -31,11 +31,7 @@ class Rules(NamedTuple):
 
 
 def parse_rules(params: Mapping[str, Any]) -> Rules:
-  """Read a game's parameters.
-
-  Raises:
-    ValueError: A value is not allowed; the message names it and the rule.
-  """
+  """Read a game's parameters; ValueError names a value that is not allowed, and the rule."""
   rules = Rules(**{name: params[name] for name in Rules._fields})
   if rules.max_discard == DISCARD_UP_TO_SUITS:
     rules = rules._replace(max_discard=rules.suits)
@@ -88,12 +84,7 @@ def discard_counts(ranks: int, max_discard: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=10_000)
 def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
-  """The actions that discard cards of a hand, ascending.
-
-  Args:
-    hand: The number of cards of each rank.
-    max_discard: Most cards in a discard.
-  """
+  """The actions that discard cards of a hand, ascending; `hand` has the number of cards of each rank."""
   held = np.frombuffer(hand, np.uint8)
   possible = (discard_counts(len(hand), max_discard) <= held).all(axis=1)
   return tuple((np.flatnonzero(possible) + FIRST_DISCARD).tolist())

@@ -169,12 +169,10 @@ class HoldemState(base.State):
     return list(self.cards[start : min(start + cards.HAND_SIZE, _HOLE)])
 
   def hand(self, player: int) -> str:
-    """The same in letters, the higher card first."""
     return cards.card_names(sorted(self.hole(player), reverse=True))
 
   @property
   def hands(self) -> tuple[list[int], ...]:
-    """The hands that are dealt."""
     return tuple(self.hole(player) for player in range(len(self.cards[:_HOLE]) // cards.HAND_SIZE))
 
   @property
@@ -205,7 +203,6 @@ class HoldemState(base.State):
     return [card for card in self.get_game().deck if card not in self.cards]
 
   def bet_sizes(self) -> dict[int, float]:
-    """See `HoldemSubgameState.bet_sizes`."""
     here = self.public_state
     return betting.sizes_in_pots(self.get_game().betting.moves(here), max(here.spent))
 
@@ -237,7 +234,6 @@ class HoldemState(base.State):
       self.public_state = after
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Deal As" or "Raise to 300"."""
     game = self.get_game()
     if player == CHANCE:
       return f"Deal {cards.card_names([game.deck[action]])}"
@@ -245,7 +241,6 @@ class HoldemState(base.State):
     return after.label if after is not None else f"Illegal {action}"
 
   def won(self) -> float:
-    """The chips that player 0 won."""
     end = self.public_state
     if not end.stake:
       return end.constant
@@ -253,7 +248,6 @@ class HoldemState(base.State):
     return end.stake * ((first > second) - (first < second))
 
   def __str__(self) -> str:
-    """Both hands and all that is public."""
     return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 

@@ -48,7 +48,7 @@ from .forms import Names, RiverForm, StreetsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text
 
 _BOARD_SIZES = (3, 4, 5)
-_DEFAULTS = {
+DEFAULTS = {
   "board": "9s7c5s4h",
   "pot": 200,
   "stack": 20000,
@@ -62,13 +62,13 @@ _DEFAULTS = {
 class HoldemSubgameGame(base.Game):
   """The game; see `base.Game`."""
 
-  game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
-  defaults = _DEFAULTS
+  game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", DEFAULTS)
+  defaults = DEFAULTS
   board_sizes = _BOARD_SIZES
 
   def __init__(self, params: dict[str, Any] | None = None):
     params = {**self.defaults, **(params or {})}
-    deck = cards.parse_deck(params.get("deck", _DEFAULTS["deck"]))
+    deck = cards.parse_deck(params.get("deck", DEFAULTS["deck"]))
     board = cards.parse_board(params["board"], self.board_sizes, deck)
     to_come = cards.BOARD_SIZE - len(board)
     bets = betting.parse_bets(params["bets"], to_come + 1)
@@ -189,7 +189,6 @@ class HoldemSubgameState(base.State):
 
   @property
   def public_state(self) -> betting.BettingState:
-    """The place in the betting tree."""
     return self.get_game().public_states[self.node]
 
   @property
@@ -273,7 +272,6 @@ class HoldemSubgameState(base.State):
       self.hands += (action,)
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Deal AsKd", "Deal 2c" or "Raise to 800"."""
     game = self.get_game()
     if player == CHANCE:
       dealt = cards.card_names([action]) if self._dealt else game.ranges[len(self.hands)].names[action]
@@ -281,7 +279,6 @@ class HoldemSubgameState(base.State):
     return game.public_states[self.public_state.children[action]].label
 
   def won(self) -> float:
-    """The chips that player 0 won since the hand began."""
     game = self.get_game()
     held = [hands.cards[hand].tolist() for hands, hand in zip(game.ranges, self.hands, strict=True)]
     first, second = cards.strength(game.board + self.runout, held).tolist()
@@ -289,7 +286,6 @@ class HoldemSubgameState(base.State):
     return end.constant + end.stake * ((first > second) - (first < second))
 
   def __str__(self) -> str:
-    """Both hands and all that is public."""
     return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 

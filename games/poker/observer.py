@@ -57,7 +57,6 @@ class HoldemSubgameObserver(base.Observer):
       self.dict["pot_contribution"][:] = state.public_state.spent
 
   def string_from(self, state: Any, player: int) -> str:
-    """Such as the game's `infostate_string`."""
     private = hands_text(state, self.seats(player))
     if not self.public:
       return private
@@ -99,4 +98,4 @@ def _turn(state: Any) -> int:
 
 def hands_text(state: Any, seats: Iterable[int]) -> str:
   """The hands of some players, "p0 AsKd p1 6h2d"."""
-  return " ".join(f"p{seat} {state.hand(seat)}".rstrip() for seat in seats)
+  return base.held_text(seats, map(state.hand, seats))

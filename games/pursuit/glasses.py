@@ -136,7 +136,6 @@ class GlassesState(base.State):
     self.player = TERMINAL if over else EVADER
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Stones to 1/9" or "Evader to 4"."""
     if player == CHASER:
       return f"Stones to {graphs.text_of(self.get_game().stones_after(action))}"
     return f"Evader to {action}"
@@ -211,7 +210,6 @@ class GlassesObserver(base.Observer):
       self.dict["moves"][state.moves] = 1
 
   def string_from(self, state: GlassesState, player: int) -> str:
-    """Text such as "p1 | 5:0/10 1/9 4"; "p0 | stones 1/9 | 1 of 5 moves | ..."."""
     words, sees_evader = [f"p{player}"] * self.single, EVADER in self.seats(player)
     if self.public and self.recall:
       return join(*words, state.line(sees_evader))

@@ -42,11 +42,7 @@ class Pursuit(NamedTuple):
 
 
 def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
-  """Read a game's parameters: "preset", "edges", "start", "goal", "turns", "sight", "timeout", "goal_ends".
-
-  Raises:
-    ValueError: A value is not allowed; the message names it and the rule.
-  """
+  """Read a game's parameters; ValueError names a value that is not allowed, and the rule."""
   chosen = graphs.with_preset(params, PRESETS)
   for name, least in (("turns", 1), ("sight", 0)):
     if params[name] < least:
