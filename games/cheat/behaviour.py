@@ -33,7 +33,7 @@ class Behaviour(NamedTuple):
 
 
 def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Behaviour:
-  """Count lies and challenges in games of cheat: for each, the observed player and all actions from the deal."""
+  """Count lies and challenges in games of cheat: `played` has the observed player and all actions of each."""
   chosen: rules.Rules = game.rules  # pyright: ignore  (a game of cheat)
   found = Behaviour(*(np.zeros((chosen.max_discard, chosen.ranks), int) for _ in Behaviour._fields))
   for player, actions in played:

@@ -36,7 +36,6 @@ class Flag:
 
   @property
   def type(self) -> type:
-    """Type of its values."""
     return self.kind or (str if self.default is None else type(self.default))
 
   @property
@@ -61,7 +60,6 @@ class Flag:
     return self.help + said
 
   def define(self, values: flags.FlagValues) -> None:
-    """Defines the flag."""
     into: dict[str, Any] = {"flag_values": values, "short_name": SHORT.get(self.name)}
     if self.choices:
       flags.DEFINE_enum(self.name, self.default, list(self.choices), self.help, case_sensitive=False, **into)
@@ -135,8 +133,7 @@ SETUP = {"bash": "", "zsh": "autoload -U +X bashcompinit && bashcompinit\n"}
 def completion(shell: str, commands: Iterable[Command], program: str) -> str:
   """The script, which a shell's start file evaluates: `eval "$(ps-cfr-spiel completion bash)"`.
 
-  Raises:
-    ValueError: for another shell than bash, zsh and fish.
+  ValueError for another shell than bash, zsh and fish.
   """
   words = {c.name: [*(form for flag in c.listed for form in flag.typed), "--help"] for c in commands}
   if shell == "fish":

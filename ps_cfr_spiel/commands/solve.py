@@ -121,7 +121,6 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
 
 
 def _shares(values: flags.FlagValues) -> bool:
-  """Whether the command's solver can share its run with other processes."""
   if values.resume is None:
     return values.solver == "hierarchical"
   return ps.solvers.kind_in(storage.read(values.resume), ps.solvers.Solver).shared

@@ -39,8 +39,7 @@ def round_off(probabilities: np.ndarray, least: float) -> np.ndarray:
 def betting_class(state: pyspiel.State, action: int) -> str:
   """The class of a move in poker: "fold", "call" (a check too) or "bet" (a raise and all-in too).
 
-  Raises:
-    ValueError: the game's name of the action is unknown.
+  ValueError if the game's name of the action is unknown.
   """
   name = state.action_to_string(state.current_player(), action)
   words = {"fold": "fold", **dict.fromkeys(("call", "check"), "call")}
@@ -167,17 +166,10 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
 def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy:
   """Round a policy before it is played (Brown, Ganzfried and Sandholm 2015, Section 4).
 
-  Args:
-    game: the game of the policy.
-    policy: any OpenSpiel policy.
-    how: a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker).
-
-  Returns:
-    A `TreePolicy` for a `TreePolicy`, with files and views; else a lazy OpenSpiel policy.
-
-  Raises:
-    ValueError: `how` is unknown, the policy is for another game, or the game's actions have no classes.
-    TypeError: `game` is not a game, or `policy` is not a policy.
+  `how` is a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker). The result
+  is a `TreePolicy` for a `TreePolicy`, with files and views; else a lazy OpenSpiel policy. ValueError if
+  `how` is unknown, the policy is for another game, or the game's actions have no classes; TypeError unless
+  `game` is a game and `policy` a policy.
   """
   how = parse_post_processing(how) if isinstance(how, str) else how
   if not isinstance(how, PostProcessing):

@@ -43,12 +43,6 @@ class SolvingBot(pyspiel.Bot):
   def step(self, state: pyspiel.State) -> int:
     return self.step_with_policy(state)[1]
 
-  def restart(self) -> None:
-    """A new match begins; nothing to do unless a subclass remembers the last."""
-
   def restart_at(self, state: pyspiel.State) -> None:
     """A new match begins at a state; the next decision needs nothing but the state it is asked about."""
     self.restart()
-
-  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
-    """Nothing to do: no time is spent on the opponent's turn."""

@@ -38,7 +38,6 @@ class Resumable(abc.ABC):
 
   @property
   def iteration(self) -> int:
-    """The number of iterations done."""
     return int(self._state.iteration)
 
   def _options(self) -> dict[str, Any]:
@@ -94,7 +93,6 @@ class Resumable(abc.ABC):
     self._write(path)
 
   def _write(self, path: str | os.PathLike, **more: Any) -> None:
-    """Write the file of the run, with more fields in its header."""
     leaves = jax.tree.leaves(self._kept())
     state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
     storage.write(path, "solver", {**self._header(), **more}, {**state, **self._arrays()})
@@ -109,9 +107,7 @@ class Resumable(abc.ABC):
         package's, and `limit` if the game has more histories than the default limit: a file cannot raise
         that.
 
-    Raises:
-      OSError: no such file.
-      ValueError: the file is truncated, damaged or foreign, or its rule is unknown.
+    OSError without such a file; ValueError if it is truncated, damaged or foreign, or its rule is unknown.
     """
     return cls.from_file(storage.read(path), options)
 
@@ -175,5 +171,4 @@ def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:
 
 
 def _with_subclasses(kind: type) -> list[type]:
-  """The class and all classes below it."""
   return [kind, *(k for below in kind.__subclasses__() for k in _with_subclasses(below))]

@@ -50,8 +50,6 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   All of JAX's devices share the clusters, those of all joined processes (`join_processes`) that run the same
   solver included; their number changes no result. The game is not enumerated. No bound holds where hands
   share buckets; exploitability is measured in the whole game.
-
-  Attributes: the arguments but `clusters` and `buckets`.
   """
 
   _apart = ("clusters", "buckets", "abstraction")
@@ -73,6 +71,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   ):
     """Makes the abstraction and the tables; nothing is compiled yet.
 
+    ValueError for a wrong argument or game, or if its cards, the tables or the deals of a batch need more
+    memory than is free; TypeError if `game` is not a game.
+
     Args:
       game: `universal_poker` for two with public cards, or `leduc_poker`.
       clusters: see `hierarchical.make_abstraction`.
@@ -86,10 +87,6 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       pruning: the negative regret, in the game's utility, below which 95% of the traversals leave an action
         out: regret-based pruning (Brown and Sandholm 2019, Pluribus). For the rules "rm" and "lcfr".
 
-    Raises:
-      ValueError: an argument is not one of the allowed, the game is not one of dealt cards, or its cards,
-        the tables or the deals of a batch need more memory than is free.
-      TypeError: `game` is not a game.
     """
     self.game, self.dtype = game, check_dtype(dtype)
     self.rule = mccfr.check_rule(rule, linear=True)
@@ -190,9 +187,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
   def _checked(self, sound):
     # Values of lines meet in the head, which all processes have, so a number that is not finite shows there.
-    check_finite(
-      f"{self.name} within iterations up to {self.iteration:,}", self._state.tables.head, self.dtype
-    )
+    where = f"{self.name} within iterations up to {self.iteration:,}"
+    check_finite(where, self._state.tables.head, self.dtype)
 
   def clock(self):
     return broadcast(super().clock())
@@ -216,10 +212,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       clusters = self._sampler.init(self._tree, self.dtype).clusters
       state, child = self._state, self._tree.child
       state = state._replace(tables=state.tables._replace(clusters=clusters))
-      shape = (child.actions, child.cells)
-      part = _shards(file, shape, self.dtype)
-      count = self.abstraction.count
-      self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
+      part = _shards(file, (child.actions, child.cells), self.dtype)
+      self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, self.abstraction.count)
 
   def _arrays(self):
     return self.abstraction.to_arrays()
@@ -235,11 +229,11 @@ def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:
     return None
   if rule.floor > -math.inf:
     raise ValueError(f"pruning={regret!r}: regrets of {rule} are never negative; choose rule='rm' or 'lcfr'.")
-  if reason := hierarchical.why_unavailable():
-    raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
   found = check_number("pruning", regret, -math.inf, 0)
   if not -math.inf < found < 0:
     raise ValueError(f"pruning={regret!r}: give a negative regret, such as -300 stacks.")
+  if reason := hierarchical.why_unavailable():
+    raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
   return found
 
 

@@ -44,7 +44,6 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     self._cells = line_cells(dealt, abstraction.sizes)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
     return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
@@ -54,9 +53,8 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def for_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
     """float64[A, H]: the policy of all hands at once; of those that hold a card of the board anything.
 
-    Args:
-      line: of `poker.DealtForm`, at which a player acts.
-      board: the public cards in the order of their rounds, numbered as there.
+    `line` is one of `poker.DealtForm` at which a player acts; `board` has the public cards in the order of
+    their rounds, numbered as there.
     """
     dealt, abstraction = self._dealt, self.abstraction
     ways, (first, stride) = dealt.renamed(board), self._cells[line].tolist()

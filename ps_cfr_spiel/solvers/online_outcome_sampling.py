@@ -56,12 +56,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   Unlike there, the game is walked before the first run and tables are complete from the start, rather than
   grown by a history an iteration.
 
-  Attributes:
-    tree: the game's public tree, in which every infostate is a row.
-    runs: the common ground of all runs; a bot makes its own on it.
-    decisions: {cell: decision}, by the number of the infostate.
-    cells: {(player, information state string): cell}.
-    iterations, target, delta, exploration, seed, dtype: as given.
+  In `tree`, the game's public tree, every infostate is a row. `runs` is the common ground of all runs.
   """
 
   def __init__(
@@ -122,15 +117,14 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
-    self.decisions: dict[int, Decision] = {}
-    self.cells: dict[tuple[int, str], int] = {}
+    self.decisions: dict[int, Decision] = {}  # by cell
+    self.cells: dict[tuple[int, str], int] = {}  # by player and information state string
     for decision, cell in zip(self.tree.names.decisions, first_cells(self.tree), strict=True):
       (name,) = decision.infostates
       assert name is not None
       self.decisions[cell], self.cells[decision.player, name] = decision, cell
 
   def _groups(self) -> np.ndarray:
-    """int32[S], which cells are one target."""
     cells = range(len(self.decisions))
     by_public = [self.decisions[cell].public_state for cell in cells]
     return np.array(by_public if self.target == "public" else cells, np.int32)
@@ -167,7 +161,6 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
     name = self.tree.names.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
@@ -176,16 +169,17 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     cell = self.cell(player, infostate)
     if cell not in self._known:
       with precision(self.dtype), waiting("Searching"):
-        table = aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+        table = self._run(cell)
       self._known[cell] = self.by_action(cell, table[:, cell])
     return dict(self._known[cell])
 
+  def _run(self, cell: int) -> jax.Array:
+    return aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
-    cell = self.cell(player, infostate)
     with precision(self.dtype), waiting("Searching"):
-      table = aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
-      return self._policy(table, target=infostate)
+      return self._policy(self._run(self.cell(player, infostate)), target=infostate)
 
   def tabularise(self) -> TreePolicy:
     """The policy that OOS follows, by a run for each infostate (Schmid 2021, 19.4.1).
@@ -206,7 +200,6 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       return self._policy(jnp.asarray(table), target="each")
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
-    """A table [A, S] as a policy."""
     names = ("iterations", "delta", "exploration", "seed", "dtype")
     header = {"solver": type(self).__name__, "targeting": self.target}
     header |= {name: getattr(self, name) for name in names}
@@ -214,13 +207,10 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return TreePolicy(self.game, self.tree.names, self.runs.tree.blocks(table), header | info)
 
   def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
-    """A player of matches; ValueError for a wrong argument.
+    """A player of matches, with a seed of its moves and of its runs; ValueError for a wrong argument.
 
-    Args:
-      player: whom it plays for, 0 or 1.
-      seed: of its moves and of its runs.
-      keep_tables: whether the tables of earlier decisions are kept through a match, as in Lisý et al. 2015;
-        else every decision begins from nothing.
+    It keeps the tables of earlier decisions through a match, as in Lisý et al. 2015, unless `keep_tables` is
+    false: then every decision begins from nothing.
     """
     player, keep_tables = check_player(player), check_flag("keep_tables", keep_tables)
     return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
@@ -230,7 +220,6 @@ class OnlineOutcomeSamplingBot(SolvingBot):
   """Plays matches by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
 
   def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
-    """See `OnlineOutcomeSampling.bot`."""
     super().__init__(player, seed)
     self._method, self._seed, self._keep = method, seed, keep_tables
     self._match, self._tables = 0, None
@@ -245,5 +234,4 @@ class OnlineOutcomeSamplingBot(SolvingBot):
     return method.by_action(cell, column)
 
   def restart(self) -> None:
-    """Forgets the match."""
     self._match, self._tables = self._match + 1, None

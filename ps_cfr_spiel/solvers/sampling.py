@@ -32,12 +32,9 @@ ADVICE = "Choose a smaller batch or, since tables grow with it, smaller paramete
 
 
 class SamplingSolver(TreeSolver):
-  """Monte Carlo CFR with any sampler on a sampling tree; the other solvers of this file name published ones.
+  """Monte Carlo CFR with any sampler; the other solvers of this file name published ones.
 
-  Attributes:
-    game, sampler, rule, batch, seed, dtype: as given.
-    tree: the game's public tree, on the host.
-    sampling_tree: the tree that is sampled, on the device.
+  `tree` is the game's public tree, on the host; `sampling_tree` the one that is sampled, on the device.
   """
 
   def __init__(
@@ -185,13 +182,11 @@ def set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
 
 
 def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
-  """A baseline by its name; ValueError for an unknown name or wrong options."""
   check_option("baseline", name, BASELINES)
   learned = LearnedBaseline(decay, check_flag("chance_baseline", chance))  # checked for all names
   return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
 
 
 def _make_sampler(trajectories: Any, baseline: Baseline, exploration: float) -> TreeSampler:
-  """A sampler by the name of its trajectories; ValueError for an unknown name."""
   check_option("trajectories", trajectories, TRAJECTORIES)
   return PublicSampling(baseline) if trajectories == "public" else OutcomeSampling(baseline, exploration)

@@ -32,13 +32,9 @@ class Solver(Resumable, Generic[Policy]):
 
   A subclass sets the attributes, keeps its arguments as attributes of the same names (see `_options`), and
   defines `summary`, `_step` and `_policy`. `ExactSolver` and `TreeSolver` add evaluation and trees.
-
-  Attributes:
-    game, dtype, _state: see `Resumable`.
-    shared: whether several processes can share a run.
   """
 
-  shared: ClassVar[bool] = False
+  shared: ClassVar[bool] = False  #: whether several processes can share a run
   _in_place: bool = False  # the tables change in their places, and no state before is kept
   _compiled: bool = False
   _chunk: int = 1  # iterations of the next device call; kept between runs, which then begin at their pace
@@ -60,7 +56,6 @@ class Solver(Resumable, Generic[Policy]):
     return self._policy(average=True)
 
   def current_policy(self) -> Policy:
-    """The current policy, a copy."""
     return self._policy(average=False)
 
   @classmethod
@@ -78,12 +73,10 @@ class Solver(Resumable, Generic[Policy]):
 
   @property
   def name(self) -> str:
-    """The method's name in a line or a legend."""
     return type(self).__name__.removesuffix("Solver")
 
   @property
   def description(self) -> str:
-    """The method with its options, as text."""
     options = {
       k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
     }
@@ -99,7 +92,6 @@ class Solver(Resumable, Generic[Policy]):
       self._compiled = True
 
   def _compile_step(self) -> None:
-    """Compile `_step`."""
     self._advance(0)
 
   def evaluate_and_update_policy(self) -> None:
