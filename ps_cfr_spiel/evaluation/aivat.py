@@ -84,8 +84,7 @@ class Sequences:
   def push(self, rows: Sequence[np.ndarray], leaves: bool) -> tuple[list[np.ndarray], float]:
     """Adds [rows, H] of infostates, and the opponent's leaf values, up in the sequences before them.
 
-    Returns:
-      [A, rows, H] for each block, and the sum at the empty sequences.
+    Returns [A, rows, H] for each block, and the sum at the empty sequences.
     """
     with precision("float64"):
       below = self._leaves if leaves else [0 * values for values in self._leaves]
@@ -104,7 +103,6 @@ class Aivat:
     self._start, self._values = -root, [-v for v in values]
 
   def __call__(self, game: Game) -> float:
-    """See `Estimator`."""
     total = self._start
     for decision, action, h in game.choices:
       weight = self._weight[decision.block][decision.row, h]
@@ -122,14 +120,12 @@ class Imaginary:
   """
 
   def __init__(self, sequences: Sequences):
-    """Divides the worth of the ends of games by their probability."""
     values, root = sequences.push([0 * w for w in sequences.weight], leaves=True)
     later, first = sequences.push(sequences.weight, leaves=False)
     self._start = (-root, 1 - first)
     self._ends = [(-v, w - after) for v, w, after in zip(values, sequences.weight, later, strict=True)]
 
   def __call__(self, game: Game) -> float:
-    """See `Estimator`."""
     value, weight = self._start
     if game.choices:
       decision, action, h = game.choices[-1]
@@ -162,7 +158,6 @@ class Mivat:
     self._keys = keys[self._order]
 
   def __call__(self, game: Game) -> float:
-    """See `Estimator`."""
     here, luck = 0, 0.0
     for action in game.actions:
       child = int(self._order[np.searchsorted(self._keys, here * self._span + action)])
@@ -184,7 +179,6 @@ class Corrected:
     self._game, self._guess, self._policy, self._agent = game, guess, policy, agent
 
   def __call__(self, game: Game) -> float:
-    """See `Estimator`."""
     state, luck = self._game.new_initial_state(), 0.0
     for action in game.actions:
       odds: dict[int, float] = {}

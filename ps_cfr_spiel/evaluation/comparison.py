@@ -116,7 +116,7 @@ def compare(
   progress: bool | None = None,
   seeds: int = 1,
 ) -> dict[str, Run]:
-  """Runs several solvers on a game, one after the other.
+  """Runs several solvers on a game, one after the other; ValueError for a wrong argument or game.
 
   Args:
     game: from `pyspiel.load_game`, small enough to enumerate.
@@ -125,9 +125,6 @@ def compare(
       `seed` gets the number of the run.
     progress: show a progress bar, a step for each run; None: after two seconds.
     seeds: runs of each solver. Solvers that draw differ in all numbers, the others in seconds alone.
-
-  Raises:
-    ValueError: seconds is not positive, seeds is not a number of at least 1, or the game cannot be compiled.
   """
   if not seconds > 0:
     raise ValueError(f"seconds must be positive, got {seconds!r}.")

@@ -53,12 +53,8 @@ def local_best_response(
       both players. By default "call" where the game's moves have these names, else "uniform".
     **options: of `build_tree`.
 
-  Returns:
-    The values, and the responses as a policy.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or the game has no public states.
-    TypeError: `policy` or `rollout` is not a policy.
+  ValueError for a wrong argument, or a game without public states; TypeError if `policy` or `rollout` is not
+  a policy.
   """
   search = LocalSearch.of(game, actions, depth, rollout, **options)
   strategies = strategies_of(search.tree, game, policy)

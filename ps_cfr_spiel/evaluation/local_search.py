@@ -58,7 +58,6 @@ class LocalSearch:
 
   @classmethod
   def of(cls, game: pyspiel.Game, actions: Actions, depth: int | None, rollout: Any, **options: Any):
-    """See `local_best_response`."""
     subgames = Subgames.of(game, **options)
     tree, levels = subgames.tree, Levels.of(subgames.labels, None)
     depth = len(subgames.labels.public_states) if depth is None else check_count("depth", depth, 1)
@@ -108,10 +107,9 @@ class LocalSearch:
 
   def _opponent(self, opponent: int, strategy: Sequence[np.ndarray], ahead: int) -> Table:
     """The opponent's strategy in searches that look at the searcher's decisions before number `ahead`."""
-    mixed, rollout, kept = [], self.rollout[opponent], self.kept[opponent]
-    for own, after, keep, above in zip(
-      strategy, rollout, kept, self._above[opponent][1 - opponent], strict=True
-    ):
+    mixed, aboves = [], self._above[opponent][1 - opponent]
+    blocks = zip(strategy, self.rollout[opponent], self.kept[opponent], aboves, strict=True)
+    for own, after, keep, above in blocks:
       answer = own * keep
       answer = answer + (1 - answer.sum(0)) * after
       row = above[:, None]  # for all types
@@ -121,11 +119,8 @@ class LocalSearch:
   def asked(self, decision: Decision) -> list[Decision]:
     """The opponent's rows that a search from one of the searcher's needs: on the way to it, and answers."""
     labels, above = self.tree.names, self.levels[decision.player].level
-    states, here, last = (
-      labels.public_states,
-      decision.public_state,
-      above[decision.public_state] + self.depth,
-    )
+    states, here = labels.public_states, decision.public_state
+    last = above[here] + self.depth
     below, wanted = [here], []
     while below:
       near = [child for child in labels.children[below.pop()] if above[child] <= last]

@@ -43,7 +43,6 @@ class MatchResult(NamedTuple):
 
   @property
   def mean(self) -> float:
-    """For a game, in the game's utility."""
     return float(self.values.mean())
 
   def __str__(self) -> str:
@@ -61,7 +60,6 @@ class Score(NamedTuple):
 
   @property
   def games(self) -> int:
-    """Number of games."""
     return self.wins + self.draws + self.losses
 
   @property
@@ -115,13 +113,8 @@ def evaluate_match(
       with an agent, "chips" without. In `holdem` "mivat" needs no agent, and "aivat" averages over nothing.
     **options: of `build_tree`.
 
-  Returns:
-    The result.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or a game is not over or cannot have been played, or
-      the function `values` does not return a number.
-    TypeError: `game`, `agent` or `values` is of another kind.
+  ValueError for a wrong argument, a game that is not over or cannot have been played, or `values` that are
+  not numbers; TypeError if `game`, `agent` or `values` is of another kind.
   """
   check_is_game(game)
   usual = "chips" if agent is None else "aivat"
@@ -135,9 +128,7 @@ def evaluate_match(
   if not played:
     raise ValueError("There are no games to evaluate.")
   for number, record in enumerate(played):
-    if not (
-      isinstance(record, Played) and isinstance(record.actions, Sequence) and _is_hashable(record.deal)
-    ):
+    if not (isinstance(record, Played) and isinstance(record.actions, Sequence) and _hashable(record.deal)):
       raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
@@ -156,9 +147,8 @@ def evaluate_match(
     for number, record in enumerate(played):
       seat = check_player(record.seat)
       if seat not in estimators:
-        estimators[seat] = (
-          aivat.chips if tree is None else _estimator(game, tree, agent, values, method, seat)
-        )
+        made = None if tree is None else _estimator(game, tree, agent, values, method, seat)
+        estimators[seat] = made or aivat.chips
       try:
         seen = _replay(game, tree, seat, record.actions)
         worth.append(estimators[seat](seen))
@@ -171,7 +161,7 @@ def evaluate_match(
   return MatchResult(np.array(worth), standard_error(worth, deals), score, method)
 
 
-def _is_hashable(value: Any) -> bool:
+def _hashable(value: Any) -> bool:
   try:
     hash(value)
   except TypeError:

@@ -32,7 +32,6 @@ class Examples:
   draw: np.ndarray  #: int32[n], the number of the draw; examples of one draw are not independent
 
   def __len__(self) -> int:
-    """The number of examples."""
     return len(self.place)
 
   def save(self, path: str | os.PathLike) -> None:
@@ -53,10 +52,8 @@ class Examples:
   def load(cls, *paths: str | os.PathLike) -> "Examples":
     """Read shards of one data set.
 
-    Raises:
-      OSError: a file cannot be read.
-      ValueError: a file is damaged or of another kind, holds invalid numbers, or is of another data set than
-        the first.
+    OSError if a file cannot be read; ValueError if it is damaged, of another kind or data set, or holds
+    invalid numbers.
     """
     return cls.join([cls._read(path) for path in paths])
 
@@ -104,8 +101,7 @@ class Examples:
   def mixed(cls, sets: Iterable["Examples"]) -> "Examples":
     """Join several data sets with different seeds and ranges; draws are renumbered.
 
-    Raises:
-      ValueError: there are no sets, or they differ in the game, public states or teacher.
+    ValueError without sets, or if they differ in the game, public states or teacher.
     """
     sets = cls._listed("sets", sets)
     first, numbered, draws = sets[0], [], 0

@@ -42,8 +42,6 @@ class SearchSampler(RangeSampler):
 
 
 class _SearchSampler:
-  """`SearchSampler` on a game."""
-
   def __init__(self, frontier: FrontierStates, seed: int, sampler: SearchSampler):
     self.frontier, self.seed, self.sampler = frontier, seed, sampler
     self.searcher = Listener(frontier.subgames, sampler.values)
@@ -88,7 +86,6 @@ class Listener(Searcher):
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    """See `Searcher`; notes the ranges on the way."""
     state, found = self.first(tree), []
     frontier = tuple(subgame.frontier_states)
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree

@@ -44,9 +44,7 @@ class ValueNetwork(eqx.Module):
   def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
     """Values of both players, [n, M] each, for ranges [n, M] of sum one.
 
-    Args:
-      place: int[n], public states; or float[n, K], mixtures of them.
-      ranges: of both players.
+    `place` is int[n], public states; or float[n, K], mixtures of them.
     """
     x = _of(self.places, place) + sum(r @ w for r, w in zip(ranges, self.ranges, strict=True))
     x = jax.nn.gelu(x)

@@ -35,16 +35,9 @@ class Slots:
   def of(
     cls, subgame: Subgame, public_states: Sequence[int], count: int, most: tuple[int, int] | None = None
   ):
-    """The slots of a cut at these public states.
+    """The slots of a cut at K or fewer public states; `count` is K, and rows beyond them have no slots.
 
-    Args:
-      subgame: cut there.
-      public_states: K or fewer.
-      count: K; rows beyond the public states have no slots.
-      most: M of each player; by default the largest number of slots.
-
-    Raises:
-      ValueError: a public state has more than M slots.
+    `most` is M of each player, by default the largest number of slots; ValueError if a public state has more.
     """
     indices, possible = [], []
     for player, infostates in enumerate(subgame.roots):

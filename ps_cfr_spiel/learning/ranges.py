@@ -51,8 +51,6 @@ class ReachSampler(RangeSampler):
 
 
 class _ReachSampler:
-  """`ReachSampler` on a game."""
-
   def __init__(self, frontier: FrontierStates, seed: int, share: float):
     self.frontier, self.seed, self.share = frontier, seed, share
 

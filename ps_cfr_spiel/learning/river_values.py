@@ -29,20 +29,16 @@ from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 class RiverValues(NetworkValues):
   """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns.
 
-  Attributes:
-    network: from stacks and ranges at `PLACES` to the value of betting.
-    scale: float32[], in pots.
+  The network leads from stacks and ranges at `PLACES` to the value of betting; `scale` is float32[], in pots.
   """
 
   FEATURES = "places and stacks of rivers"
 
   def __repr__(self) -> str:
-    """The name in messages and cards of searches."""
     return f"RiverValues({self.card['learned_from']} rivers)"
 
   @classmethod
   def untrained(cls, rivers: Rivers, seed: int, width: int, layers: int) -> "RiverValues":
-    """A network with random weights."""
     added = [v - c for v, c in zip(rivers.values, rivers.checked, strict=True)]
     scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
     with precision("float32"):

@@ -43,7 +43,6 @@ class Rivers:
   draw: np.ndarray  #: int[n], the same for boards that differ in suits only
 
   def __len__(self) -> int:
-    """The number of rivers."""
     return len(self.board)
 
   def fault(self) -> str | None:
@@ -60,16 +59,11 @@ class Rivers:
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
-    """Read the rivers of `ps-cfr-spiel generate`.
+    """Read the rivers of `ps-cfr-spiel generate`, or of `solve_batch` with rivers and all hands.
 
-    Args:
-      folders: of `generate`, or of `solve_batch` with rivers and all hands.
-      progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
-
-    Raises:
-      OSError: a file cannot be read.
-      ValueError: a file is damaged or holds something else, hands were left out, folders were solved with
-        different settings, or there are no files.
+    `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
+    or holds something else, hands were left out, folders were solved with different settings, or there are no
+    files.
     """
     parts, works = [], []
     for folder in folders:

@@ -68,7 +68,7 @@ def generate_examples(
   progress: bool | None = None,
   **options: Any,
 ) -> Examples:
-  """Solve situations of all public states where a search's lookahead may end.
+  """Solve situations of all public states where a search's lookahead may end; ValueError if it never does.
 
   Args:
     game: any that `build_tree` takes, with public states; or the result of `Subgames.of`.
@@ -81,18 +81,11 @@ def generate_examples(
     teacher: solver; `CFRValues(iterations)` by default, to the end of the game.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
     **options: of `build_tree`.
-
-  Raises:
-    ValueError: an argument is not one of the allowed values, or the game has nothing beyond a lookahead.
   """
   check_count("draws", draws, 1)
   seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
-  sampler: RangeSampler = (
-    ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
-  )
-  method: Teacher = (
-    CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
-  )
+  sampler = ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
+  method = CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
   frontier = FrontierStates.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
