@@ -41,6 +41,16 @@ class MatchResult(NamedTuple):
   score: "Score"  #: numbers of games that the agent won, drew and lost
   method: str  #: of `METHODS`
 
+  @classmethod
+  def of(
+    cls, worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Any], method: str
+  ) -> "MatchResult":
+    """The result of games with these values, utilities to the agent and deals (`Played.deal`)."""
+    signs = np.sign(utilities)
+    score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
+    groups = [("alone", n) if deal is None else deal for n, deal in enumerate(deals)]
+    return cls(np.array(worth), standard_error(worth, groups), score, method)
+
   @property
   def mean(self) -> float:
     return float(self.values.mean())
@@ -155,10 +165,7 @@ def evaluate_match(
       except ValueError as error:
         raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
       utilities.append(seen.utility)
-  signs = np.sign(utilities)
-  score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
-  deals = [("alone", n) if record.deal is None else record.deal for n, record in enumerate(played)]
-  return MatchResult(np.array(worth), standard_error(worth, deals), score, method)
+  return MatchResult.of(worth, utilities, [record.deal for record in played], method)
 
 
 def _hashable(value: Any) -> bool:

@@ -69,9 +69,8 @@ def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
   if not (ratios := arguments.check_list("ratios", ratios)):
     raise ValueError("ratios is empty; it must have at least one number.")
   sizes = betting.parse_bets(arguments.check_instance("bets", bets, str), 2)
-  stacks = [
-    pot // 2 + round(arguments.check_number("ratios", ratio, 0, arguments.MOST) * pot) for ratio in ratios
-  ]
+  checked = (arguments.check_number("ratios", ratio, 0, arguments.MOST) for ratio in ratios)
+  stacks = [pot // 2 + round(ratio * pot) for ratio in checked]
   for stack in stacks:
     arguments.check_count("pot x (1 + 2 x ratio)", 2 * stack, pot)
     betting.betting_states(pot, stack, sizes)

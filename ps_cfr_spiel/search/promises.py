@@ -153,10 +153,7 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
   """See `Promises.anchors`.
 
   An action must lead to one public state, or its value bounds that of several, and the other player must act
-  next, or nothing bounds the values there (Schmid 2021, Section 21.2).
-
-  Raises:
-    ValueError: an action cannot be left out.
+  next, or nothing bounds the values there (Schmid 2021, Section 21.2): ValueError.
   """
   states, anchors = labels.public_states, {}
   later = [state for state in states if state.parent >= 0 and state.player != TERMINAL]
@@ -180,9 +177,8 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
 def find_ends(labels: Labels, levels: tuple[Levels, Levels]) -> dict[int, int]:
   """The end of the search before, for public states where a search begins below it.
 
-  Raises:
-    ValueError: more than one move lies between, or a move may lead to several public states, so the value at
-      the end bounds nothing.
+  ValueError if more than one move lies between, or a move may lead to several public states, so that the
+  value at the end bounds nothing.
   """
   found = {s: int(own.last_stop[s]) for own in levels for s in own.beyond_stop().tolist()}
   below: dict[int, list[int]] = {

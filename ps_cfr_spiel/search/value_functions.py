@@ -27,12 +27,9 @@ class ValueFunction(Protocol):
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundValues:
-    """Prepare for some public states.
+    """Prepare for the public states of a frontier, none if a padded search ends before it.
 
-    Args:
-      subgames: of the game.
-      public_states: the frontier; empty if a padded search ends before it.
-      pad_to: of `Subgames.cut`, for a subgame cut there.
+    `pad_to` is as for `Subgames.cut`, for a subgame cut there.
     """
     ...
 

@@ -29,11 +29,9 @@ class MoveEstimate(Protocol):
   """A way to estimate: a frozen dataclass (hashable)."""
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Pure JAX.
+    """Pure JAX: [B, W] values of the moves, [B] the estimate handed up to the node before, [B] weights.
 
-    Returns:
-      [B, W] values of the moves, [B] the estimate handed up to the node before, [B] the weight of the regrets
-      that follow from the values, and of the policy in the average.
+    The weights are those of the regrets that follow from the values, and of the policy in the average.
     """
     ...
 

@@ -86,9 +86,8 @@ class OpenSpielStates(HiddenStates):
       return self._until(hidden, weights, lambda now: not now.is_chance_node(), player, seen[1], thin)
     _, action, string = seen
     states = [state.child(action) for state in hidden]
-    fits = [
-      None in (string, there := self._while_playing(state, player)) or there == string for state in states
-    ]
+    seen = (self._while_playing(state, player) for state in states)
+    fits = [None in (string, there) or there == string for there in seen]
     return _array(states)[fits], weights[fits]
 
   def _until(
@@ -155,10 +154,8 @@ class OpenSpielStates(HiddenStates):
       actions, shares = zip(*self.policy.action_probabilities(state).items(), strict=True)
       if len(self._known) >= MOST_KNOWN:
         self._known.clear()
-      moves = [
-        (a, (1 - self.tremble) * p + self.tremble / len(actions))
-        for a, p in zip(actions, shares, strict=True)
-      ]
+      even = self.tremble / len(actions)
+      moves = [(a, (1 - self.tremble) * p + even) for a, p in zip(actions, shares, strict=True)]
       known = self._known[key] = actions, [*itertools.accumulate(shares)], moves
     return known
 

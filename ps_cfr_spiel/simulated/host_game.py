@@ -56,12 +56,7 @@ class KeyTable:
   """The cells of keys, in the order in which they were met."""
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
-    """An empty table, or that of `arrays`.
-
-    Raises:
-      OverflowError: that has more cells.
-      ValueError: it cannot be one.
-    """
+    """An empty table, or that of `arrays`: OverflowError if that has more cells, ValueError if it is none."""
     #: cells: the most cells.
     #: used: the number of cells in use.
     self.cells, self.used = cells, 0
@@ -93,14 +88,7 @@ class KeyTable:
 
 @jax.tree_util.register_static
 class HostGame(SimulatedGame):
-  """A game of OpenSpiel as a simulated one; plays go one way, so a state is stepped once.
-
-  Attributes:
-    game: the game.
-    key: "infostate", or "observation", which forgets the past where observations do.
-    table: the keys' cells.
-    error: the reason for which no play goes on, or None; the solver reports and clears it.
-  """
+  """A game of OpenSpiel as a simulated one; plays go one way, so a state is stepped once."""
 
   def __init__(
     self,
@@ -111,10 +99,9 @@ class HostGame(SimulatedGame):
   ):
     """Nothing is played yet; `saved` are the arrays of a table of keys.
 
-    Raises:
-      ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys, or
-        utilities out of range; or `saved` holds no keys, or too many.
-      TypeError: `game` is not a game.
+    The `key` is "infostate", or "observation", which forgets the past where observations do. ValueError if
+    the game is not of two players, zero-sum and sequential, or has no strings to be keys, or utilities out of
+    range; or `saved` holds no keys, or too many. TypeError if `game` is not a game.
     """
     check_is_game(game)
     kind = game.get_type()
@@ -134,6 +121,7 @@ class HostGame(SimulatedGame):
       self.game, self.table = game, KeyTable(check_count("cells", cells, 1), saved)
     except OverflowError as error:
       raise ValueError(f"cells={cells} are fewer than the keys of that run have. {error}") from error
+    #: the reason for which no play goes on, or None; the solver reports and clears it.
     self.error: Exception | None = None
     self._states: list[pyspiel.State] = []
     self._moves = 0
@@ -216,7 +204,6 @@ class HostGame(SimulatedGame):
       )
 
   def _described(self, dtype: np.dtype) -> Plays:
-    """The states as arrays."""
     actor, first, count = (np.zeros(len(self._states), np.int32) for _ in range(3))
     utility = np.zeros(len(self._states))
     for column, state in enumerate(self._states):

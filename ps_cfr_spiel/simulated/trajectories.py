@@ -90,9 +90,8 @@ class Trajectories(Sampler):
   def descend(self, game: SimulatedGame, start: Any, regrets, traverser, key: jax.Array, fixed=None):
     """Plays from the states `start` to the end.
 
-    Returns:
-      A `Step` for each of the game's widths, [n, B], of which the first `turns` are filled; int32[] turns;
-      and the last states.
+    Returns a `Step` for each of the game's widths, [n, B], of which the first `turns` are filled; int32[]
+    turns; and the last states.
     """
     turns = -(-game.longest // len(game.widths))
     numbers = jnp.zeros((turns, len(game.actor(start))), jnp.int32)
@@ -125,9 +124,8 @@ class Trajectories(Sampler):
     policy = self.policy(regrets, fixed, explores, first, count, width)
     uniforms = jax.random.uniform(key, (4, len(actor)), regrets.dtype)
     anything = jnp.minimum((uniforms[2] * count).astype(jnp.int32), count - 1)
-    move = jnp.where(
-      explores & (uniforms[3] < self.exploration), anything, windows.sample(policy, uniforms[:2])
-    )
+    tries = explores & (uniforms[3] < self.exploration)
+    move = jnp.where(tries, anything, windows.sample(policy, uniforms[:2]))
     played = jnp.take_along_axis(policy, move[:, None], 1)[:, 0]
     chosen = self.sampling(played, count)
     made = jnp.where(actor == CHANCE, game.chance(state, uniforms[0]), move)
@@ -175,11 +173,9 @@ class Trajectories(Sampler):
     regret = moves - (policy * moves).sum(1, keepdims=True)
     averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(own, reach, 0)
     valued = acts if fixed is None else own
-    cell = first + move
+    cell, regret = first + move, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
     lessons = Lessons(
-      regrets=windows.add(
-        lessons.regrets, first, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
-      ),
+      regrets=windows.add(lessons.regrets, first, regret),
       policies=windows.add(lessons.policies, first, averaged[:, None] * policy),
       values=lessons.values.at[cell].add(jnp.where(valued, sign * value, 0)),
       visits=lessons.visits.at[cell].add(valued.astype(value.dtype)),

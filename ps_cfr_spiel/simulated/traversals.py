@@ -54,21 +54,13 @@ class TraversedGame(SimulatedGame, Protocol):
   ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
     """Traverses `batch` games one after the other, learning after each; pure JAX.
 
-    Args:
-      tables: regrets, the average's excess (see `averages`), learned values, visits and skipped moves, as in
-        `KeyTables`; these are brought up to date.
-      average: [S], the average itself.
-      fixed: see `Simulation`; for plays alone.
-      traverser: int32[].
-      weight: [], of this iteration in sums.
-      decay: [], weight of the newest value in a running mean.
-      key: of JAX's random numbers.
-      batch: B.
-      options: of the sampler.
+    The `tables`, regrets, the average's excess (see `averages`), learned values, visits and skipped moves, as
+    in `KeyTables`, are brought up to date; `average`, [S], is the average itself, `fixed` as in `Simulation`,
+    for plays alone. `weight`, [], is that of this iteration in sums, `decay`, [], that of the newest value in
+    a running mean.
 
-    Returns:
-      The tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions and the
-      rest each, and whether a traversal was given up.
+    Returns the tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions
+    and the rest each, and whether a traversal was given up.
     """
     ...
 

@@ -42,7 +42,7 @@ class Subgames:
     actions: Collection[int] | None = None,
     pad_to: PadTo | None = None,
   ) -> Subgame:
-    """Cut the subgame that begins in some public states.
+    """Cut the subgame that begins in some public states, on the host.
 
     Args:
       public_states: the roots: each a player's, or the beginning of the game; none below another.
@@ -50,11 +50,7 @@ class Subgames:
       actions: OpenSpiel actions to keep (a betting abstraction); all by default.
       pad_to: from the shape of the subgame to the shape of the padded arrays.
 
-    Returns:
-      The subgame, on the host.
-
-    Raises:
-      ValueError: a public state is invalid (see above), or a decision has no action left.
+    ValueError for an invalid public state, or if a decision has no action left.
     """
     n = self.nodes
     begins = self._flags("public_states", public_states)
@@ -146,7 +142,6 @@ class Subgames:
     return kept
 
   def _player_cut(self, player: int, begins, root, at_frontier, ends, actions) -> PlayerCut:
-    """One player's part of the subgame."""
     n = self.nodes
     # Rows: the player's decisions inside, each with one node as an example.
     acting = np.flatnonzero((root >= 0) & ~at_frontier & (n.player == player))
@@ -182,7 +177,6 @@ class Subgames:
     )
 
   def _infostates_at(self, player: int, nodes: np.ndarray) -> RootInfostates:
-    """The infostates of a player at some nodes."""
     n = self.nodes
     knowledge, first = np.unique(n.knowledge[player][nodes], return_index=True)
     node = nodes[first]

@@ -70,12 +70,9 @@ class KnownSubgames(Subgames):
     return self._cut(n, begins, (0 * n.parent, 0 * n.parent), chance, None)
 
   def at(self, decision: int, reach: np.ndarray, pad_to: PadTo | None = None) -> Subgame | None:
-    """The subgame of a decision, by its number; None if its player never comes there.
+    """The subgame of a decision, by its number in `Labels.decisions`; None if its player never comes there.
 
-    Args:
-      decision: its number in `Labels.decisions`.
-      reach: [S], of its player's sequences.
-      pad_to: see `Subgames.cut`.
+    `reach`, [S], is that of its player's sequences; `pad_to` as for `Subgames.cut`.
     """
     n, player = self.nodes, self.labels.decisions[decision].player
     last = n.last[player]

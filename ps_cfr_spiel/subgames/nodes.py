@@ -70,8 +70,7 @@ class RootInfostates:
 def find_nodes(tree: PublicTree, game: pyspiel.Game | None = None) -> tuple[PublicTree, SubgameNodes]:
   """A tree and its nodes; where players know more than types, the game's tree with a row for each infostate.
 
-  Raises:
-    ValueError: the tree has no public states, or it needs these rows and no `game` is given.
+  ValueError if the tree has no public states, or needs these rows and no `game` is given.
   """
   if not tree.names.public_states:
     raise ValueError(
@@ -104,12 +103,10 @@ def types_fault(tree: PublicTree) -> str | None:
 
 
 def _is_split(tree: PublicTree) -> bool:
-  """True if each infostate has a row of its own."""
   return all(player.types == 1 for player in tree.players)
 
 
 def _nodes(tree: PublicTree) -> SubgameNodes:
-  """The nodes of a tree without fault."""
   check_zero_sum(tree, "subgames and searches")
   labels = tree.names
   source = walked_source(labels)

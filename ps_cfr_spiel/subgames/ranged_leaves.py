@@ -25,16 +25,11 @@ class BoundValues(Protocol):
   """A value function at certain public states: a pytree, for use in jitted functions."""
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """Counterfactual values of a player's infostates.
+    """Counterfactual values [F, H] of a player's infostates: they count chance and the opponent's range.
 
-    Args:
-      player: 0 or 1, known at trace time.
-      ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
-        public state): reach since the lookahead's roots times the range there. Rows of padding are zero, and
-        their values must be finite too.
-
-    Returns:
-      [F, H of the player], unnormalised: they count chance and the opponent's range.
+    The `player` is known at trace time. Both players' `ranges` are [F, H], with a row for each infostate of
+    the frontier (in Bayesian games for each public state): reach since the lookahead's roots times the range
+    there. Rows of padding are zero, and their values must be finite too.
     """
     ...
 
@@ -67,7 +62,6 @@ class RangedLeaves(SubgameLeaves):
     return self.inner(player, opponent_reach, own)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
-    """See `tree.record_of`."""
     return record_of(self.inner, player, values)
 
   def _times_range(self, reach: Parts) -> list[Array]:

@@ -88,12 +88,8 @@ def least_shape(
 ) -> Shape:
   """The least shape that holds each of some subgames.
 
-  Args:
-    nodes: of the game.
-    scope: of the subgames.
-    actions: int[D], the number of kept actions of each decision.
-    depths: see `own_depths`.
-    sequences: int[D, A], see `tree.decision_sequences`.
+  `actions`, int[D], has the number of kept actions of each decision; `depths` are as in `own_depths`,
+  `sequences`, int[D, A], as in `tree.decision_sequences`.
   """
   begins = np.flatnonzero((scope.root == np.arange(len(scope.root))) & (scope.root >= 0))
   stops = np.flatnonzero(scope.frontier)
@@ -111,7 +107,6 @@ def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
 
 
 def _rows(nodes: SubgameNodes, scope: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
-  """`Shape.rows` of a player."""
   acting = np.flatnonzero((scope.root >= 0) & ~scope.frontier & (nodes.player == player))
   decisions, first = np.unique(nodes.decision[acting], return_index=True)
   at = acting[first]
