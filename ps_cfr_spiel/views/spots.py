@@ -10,6 +10,7 @@ import functools
 import itertools
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -105,11 +106,7 @@ class SpotWorth:
     weight = (here.reach * here.others)[chosen]
     played = np.where(here.legal & (here.probability > 0), here.probability * self.value, 0).sum(0)
     equity = np.full(len(here.types), np.nan) if self.equity is None else self.equity
-    means = []
-    for values in (played[chosen], equity[chosen]):
-      there = (weight > 0) & np.isfinite(values)
-      means.append(float(np.average(values[there], weights=weight[there])) if there.any() else np.nan)
-    return means[0], means[1]
+    return weighted_mean(played[chosen], weight), weighted_mean(equity[chosen], weight)
 
   def of_both(self, here: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
     """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
@@ -118,6 +115,13 @@ class SpotWorth:
     """
     ev, equity = self.mean(here)
     return (ev, equity), (sum(here.spent) - ev, 1 - equity)
+
+
+def weighted_mean(values: Any, weights: Any) -> float:
+  """The weighted mean of the values that exist; nan without weight."""
+  values, weights = np.asarray(values, float), np.asarray(weights, float)
+  there = (weights > 0) & np.isfinite(values)
+  return float(np.average(values[there], weights=weights[there])) if there.any() else np.nan
 
 
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
@@ -147,16 +151,13 @@ def has_spots(policy: TreePolicy) -> bool:
 def spot(policy: TreePolicy, path: str = "") -> Spot:
   """The strategy at the public state after some public moves.
 
-  Args:
-    policy: from `PSCFRSolver.average_policy` or `load_policy`.
-    path: moves from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
-      abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
-      Hidden moves, such as a deal, are left out; those of a player may be written, without effect.
-      "#12" stands for the public state of that number.
+  The `path` has moves from the root, separated by blanks or commas: names as the game writes them ("Bet
+  200"), abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
+  Hidden moves, such as a deal, are left out; those of a player may be written, without effect. "#12" stands
+  for the public state of that number.
 
-  Raises:
-    ValueError: a move of the path is unknown or illegal, no player acts after the last one, or the policy's
-      tree has no public states.
+  ValueError if a move of the path is unknown or illegal, no player acts after the last one, or the policy's
+  tree has no public states.
   """
   if not has_spots(policy):
     raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
@@ -200,9 +201,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   reach = {d: policy.reach(d) for d in decisions}
   lines, board = getattr(labels.source, "lines", None), board_of(policy.game)
   own = np.array([reach[d].own[h] for d, h in cells])
-  held = (
-    np.ones(len(cells)) if lines is None else np.array([lines.form.weights[d.player][h] for d, h in cells])
-  )
+  held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
   if board is not None:
     dealt = [word.removeprefix(DEAL) for word in history if word.startswith(DEAL)]
     board = "".join([*board.split(), *dealt])
@@ -231,10 +230,8 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
   labels, number = policy.labels, find_public_state(policy.game, policy.labels, path)
   if labels.public_states[number].player != CHANCE:
     return {}
-  below = [
-    c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.source.count(c)
-  ]
-  return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
+  below = (c for c in labels.children[number] if labels.public_states[c].player >= 0)
+  return {action_name(policy.game, labels, c): spot_of(policy, c) for c in below if labels.source.count(c)}
 
 
 def _check_turn(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
