@@ -139,6 +139,7 @@ class Observer:
 
   @property
   def single(self) -> bool:
+    """Whether the private information of one player is observed."""
     return self._private == pyspiel.PrivateInfoType.SINGLE_PLAYER
 
   def pieces(self, game: Any) -> list[Piece]:
@@ -162,6 +163,7 @@ class Observer:
     raise NotImplementedError
 
   def string_from(self, state: Any, player: int) -> str:
+    """The observation of `player` in words."""
     raise NotImplementedError
 
 

@@ -91,6 +91,7 @@ class CheatGame(base.Game):
     return SimulatedCheat(self.rules, key)
 
   def cards(self, action: int) -> tuple[int, ...]:
+    """The ranks of the cards that a discard lays down."""
     return self.discards[action - rules.FIRST_DISCARD]
 
   def discards_from(self, hand: bytes) -> tuple[int, ...]:
@@ -131,6 +132,7 @@ class CheatState(base.State):
     return self.hands[player * ranks : (player + 1) * ranks]
 
   def hand_sizes(self) -> list[int]:
+    """The number of cards in each hand."""
     return [sum(self.hand(player)) for player in range(self.get_game().rules.players)]
 
   def claim(self) -> int:

@@ -27,6 +27,7 @@ class Turn(NamedTuple):
 
   @property
   def challenged(self) -> bool:
+    """True if the cards were turned up."""
     return self.challenger != NOBODY
 
   def seen_from(self, seats: Collection[int]) -> "Turn":

@@ -65,6 +65,7 @@ class CheatHands:
     self._asked: Any = (None, None)
 
   def seen(self, state: pyspiel.State, player: int) -> list[Seen]:
+    """The player's observations, read from the history."""
     return self._watched(state, player)[0]
 
   def _watched(self, state: pyspiel.State, player: int) -> tuple[list[Seen], Certain]:
@@ -175,6 +176,7 @@ class CheatHands:
     return codes // self._base + codes % self._base * self._last
 
   def rollouts(self, state: Any, player: int, hidden: np.ndarray, actions: np.ndarray, random: Any):
+    """See `HiddenStates`; native code plays."""
     _, certain = self._watched(state, player)
     now = player, state.discarder, state.turn, bool(state.discard), self._code(state, player), *certain
     given = actions if state.discard else self._laid(state.rank)[actions - cheat_rules.FIRST_DISCARD]

@@ -27,16 +27,19 @@ class SimulatedCheat:
     self.keys = keys.index(rules, index) if isinstance(index, str) else index
 
   def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+    """The arrays of the index; the rest is static."""
     *tables, cells, most, suits, memory = self.keys
     return tables, (self.rules, cells, most, suits, memory)
 
   @classmethod
   def tree_unflatten(cls, static: tuple[Any, ...], tables: list[Any]) -> "SimulatedCheat":
+    """The inverse of `tree_flatten`."""
     rules, *numbers = static
     return cls(rules, keys.Keys(*tables, *numbers))
 
   @property
   def key(self) -> str:
+    """The name of the keys, one of `keys.KEYS`."""
     return keys.MEMORY if self.keys.memory else keys.OBSERVATION
 
   @property
@@ -46,6 +49,7 @@ class SimulatedCheat:
 
   @property
   def cells(self) -> int:
+    """See `SimulatedGame`."""
     return self.keys.cells
 
   @property
@@ -55,12 +59,15 @@ class SimulatedCheat:
 
   @property
   def longest(self) -> int:
+    """See `SimulatedGame`."""
     return 2 * self.rules.max_turns
 
   def deal(self, key: Any, batch: int) -> arrays.Games:
+    """See `SimulatedGame`."""
     return arrays.deal(self.rules, key, batch)
 
   def actor(self, state: arrays.Games) -> jax.Array:
+    """See `SimulatedGame`."""
     return arrays.mover(self.rules, state)
 
   def chance(self, state: arrays.Games, uniform: jax.Array) -> jax.Array:
@@ -77,11 +84,13 @@ class SimulatedCheat:
     return jnp.where(lays, discards, answers), jnp.where(lays, count, keys.ANSWERS)
 
   def step(self, state: arrays.Games, move: jax.Array) -> arrays.Games:
+    """See `SimulatedGame`."""
     code, _, _ = self._hand(state)
     discard = self.keys.action(code, arrays.rank(self.rules, state), move)
     return arrays.step(self.rules, state, jnp.where(state.asked == 0, discard, move))
 
   def utility(self, state: arrays.Games) -> jax.Array:
+    """See `SimulatedGame`."""
     return arrays.returns(self.rules, state)[0]
 
   def full(self, state: arrays.Games) -> jax.Array:
@@ -98,6 +107,7 @@ class SimulatedCheat:
     return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
 
   def why_unavailable(self) -> str:
+    """The reason why the game cannot be traversed here, "" if it can; see `native`."""
     return native.why_unavailable()
 
   def traverse(self, tables, average, fixed, traverser, weight, decay, key, batch, options):
@@ -109,9 +119,11 @@ class SimulatedCheat:
     return native.traverse(self.rules, self.keys, tables, average, fixed, *given, options)
 
   def hidden_states(self, table: np.ndarray, tremble: float) -> CheatHands:
+    """What a player cannot see, under the strategy of a table; see `simulated.HiddenStates`."""
     return CheatHands(self.rules, self.keys, table, tremble)
 
   def shared(self, other: "SimulatedCheat") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """See `keys.shared`."""
     return keys.shared(self.rules, self.keys, other.rules, other.keys)
 
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:

@@ -102,7 +102,8 @@ class HoldemGame(base.Game):
       if action == betting.FOLD:
         values[action] = -float(sign * chips)
       else:
-        lead = _lead(state.hands, state.runout, live) if lead is None else lead
+        if lead is None:
+          lead = float(_signs(_boards(state.runout, live), state.hands).mean())
         values[action] = max(chips, *here.spent) * lead
     return values
 
@@ -121,22 +122,15 @@ _BOARDS = 64  # drawn for a guess
 
 def _leads(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> np.ndarray:
   """float64[n]: the mean of +1 for a win of the first hand and -1 for one of the second, by the next card."""
-  missing = cards.BOARD_SIZE - len(board) - 1
-  boards = []
-  for k, card in enumerate(live):
-    others = np.array(live[:k] + live[k + 1 :])
-    rest = others[:, None] if missing == 1 else others[_draws(len(others), missing)]
-    first = np.broadcast_to([*board, card], (len(rest), cards.BOARD_SIZE - missing))
-    boards.append(np.hstack([first, rest]))
+  boards = [_boards((*board, card), live[:k] + live[k + 1 :]) for k, card in enumerate(live)]
   return _signs(np.array(boards), hands).mean(1)
 
 
-def _lead(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> float:
-  """The same mean over boards, with the present one."""
-  missing = cards.BOARD_SIZE - len(board)
-  rest = np.array(live)[:, None] if missing == 1 else np.array(live)[_draws(len(live), missing)]
-  boards = np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
-  return float(_signs(boards, hands).mean())
+def _boards(board: cards.Board, live: list[int]) -> np.ndarray:
+  """int[n, 5]: whole boards with cards that are left: some that are drawn, or all with one card to come."""
+  missing, left = cards.BOARD_SIZE - len(board), np.array(live)
+  rest = left[:, None] if missing == 1 else left[_draws(len(live), missing)]
+  return np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
 
 
 def _signs(boards: np.ndarray, hands: Sequence[list[int]]) -> np.ndarray:
@@ -169,10 +163,12 @@ class HoldemState(base.State):
     return list(self.cards[start : min(start + cards.HAND_SIZE, _HOLE)])
 
   def hand(self, player: int) -> str:
+    """The same in letters, the higher card first."""
     return cards.card_names(sorted(self.hole(player), reverse=True))
 
   @property
   def hands(self) -> tuple[list[int], ...]:
+    """The hands that are dealt."""
     return tuple(self.hole(player) for player in range(len(self.cards[:_HOLE]) // cards.HAND_SIZE))
 
   @property
@@ -203,6 +199,7 @@ class HoldemState(base.State):
     return [card for card in self.get_game().deck if card not in self.cards]
 
   def bet_sizes(self) -> dict[int, float]:
+    """See `HoldemSubgameState.bet_sizes`."""
     here = self.public_state
     return betting.sizes_in_pots(self.get_game().betting.moves(here), max(here.spent))
 

@@ -189,6 +189,7 @@ class HoldemSubgameState(base.State):
 
   @property
   def public_state(self) -> betting.BettingState:
+    """The place in the betting tree."""
     return self.get_game().public_states[self.node]
 
   @property

@@ -57,6 +57,7 @@ class HoldemSubgameObserver(base.Observer):
       self.dict["pot_contribution"][:] = state.public_state.spent
 
   def string_from(self, state: Any, player: int) -> str:
+    """Such as the game's `infostate_string`."""
     private = hands_text(state, self.seats(player))
     if not self.public:
       return private

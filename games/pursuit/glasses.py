@@ -210,6 +210,7 @@ class GlassesObserver(base.Observer):
       self.dict["moves"][state.moves] = 1
 
   def string_from(self, state: GlassesState, player: int) -> str:
+    """Text such as "p1 | 5:0/10 1/9 4"; "p0 | stones 1/9 | 1 of 5 moves | ..."."""
     words, sees_evader = [f"p{player}"] * self.single, EVADER in self.seats(player)
     if self.public and self.recall:
       return join(*words, state.line(sees_evader))

@@ -36,6 +36,7 @@ class Flag:
 
   @property
   def type(self) -> type:
+    """Type of its values."""
     return self.kind or (str if self.default is None else type(self.default))
 
   @property
@@ -60,6 +61,7 @@ class Flag:
     return self.help + said
 
   def define(self, values: flags.FlagValues) -> None:
+    """Defines the flag."""
     into: dict[str, Any] = {"flag_values": values, "short_name": SHORT.get(self.name)}
     if self.choices:
       flags.DEFINE_enum(self.name, self.default, list(self.choices), self.help, case_sensitive=False, **into)

@@ -54,6 +54,7 @@ class Remote(NamedTuple):
 
   @property
   def serves(self) -> bool:
+    """Whether it deals itself."""
     return self.kind == SLUMBOT or bool(self.host)
 
 

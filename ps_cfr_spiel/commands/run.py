@@ -39,6 +39,7 @@ class Run:
 
   @property
   def file(self) -> Path:
+    """The file of the run."""
     return self.folder / RUN
 
   @property
@@ -49,6 +50,7 @@ class Run:
 
   @property
   def reached(self) -> bool:
+    """Whether the last measurement meets the target."""
     return bool(self.points) and self.points[-1].exploitability <= self.target
 
   def say(self, *lines: str) -> None:
@@ -109,6 +111,7 @@ class Run:
   # --- Reports ----------------------------------------------------------------------------
 
   def table_head(self) -> str:
+    """The head of the table of measurements."""
     if not self.solver.evaluable:
       return "The game is too large for exact values, so they are not printed."
     game = self.solver.game

@@ -103,6 +103,7 @@ class Aivat:
     self._start, self._values = -root, [-v for v in values]
 
   def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
     total = self._start
     for decision, action, h in game.choices:
       weight = self._weight[decision.block][decision.row, h]
@@ -126,6 +127,7 @@ class Imaginary:
     self._ends = [(-v, w - after) for v, w, after in zip(values, sequences.weight, later, strict=True)]
 
   def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
     value, weight = self._start
     if game.choices:
       decision, action, h = game.choices[-1]
@@ -158,6 +160,7 @@ class Mivat:
     self._keys = keys[self._order]
 
   def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
     here, luck = 0, 0.0
     for action in game.actions:
       child = int(self._order[np.searchsorted(self._keys, here * self._span + action)])
@@ -179,6 +182,7 @@ class Corrected:
     self._game, self._guess, self._policy, self._agent = game, guess, policy, agent
 
   def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
     state, luck = self._game.new_initial_state(), 0.0
     for action in game.actions:
       odds: dict[int, float] = {}

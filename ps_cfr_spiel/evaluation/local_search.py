@@ -58,6 +58,7 @@ class LocalSearch:
 
   @classmethod
   def of(cls, game: pyspiel.Game, actions: Actions, depth: int | None, rollout: Any, **options: Any):
+    """See `local_best_response`."""
     subgames = Subgames.of(game, **options)
     tree, levels = subgames.tree, Levels.of(subgames.labels, None)
     depth = len(subgames.labels.public_states) if depth is None else check_count("depth", depth, 1)

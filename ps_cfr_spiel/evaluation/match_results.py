@@ -53,6 +53,7 @@ class MatchResult(NamedTuple):
 
   @property
   def mean(self) -> float:
+    """For a game, in the game's utility."""
     return float(self.values.mean())
 
   def __str__(self) -> str:

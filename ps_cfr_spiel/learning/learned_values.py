@@ -62,6 +62,7 @@ class LearnedValues(NetworkValues):
 
   @property
   def network_slots(self) -> tuple[int, int]:
+    """M of each player."""
     return self.network.slots
 
   @classmethod

@@ -58,5 +58,6 @@ class OwnNetwork(eqx.Module):
     return eqx.combine(arrays, jax.tree.unflatten(whole, leaves))(place, ranges)
 
   def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
+    """See `ValueNetwork`."""
     first, second = self._own(place, ranges)
     return zero_sum((first, second), ranges)

@@ -39,6 +39,7 @@ class RiverValues(NetworkValues):
 
   @classmethod
   def untrained(cls, rivers: Rivers, seed: int, width: int, layers: int) -> "RiverValues":
+    """A network with random weights."""
     added = [v - c for v, c in zip(rivers.values, rivers.checked, strict=True)]
     scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
     with precision("float32"):

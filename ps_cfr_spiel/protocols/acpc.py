@@ -169,9 +169,11 @@ class Seat:
     return self._lines
 
   def player(self, seat: int) -> "SeatBot":
+    """The foreign player in a seat of the game."""
     return SeatBot(self, seat)
 
   def close(self) -> None:
+    """End the match."""
     if self._lines is not None:
       self._lines.close()
     self._listener.close()

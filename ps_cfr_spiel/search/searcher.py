@@ -225,6 +225,7 @@ class Searcher:
     return cfr.init(tree, self.settings.rule, self.settings.dtype)
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
+    """Run further iterations of a search."""
     method = {"rule": self.settings.rule, "alternating": self.settings.alternating}
     return cfr.run(tree, state, iterations, self.settings.skip, **method)
 

@@ -79,6 +79,7 @@ class ContinualResolving(openspiel_policy.Policy):
 
   @property
   def description(self) -> str:
+    """The method with its settings, as text."""
     s, header = self.settings, self._header()
     ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
     rule = type(s.rule).__name__

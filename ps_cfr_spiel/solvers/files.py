@@ -38,6 +38,7 @@ class Resumable(abc.ABC):
 
   @property
   def iteration(self) -> int:
+    """The number of iterations done."""
     return int(self._state.iteration)
 
   def _options(self) -> dict[str, Any]:
@@ -65,10 +66,6 @@ class Resumable(abc.ABC):
   def _kept(self) -> Any:
     """The part of the state that files keep."""
     return self._state
-
-  def _taken_up(self, kept: Any) -> Any:
-    """The state from the part that a file has kept; the solver has just been made."""
-    return kept
 
   def _header(self) -> dict[str, Any]:
     """The description of the run in files, and in policies of their origin."""
@@ -143,7 +140,7 @@ class Resumable(abc.ABC):
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      self._state = to_device(self._taken_up(kept), self.dtype)
+      self._state = to_device(kept, self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "

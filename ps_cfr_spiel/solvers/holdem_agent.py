@@ -339,6 +339,7 @@ class Search(NamedTuple):
     return self.policy.table(self.policy.labels.find(public.player, name)[0])
 
   def column(self, player: int, hole: Sequence[int]) -> int:
+    """The number of a hand in the player's range."""
     return self.game.ranges[player].names.index(cards.card_names(sorted(hole, reverse=True)))
 
 

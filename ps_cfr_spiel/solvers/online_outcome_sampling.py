@@ -18,26 +18,10 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import (
-  check_count,
-  check_exploration,
-  check_flag,
-  check_integer,
-  check_option,
-  check_player,
-  is_number,
-)
+from ps_cfr_spiel import arguments, mccfr
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.histories import LIMIT, sequential
-from ps_cfr_spiel.mccfr import (
-  AimedRuns,
-  OutcomeSampling,
-  SamplingTree,
-  ZeroBaseline,
-  aimed,
-  build_sampling_tree,
-)
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -90,30 +74,30 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       **options: of `build_tree`, but `leaves`; a game's Bayesian form does not help here.
     """
     super().__init__(sequential(game), [0, 1])
-    self.iterations = check_count("iterations", iterations, 1)
-    check_option("target", target, TARGETS)
+    self.iterations = arguments.check_count("iterations", iterations, 1)
+    arguments.check_option("target", target, TARGETS)
     if target == "public" and options.get("public_states") == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
-    if not (is_number(delta) and 0 <= delta < 1):
+    if not (arguments.is_number(delta) and 0 <= delta < 1):
       raise ValueError(f"delta must be a number from 0 to below 1, got {delta!r}.")
     if favoured is not None and not isinstance(favoured, Mapping):
       raise ValueError(f"favoured must be a mapping of infostates to policies, got {favoured!r}.")
-    if not (is_number(favour) and 0 <= favour < float("inf")):
+    if not (arguments.is_number(favour) and 0 <= favour < float("inf")):
       raise ValueError(f"favour must be a finite number of at least 0, got {favour!r}.")
     self.target, self.delta, self.favour = target, delta, favour
-    self.exploration = check_exploration(exploration)
-    self.seed, self.dtype = check_integer("seed", seed, 0), check_dtype(dtype)
+    self.exploration = arguments.check_exploration(exploration)
+    self.seed, self.dtype = arguments.check_integer("seed", seed, 0), check_dtype(dtype)
     self.tree = build_tree(game, "sparse", **options)
     check_zero_sum(self.tree, "samplers")
     self.tree_options = {"leaves": "sparse", "public_states": "closure", "limit": LIMIT, **options}
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
-    host_tree = build_sampling_tree(game, self.tree)
+    host_tree = mccfr.build_sampling_tree(game, self.tree)
     starts, start = self._starts(host_tree, dict(favoured or {}))
     arrays: Any = (host_tree, self._groups(), np.array(delta, float), starts, start)
-    sampler = OutcomeSampling(ZeroBaseline(), exploration)
+    sampler = mccfr.OutcomeSampling(mccfr.ZeroBaseline(), exploration)
     with precision(self.dtype):
-      self.runs = to_device(AimedRuns(*arrays, sampler=sampler), self.dtype)
+      self.runs = to_device(mccfr.AimedRuns(*arrays, sampler=sampler), self.dtype)
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
@@ -129,7 +113,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     by_public = [self.decisions[cell].public_state for cell in cells]
     return np.array(by_public if self.target == "public" else cells, np.int32)
 
-  def _starts(self, host_tree: SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
+  def _starts(self, host_tree: mccfr.SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
     """`Situation.starts` and `Situation.start`; the first start is nothing."""
     starts = [np.zeros((host_tree.actions, host_tree.cells))]
     start = np.zeros(host_tree.cells, np.int32)
@@ -174,7 +158,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return dict(self._known[cell])
 
   def _run(self, cell: int) -> jax.Array:
-    return aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+    return mccfr.aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
 
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
@@ -192,7 +176,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     with precision(self.dtype), waiting("Searching"):
       empty = self.runs.empty(self.seed)
       columns = [
-        np.asarray(aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.iterations))
+        np.asarray(mccfr.aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.iterations))
         for some in cells
       ]
       nothing = np.zeros((0, self.runs.tree.actions), self.dtype)
@@ -212,8 +196,8 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     It keeps the tables of earlier decisions through a match, as in Lisý et al. 2015, unless `keep_tables` is
     false: then every decision begins from nothing.
     """
-    player, keep_tables = check_player(player), check_flag("keep_tables", keep_tables)
-    return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
+    player, keep_tables = arguments.check_player(player), arguments.check_flag("keep_tables", keep_tables)
+    return OnlineOutcomeSamplingBot(self, player, arguments.check_integer("seed", seed, 0), keep_tables)
 
 
 class OnlineOutcomeSamplingBot(SolvingBot):
@@ -229,8 +213,8 @@ class OnlineOutcomeSamplingBot(SolvingBot):
     cell = method.cell(self.player, method.tree.names.infostate(state, self.player))
     with precision(method.dtype):
       if self._tables is None or not self._keep:
-        self._tables = aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
-      self._tables, column = aimed.advance(runs, self._tables, jnp.int32(cell), method.iterations)
+        self._tables = mccfr.aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
+      self._tables, column = mccfr.aimed.advance(runs, self._tables, jnp.int32(cell), method.iterations)
     return method.by_action(cell, column)
 
   def restart(self) -> None:

@@ -56,6 +56,7 @@ class Solver(Resumable, Generic[Policy]):
     return self._policy(average=True)
 
   def current_policy(self) -> Policy:
+    """The current policy, a copy."""
     return self._policy(average=False)
 
   @classmethod
@@ -77,6 +78,7 @@ class Solver(Resumable, Generic[Policy]):
 
   @property
   def description(self) -> str:
+    """The method with its options, as text."""
     options = {
       k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
     }

@@ -42,9 +42,11 @@ class DealsPrior:
 
   @property
   def largest_utility(self) -> float:
+    """The same as in `WalkedPrior`."""
     return self.deals.largest_utility
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+    """See `WalkedPrior`."""
     public = self.public[player]
     weight = self.deals.weight(player, range_[: len(public)], public.tolist())
     return np.pad(weight, [(0, len(range_) - len(public)), (0, 0)])

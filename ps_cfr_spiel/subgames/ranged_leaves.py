@@ -62,6 +62,7 @@ class RangedLeaves(SubgameLeaves):
     return self.inner(player, opponent_reach, own)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+    """See `tree.record_of`."""
     return record_of(self.inner, player, values)
 
   def _times_range(self, reach: Parts) -> list[Array]:
