@@ -35,7 +35,7 @@ from ps_cfr_spiel.poker import betting, cards, strengths
 
 from .. import base
 from ..base import CHANCE, join
-from .observer import NUM_PLAYERS, HoldemObserver, hands_text
+from .observer import NUM_PLAYERS, HoldemObserver, PokerState
 
 _DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4"}
 _FULL = "fullgame"
@@ -146,7 +146,7 @@ def _draws(count: int, missing: int) -> np.ndarray:
   return np.random.default_rng(0).random((_BOARDS, count)).argsort(1)[:, :missing]
 
 
-class HoldemState(base.State):
+class HoldemState(PokerState):
   """A history: the cards dealt and the place in the betting; see `base.State`."""
 
   public_state: betting.BettingState  #: the place in the betting
@@ -161,10 +161,6 @@ class HoldemState(base.State):
     """The cards dealt to `player` so far."""
     start = player * cards.HAND_SIZE
     return list(self.cards[start : min(start + cards.HAND_SIZE, _HOLE)])
-
-  def hand(self, player: int) -> str:
-    """The same in letters, the higher card first."""
-    return cards.card_names(sorted(self.hole(player), reverse=True))
 
   @property
   def hands(self) -> tuple[list[int], ...]:
@@ -194,17 +190,10 @@ class HoldemState(base.State):
   def _dealt(self) -> bool:
     return len(self.cards) >= _HOLE
 
-  def live_cards(self) -> list[int]:
-    """The cards not dealt yet."""
-    return [card for card in self.get_game().deck if card not in self.cards]
-
   def bet_sizes(self) -> dict[int, float]:
     """See `HoldemSubgameState.bet_sizes`."""
     here = self.public_state
     return betting.sizes_in_pots(self.get_game().betting.moves(here), max(here.spent))
-
-  def current_player(self) -> int:
-    return self.public_state.player if self._dealt else CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
     return list(self.get_game().betting.moves(self.public_state))
@@ -236,16 +225,6 @@ class HoldemState(base.State):
       return f"Deal {cards.card_names([game.deck[action]])}"
     after = game.betting.after(self.public_state, action)
     return after.label if after is not None else f"Illegal {action}"
-
-  def won(self) -> float:
-    end = self.public_state
-    if not end.stake:
-      return end.constant
-    first, second = cards.strength(self.runout, self.hands).tolist()
-    return end.stake * ((first > second) - (first < second))
-
-  def __str__(self) -> str:
-    return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 
 base.register(HoldemGame, HoldemState, HoldemObserver)

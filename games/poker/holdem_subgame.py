@@ -45,7 +45,7 @@ from ps_cfr_spiel.poker import betting, cards, strengths
 from .. import base
 from ..base import CHANCE, join
 from .forms import Names, RiverForm, StreetsForm
-from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text
+from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
 
 _BOARD_SIZES = (3, 4, 5)
 DEFAULTS = {
@@ -177,10 +177,8 @@ class HoldemSubgameGame(base.Game):
     )
 
 
-class HoldemSubgameState(base.State):
+class HoldemSubgameState(PokerState):
   """A history: the cards dealt and the place in the betting tree; see `base.State`."""
-
-  runout: cards.Board = ()  #: the public cards dealt so far
 
   def __init__(self, game: HoldemSubgameGame):
     super().__init__(game)
@@ -211,23 +209,10 @@ class HoldemSubgameState(base.State):
   def _dealt(self) -> bool:
     return len(self.hands) == NUM_PLAYERS
 
-  def hand(self, player: int) -> str:
-    """The hand of `player` in letters, "" before it is dealt."""
-    dealt = player < len(self.hands)
-    return self.get_game().ranges[player].names[self.hands[player]] if dealt else ""
-
   def hole(self, player: int) -> list[int]:
     """The cards of the hand of `player`, none before it is dealt."""
     dealt = player < len(self.hands)
     return self.get_game().ranges[player].cards[self.hands[player]].tolist() if dealt else []
-
-  def live_cards(self) -> list[int]:
-    """The cards on no board and in no hand, from which the next public card comes."""
-    game = self.get_game()
-    seen = {*game.board, *self.runout}
-    for hands, hand in zip(game.ranges, self.hands, strict=True):
-      seen.update(hands.cards[hand].tolist())
-    return [card for card in game.deck if card not in seen]
 
   def bet_sizes(self) -> dict[int, float]:
     """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
@@ -237,9 +222,6 @@ class HoldemSubgameState(base.State):
     states, here = self.get_game().public_states, self.public_state
     chips = {action: max(states[child].spent) for action, child in here.children.items()}
     return betting.sizes_in_pots(chips, max(here.spent))
-
-  def current_player(self) -> int:
-    return self.public_state.player if self._dealt else CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
     return list(self.public_state.children)
@@ -278,16 +260,6 @@ class HoldemSubgameState(base.State):
       dealt = cards.card_names([action]) if self._dealt else game.ranges[len(self.hands)].names[action]
       return f"Deal {dealt}"
     return game.public_states[self.public_state.children[action]].label
-
-  def won(self) -> float:
-    game = self.get_game()
-    held = [hands.cards[hand].tolist() for hands, hand in zip(game.ranges, self.hands, strict=True)]
-    first, second = cards.strength(game.board + self.runout, held).tolist()
-    end = self.public_state
-    return end.constant + end.stake * ((first > second) - (first < second))
-
-  def __str__(self) -> str:
-    return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 
 base.register(HoldemSubgameGame, HoldemSubgameState, HoldemSubgameObserver)

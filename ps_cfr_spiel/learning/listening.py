@@ -38,33 +38,27 @@ class SearchSampler(RangeSampler):
     check_count("overheard", self.overheard, 1)
 
   def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
-    return _SearchSampler(frontier, seed, self)
+    searcher = Listener(frontier.subgames, self.values)
 
+    def at(group: int, mark: int) -> Ranges:
+      """The ranges of a group in the questions at an iteration; even ranges without a question."""
+      shape = [(p.roots, p.types) for p in frontier.cuts[group].tree.players]
+      heard = searcher.heard.get(tuple(frontier.groups[group]))
+      first, second = (np.zeros(s) for s in shape) if heard is None else heard[mark]
+      return frontier.ranges(group, (first, second))
 
-class _SearchSampler:
-  def __init__(self, frontier: FrontierStates, seed: int, sampler: SearchSampler):
-    self.frontier, self.seed, self.sampler = frontier, seed, sampler
-    self.searcher = Listener(frontier.subgames, sampler.values)
-    self.number_of = {tuple(group): g for g, group in enumerate(frontier.groups)}
+    def draw(number: int) -> list[Drawn]:
+      random = np.random.default_rng([seed, number])
+      searcher.marks = marks = drawn_marks(random, self.most, self.overheard)
+      searcher.heard, share = {}, random.choice(NOISE)
+      for player in (0, 1):
+        search = searcher.start(player)
+        for states in searcher.levels[player].passes():
+          first, second = (perturbed(table, share, random) for table in search.tables)
+          search = searcher.resolve(search._replace(tables=(first, second)), states)
+      return [[at(g, k) for g in range(len(frontier.groups))] for k in range(len(marks))]
 
-  def __call__(self, number: int) -> list[Drawn]:
-    random, searcher = np.random.default_rng([self.seed, number]), self.searcher
-    searcher.marks = marks = drawn_marks(random, self.sampler.most, self.sampler.overheard)
-    searcher.heard, share = {}, random.choice(NOISE)
-    for player in (0, 1):
-      search = searcher.start(player)
-      for states in searcher.levels[player].passes():
-        first, second = (perturbed(table, share, random) for table in search.tables)
-        search = searcher.resolve(search._replace(tables=(first, second)), states)
-    return [[self._at(g, k) for g in range(len(self.frontier.groups))] for k in range(len(marks))]
-
-  def _at(self, group: int, mark: int) -> Ranges:
-    """The ranges of a group in the questions at an iteration; even ranges without a question."""
-    states = tuple(self.frontier.groups[group])
-    shape = [(p.roots, p.types) for p in self.frontier.cuts[group].tree.players]
-    heard = self.searcher.heard.get(states)
-    first, second = (np.zeros(s) for s in shape) if heard is None else heard[mark]
-    return self.frontier.ranges(group, (first, second))
+    return draw
 
 
 def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]:
