@@ -67,7 +67,7 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
   ),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
-  "solver": (_is_string, "a solver's name"),
+  "solver": (lambda value: _is_string(value) and value.isidentifier(), "a solver's name"),
   "policy": (_is_string, "a string"),
   "run": (_is_string, "a fingerprint"),
   "options": (lambda value: isinstance(value, list) and all(map(_is_string, value)), "a list of names"),

@@ -8,7 +8,7 @@ public states where it has none. --limit is in histories; --only names one game 
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +108,17 @@ WAYS = {
 PAGE = """# OpenSpiel's games
 
 `python -m benchmarks.engineering.coverage` made this page: it asks `check` about the {total} registered names
-of games for two or more, each with small parameters. {works} work; the others are too large, or refused.
+of games for two or more, each with small parameters. {works} work; histories are those of these parameters.
 "Turn by turn", "with the players' pasts", "as a general-sum game" and "with more than two players" are
-[other readings of a game](your_own_game.md#games-that-are-read-in-another-way). Histories are those of the
-checked parameters.
+[other readings of a game](your_own_game.md#games-that-are-read-in-another-way).
 
-| name | parameters | verdict |
+| name | parameters | reading, histories |
 |---|---|---|
+{table}
+
+Too large with small parameters: {large}.
+
+Refused, with the law that is broken: {refused}.
 """
 
 
@@ -149,7 +153,7 @@ def verdict(report: Any, public_states: str) -> str:
     ways = [text for law, text in WAYS.items() if law in found]
     ways += ["without public states"] * (public_states == "none")
     size = found["histories"].found.partition(",  at most")[0].partition(", at most")[0]
-    return f"works{' ' if ways else ''}{', '.join(ways)}: {size} histories"
+    return f"works{' ' if ways else ''}{', '.join(ways)}: {size}"
   law, text = next((law, finding.found) for law, finding in found.items() if finding.verdict == "FAIL")
   size = re.findall(r"(?:about|more than) [\d.,e+]+ histories", text)
   if law == "histories" and size:
@@ -170,6 +174,24 @@ def line(name: str, limit: int) -> str:
   return f"| {name} | {f'`{text}`' if text else ''} | {found.replace('|', '/')} |"
 
 
+def page(lines: Sequence[str]) -> str:
+  """The page of these lines: games that work as a table, the others by name alone."""
+  works = [re.sub(r"\| works:? ", "| ", text) for text in lines if "| works" in text]
+  large = [text.split(" | ")[0][2:] for text in lines if "| too large" in text]
+  refused = [
+    f"{text.split(' | ')[0][2:]} ({found[1]})"
+    for text in lines
+    if (found := re.search(r"refused \((.*?)\)", text))
+  ]
+  return PAGE.format(
+    total=len(lines),
+    works=len(works),
+    table="\n".join(works),
+    large=", ".join(large),
+    refused=", ".join(refused),
+  )
+
+
 def main() -> None:
   """See the module."""
   values = flags(__doc__ or "", page="", only="", limit=1_000_000)
@@ -181,8 +203,7 @@ def main() -> None:
     lines.append(line(name, values.limit))
     print(lines[-1], flush=True)
   if values.page:
-    works = sum("| works" in text for text in lines)
-    Path(values.page).write_text(PAGE.format(total=len(lines), works=works) + "\n".join(lines) + "\n")
+    Path(values.page).write_text(page(lines))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class SimulatedCheat:
     """Count the keys, one of `keys.KEYS`, unless given; ValueError if that cannot be done (`keys.index`)."""
     self.rules = rules  #: the parameters
     #: the index of the keys of a player's strategy.
-    self.keys = keys.index(rules, index) if isinstance(index, str) else index
+    self.keys = index if isinstance(index, keys.Keys) else keys.index(rules, index)
 
   def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
     """The arrays of the index; the rest is static."""

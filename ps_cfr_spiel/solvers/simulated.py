@@ -60,8 +60,8 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     tables = self._sampler.init(Simulation(host), self.dtype)  # zeros that take no memory before their use
     size = sum(x.nbytes for x in jax.tree.leaves(tables))
     needs = {"for tables, before and after a part of a run": 2 * size}
-    if type(self._sampler) is Trajectories:  # others play one after the other
-      needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * host.longest)
+    moves = host.longest if type(self._sampler) is Trajectories else 0  # others only deal a batch at once
+    needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * moves)
     what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.batch:,}"
     check_needs(what, needs, None, ADVICE)
 

@@ -186,5 +186,7 @@ def test_arrays_find_the_same_cells_and_make_the_same_moves(game_string):
 def test_games_that_cannot_be_counted():
   with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
     keys.index(pyspiel.load_game("cheat(players=3)").rules)
+  with pytest.raises(ValueError, match=r"Unknown key \[\]; choose one of 'observation', 'memory'"):
+    SimulatedCheat(pyspiel.load_game("cheat").rules, [])  # of a damaged file
   with pytest.raises(ValueError, match="ranks=13, suits=4: 1,220,703,125 hands and 2,379 discards"):
     keys.index(pyspiel.load_game("cheat(ranks=13)").rules)

@@ -21,7 +21,7 @@ from ps_cfr_spiel.histories.recorder import Recorder, Start
 coverage = script("benchmarks.engineering.coverage")
 MOST = 20_000  # histories of a game that is walked twice
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
-SIZES = re.findall(r"^\| (\w+) \| .* \| works[^|]*: ([\d,]+) histories \|", PAGE.read_text(), re.MULTILINE)
+SIZES = re.findall(r"^\| (\w+) \| .*\| (?:[^|]*: )?([\d,]+) \|$", PAGE.read_text(), re.MULTILINE)
 SMALL = sorted(name for name, size in SIZES if int(size.replace(",", "")) <= MOST)
 STRINGLESS = ("nfg_game", "normal_form_extensive_game", "restricted_nash_response")
 
